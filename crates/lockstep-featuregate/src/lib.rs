@@ -1,0 +1,5 @@
+//! Versioned feature gates.
+
+mod version;
+
+pub use version::{Version, VersionError};

@@ -1,0 +1,5 @@
+//! Chores of this repository, run as `cargo xtask`.
+
+fn main() -> anyhow::Result<()> {
+    anyhow::bail!("no chore named")
+}

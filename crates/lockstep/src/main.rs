@@ -1,0 +1,3 @@
+//! The `lockstep` binary.
+
+fn main() {}
