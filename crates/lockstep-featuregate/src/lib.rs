@@ -1,5 +1,75 @@
 //! Versioned feature gates.
+//!
+//! A feature has a history: since which version it is alpha, beta, finished, locked. A server is
+//! built at one version, may be told to behave like an earlier one, and is told by flags, variables
+//! and a file which gates to switch. This crate turns all of that into one immutable set of values
+//! that costs a single load to read, or into the complete list of reasons not to start.
+//!
+//! ```
+//! use lockstep_featuregate::{BinaryVersion, Builder, Component, Registry, features, v};
+//!
+//! features! {
+//!     kube {
+//!         /// Lists are split over several servers.
+//!         ShardedLists { "1.34": Alpha, "1.35": Beta on, "1.36": GA on locked },
+//!         /// Fields of custom resources have gates of their own.
+//!         FieldLevel { "1.36": Alpha, after: [ShardedLists], api },
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let kube = Component::declared(BinaryVersion::of(v(1, 36)), &[&KUBE]).expect("declared gates fit");
+//! let started = Builder::new(Registry::new([kube])?)
+//!     .flag("FieldLevel=true")
+//!     .try_finish()?;
+//! assert!(started.gates.enabled(FIELD_LEVEL));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! No IO, no async, no Kubernetes types. Features: `serde` reads registry files, `testing` has
+//! helpers for tests.
 
+// Reading order: words, rules, declarations, what people ask for, the finished set.
+mod errors;
+mod feature;
+mod stage;
 mod version;
 
-pub use version::{Version, VersionError};
+mod dependency;
+mod history;
+mod resolve;
+mod text;
+
+mod component;
+mod declare;
+mod registry;
+
+mod builder;
+mod decide;
+mod settings;
+mod start_error;
+mod versions;
+mod warning;
+
+mod gates;
+mod known;
+
+pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started, suggestion};
+pub use component::{Component, DEFAULT_COMPONENT, Tombstone};
+pub use declare::{Declaration, Gate, Group, check_dependencies};
+pub use errors::{Errors, RegistrationError};
+pub use feature::{ALL_ALPHA, ALL_BETA, Entry, Feature, NAME_LENGTH_MAX, Scope, is_valid_name};
+pub use gates::{ClusterSwitch, ComponentGates, Explanation, Gates};
+pub use lockstep_featuregate_macros::features;
+pub use registry::{Registry, VersionMapping};
+pub use resolve::resolve;
+pub use settings::Source;
+pub use stage::Stage;
+pub use start_error::{Hint, StartError};
+pub use version::{BinaryVersion, Version, VersionError, v};
+pub use versions::Versions;
+pub use warning::Warning;
+
+/// How many minor releases back a server can be told to behave.
+pub const EMULATED_MINORS: u16 = 3;

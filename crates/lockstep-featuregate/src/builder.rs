@@ -1,0 +1,431 @@
+//! From flags, variables, file and code to a finished set of gates.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    ClusterSwitch, Component, Errors, Gates, Hint, Registry, Source, Stage, StartError, Version,
+    Versions, Warning,
+    decide::{Decided, Wishes, decide},
+    errors,
+    settings::{Setting, Settings},
+    versions,
+};
+
+/// The largest edit distance at which a name is offered in place of an unknown one.
+const SUGGESTION_DISTANCE_MAX: usize = 2;
+
+/// What to do with a gate that was removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RemovedGates {
+    /// Refuse to start.
+    #[default]
+    Fail,
+    /// Say so and go on, if it is set to the value it was locked to.
+    Warn,
+}
+
+/// What to do with a Kubernetes gate that has no effect here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ForeignGates {
+    /// Refuse to start.
+    #[default]
+    Fail,
+    /// Say so and go on, so that the command line of another server can be used again.
+    Ignore,
+}
+
+/// How strictly the settings are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// `--strict-emulation`: alpha features while emulating are an error, not a warning.
+    pub strict_emulation: bool,
+    /// `--removed-feature-gates`.
+    pub removed: RemovedGates,
+    /// `--foreign-feature-gates`.
+    pub foreign: ForeignGates,
+    /// `--emulation-forward-compatible`.
+    pub emulation_forward_compatible: bool,
+    /// `--runtime-config-emulation-forward-compatible`.
+    pub runtime_config_emulation_forward_compatible: bool,
+}
+
+/// Collects what everybody asks for. It has no values to read: only [`Builder::try_finish`] makes
+/// those, once, from everything together, so the order of the calls does not matter.
+///
+/// ```compile_fail,E0599
+/// # use lockstep_featuregate::*;
+/// # features! { kube { Example { "1.36": Alpha } } }
+/// # fn main() {
+/// let kube = Component::declared(BinaryVersion::of(v(1, 36)), &[&KUBE]).expect("it fits");
+/// let registry = Registry::new([kube]).expect("it fits");
+/// Builder::new(registry).enabled(EXAMPLE); // a builder cannot be asked
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    registry: Arc<Registry>,
+    inputs: Inputs,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Inputs {
+    flags: Vec<String>,
+    environment: Vec<(String, String)>,
+    file: Vec<(String, Option<bool>)>,
+    overrides: BTreeMap<String, BTreeMap<String, bool>>,
+    emulated: Vec<String>,
+    min_compatibility: Vec<String>,
+    options: Options,
+}
+
+/// A finished start.
+#[derive(Debug)]
+pub struct Started {
+    /// The values.
+    pub gates: Gates,
+    /// The only handle that can move cluster-scoped gates.
+    pub cluster_switch: ClusterSwitch,
+}
+
+impl Builder {
+    /// Starts with nothing asked for.
+    pub fn new(registry: Registry) -> Self {
+        Self {
+            registry: Arc::new(registry),
+            inputs: Inputs::default(),
+        }
+    }
+
+    /// Adds one use of `--feature-gates`.
+    #[must_use]
+    pub fn flag(mut self, text: impl Into<String>) -> Self {
+        self.inputs.flags.push(text.into());
+        self
+    }
+
+    /// Adds environment variables; those that do not concern gates are passed over.
+    #[must_use]
+    pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.inputs.environment.extend(variables);
+        self
+    }
+
+    /// Adds the map `featureGates` of the configuration file; `None` stands for a non-boolean.
+    #[must_use]
+    pub fn file(mut self, entries: impl IntoIterator<Item = (String, Option<bool>)>) -> Self {
+        self.inputs.file.extend(entries);
+        self
+    }
+
+    /// Replaces a default from code.
+    #[must_use]
+    pub fn override_default(mut self, component: &str, name: &str, value: bool) -> Self {
+        let overrides = self
+            .inputs
+            .overrides
+            .entry(component.to_owned())
+            .or_default();
+        overrides.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Adds one use of `--emulated-version`.
+    #[must_use]
+    pub fn emulated_version(mut self, text: impl Into<String>) -> Self {
+        self.inputs.emulated.push(text.into());
+        self
+    }
+
+    /// Adds one use of `--min-compatibility-version`.
+    #[must_use]
+    pub fn min_compatibility_version(mut self, text: impl Into<String>) -> Self {
+        self.inputs.min_compatibility.push(text.into());
+        self
+    }
+
+    /// Replaces how strictly the settings are read.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.inputs.options = options;
+        self
+    }
+
+    /// The same wishes at other versions, for tests and previews.
+    pub(crate) fn at_versions(mut self, component: &str, emulation: Version, min: Version) -> Self {
+        self.inputs.emulated = vec![format!("{component}={emulation}")];
+        self.inputs.min_compatibility = vec![format!("{component}={min}")];
+        self
+    }
+
+    /// The components whose gates this builder sets.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Whether a server with these settings would start, without making a set.
+    pub fn check(&self) -> Result<(), Errors<StartError>> {
+        self.decide().map(|_| ())
+    }
+
+    /// Applies versions first, then gates. Either everything is right, or nothing is made and all
+    /// errors are told.
+    pub fn try_finish(self) -> Result<Started, Errors<StartError>> {
+        let decided = self.decide()?;
+        Ok(Gates::start(self, decided))
+    }
+
+    pub(crate) fn shared_registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    fn decide(&self) -> Result<BTreeMap<String, (Versions, Decided)>, Errors<StartError>> {
+        let settings = self.read_settings();
+        let mut errors = settings.errors;
+        let mut wishes = Placed::default();
+        for (component, overrides) in &self.inputs.overrides {
+            if self.registry.component(component).is_none() {
+                errors.push(StartError::UnknownComponent {
+                    component: component.clone(),
+                });
+            }
+            wishes.of(component).overrides.clone_from(overrides);
+        }
+        for (name, value) in settings.ignored_variables {
+            wishes.ignore_variable(&self.registry, name, value);
+        }
+        for setting in settings.accepted {
+            self.place(setting, &mut wishes, &mut errors);
+        }
+        let versions = versions::decide(
+            &self.registry,
+            &self.inputs.emulated,
+            &self.inputs.min_compatibility,
+        );
+        let versions = versions.unwrap_or_else(|wrong| {
+            errors.extend(wrong);
+            BTreeMap::new()
+        });
+        let mut decided = BTreeMap::new();
+        for (name, versions) in versions {
+            let component = self
+                .registry
+                .component(&name)
+                .expect("versions are of known components");
+            let mut result = decide(component, versions, wishes.of(&name));
+            result
+                .warnings
+                .extend(wishes.warnings.remove(&name).into_iter().flatten());
+            errors.append(&mut result.errors);
+            decided.insert(name, (versions, result));
+        }
+        self.check_emulation(&mut decided, &mut errors);
+        errors::check(errors).map(|()| decided)
+    }
+
+    fn read_settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        settings.read_list(self.inputs.flags.iter().map(String::as_str), Source::Flag);
+        let variables = self.inputs.environment.iter();
+        settings.read_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
+        settings.read_file(
+            self.inputs
+                .file
+                .iter()
+                .map(|(key, value)| (key.as_str(), *value)),
+        );
+        settings
+    }
+
+    /// Finds the component a setting is meant for, or the reason there is none.
+    fn place(&self, setting: Setting, wishes: &mut Placed, errors: &mut Vec<StartError>) {
+        let Setting {
+            component,
+            name,
+            value,
+            source,
+        } = setting;
+        let home = match &component {
+            Some(component) => self.registry.component(component),
+            None => self.registry.home_of(&name),
+        };
+        let Some(home) = home else {
+            if source != Source::KubeEnv {
+                errors.push(match component {
+                    Some(component) => StartError::UnknownComponent { component },
+                    None => StartError::Unrecognized {
+                        hint: self.hint(None, &name),
+                        name,
+                    },
+                });
+            }
+            return;
+        };
+        if home.feature(&name).is_some() {
+            wishes.add(home.name(), name, source, value);
+        } else if source != Source::KubeEnv {
+            match self.tolerate(home, &name, value) {
+                Some(warning) => wishes.warn(home.name(), warning),
+                None => errors.push(StartError::Unrecognized {
+                    hint: self.hint(Some(home), &name),
+                    name,
+                }),
+            }
+        }
+    }
+
+    /// The warning that stands in for an error, if the options allow it.
+    fn tolerate(&self, home: &Component, name: &str, value: bool) -> Option<Warning> {
+        let Options {
+            removed, foreign, ..
+        } = self.inputs.options;
+        let (name, tombstone) = (name.to_owned(), home.tombstones.get(name));
+        match tombstone {
+            Some(grave) if removed == RemovedGates::Warn => {
+                let same = grave.locked.is_some_and(|(_, locked)| locked == value);
+                let removed_in = grave.removed_in;
+                same.then_some(Warning::RemovedIgnored {
+                    name,
+                    value,
+                    removed_in,
+                })
+            }
+            None if foreign == ForeignGates::Ignore && home.foreign.contains(&name) => {
+                Some(Warning::ForeignIgnored { name, value })
+            }
+            _ => None,
+        }
+    }
+
+    fn hint(&self, home: Option<&Component>, name: &str) -> Hint {
+        if let Some(grave) = home.and_then(|home| home.tombstones.get(name)) {
+            return Hint::Removed {
+                removed_in: grave.removed_in,
+                locked: grave.locked,
+            };
+        }
+        if home.is_some_and(|home| home.foreign.contains(name)) {
+            return Hint::Foreign;
+        }
+        let known = self.registry.components().flat_map(Component::features);
+        let names = known.map(|feature| &*feature.name);
+        suggestion(name, names).map_or(Hint::None, |name| Hint::DidYouMean(name.to_owned()))
+    }
+
+    fn check_emulation(
+        &self,
+        decided: &mut BTreeMap<String, (Versions, Decided)>,
+        errors: &mut Vec<StartError>,
+    ) {
+        let options = self.inputs.options;
+        let mut emulating = false;
+        for (name, (versions, result)) in &mut *decided {
+            let component = self
+                .registry
+                .component(name)
+                .expect("decided components are known");
+            if versions.emulation >= component.binary().line() {
+                continue;
+            }
+            emulating = true;
+            let on = result
+                .decisions
+                .iter()
+                .map(|decision| decision.value && decision.held.stage == Stage::Alpha);
+            let names = component.features().map(|feature| feature.name.to_string());
+            let features: Vec<String> = names
+                .zip(on)
+                .filter_map(|(name, on)| on.then_some(name))
+                .collect();
+            if features.is_empty() {
+                continue;
+            }
+            if options.strict_emulation {
+                errors.push(StartError::AlphaUnderEmulation {
+                    component: name.clone(),
+                    features,
+                });
+            } else {
+                result
+                    .warnings
+                    .push(Warning::AlphaUnderEmulation { features });
+            }
+        }
+        let decided_at_all = !decided.is_empty();
+        for (set, flag) in [
+            (
+                options.emulation_forward_compatible,
+                "emulation-forward-compatible",
+            ),
+            (
+                options.runtime_config_emulation_forward_compatible,
+                "runtime-config-emulation-forward-compatible",
+            ),
+        ] {
+            if set && decided_at_all && !emulating {
+                errors.push(StartError::NotEmulating { flag });
+            }
+        }
+    }
+}
+
+/// Wishes and early warnings, by component.
+#[derive(Default)]
+struct Placed {
+    wishes: BTreeMap<String, Wishes>,
+    warnings: BTreeMap<String, Vec<Warning>>,
+}
+
+impl Placed {
+    fn of(&mut self, component: &str) -> &mut Wishes {
+        self.wishes.entry(component.to_owned()).or_default()
+    }
+
+    /// Keeps the strongest source first; within one source the later setting wins.
+    fn add(&mut self, component: &str, name: String, source: Source, value: bool) {
+        let asked = self.of(component).settings.entry(name).or_default();
+        asked.retain(|(other, _)| *other != source);
+        let at = asked.partition_point(|(other, _)| *other > source);
+        asked.insert(at, (source, value));
+    }
+
+    fn warn(&mut self, component: &str, warning: Warning) {
+        self.warnings
+            .entry(component.to_owned())
+            .or_default()
+            .push(warning);
+    }
+
+    fn ignore_variable(&mut self, registry: &Registry, name: String, value: String) {
+        let home = registry
+            .home_of(&name)
+            .filter(|home| home.feature(&name).is_some());
+        if let Some(home) = home {
+            let reason = "not a boolean".to_owned();
+            self.warn(
+                home.name(),
+                Warning::VariableIgnored {
+                    name,
+                    value,
+                    reason,
+                },
+            );
+        }
+    }
+}
+
+/// The closest known name, if it is close enough to be a typing error.
+pub fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |other: &str| {
+        if other.eq_ignore_ascii_case(name) {
+            0
+        } else {
+            strsim::osa_distance(name, other)
+        }
+    };
+    let allowed = SUGGESTION_DISTANCE_MAX.min(name.chars().count().saturating_sub(1));
+    known
+        .map(|other| (distance(other), other))
+        .filter(|&(distance, _)| distance <= allowed && allowed > 0)
+        .min()
+        .map(|(_, other)| other)
+}

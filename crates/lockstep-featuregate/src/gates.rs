@@ -1,0 +1,378 @@
+//! The finished set: which gate is on, and why.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use crate::{
+    Builder, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Registry, Scope, Source, Started,
+    Version, Versions, Warning,
+    decide::{Decided, Decision},
+    declare::cell,
+};
+
+/// The values of all gates of one server. Cheap to clone; process gates never change.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    builder: Builder,
+    components: BTreeMap<String, State>,
+    /// One byte a gate. Gates declared in code come first, at the same place in every set.
+    cells: Box<[AtomicU8]>,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    versions: Versions,
+    decisions: Box<[Decision]>,
+    /// Where the cell of each feature lies.
+    cells: Box<[u32]>,
+    warnings: Vec<Warning>,
+}
+
+/// Why a gate has its value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explanation {
+    /// On or off.
+    pub value: bool,
+    /// The entry of its history that holds: stage, default, lock, and since when.
+    pub held: Entry,
+    /// Who decided the value.
+    pub source: Source,
+    /// When a locked gate may be removed.
+    pub remove_in: Option<Version>,
+    /// What it depends on, sorted.
+    pub depends_on: Vec<String>,
+}
+
+impl Gates {
+    pub(crate) fn start(
+        builder: Builder,
+        decided: BTreeMap<String, (Versions, Decided)>,
+    ) -> Started {
+        let registry = Arc::clone(builder.shared_registry());
+        let placed = registry
+            .components()
+            .flat_map(|component| &component.groups);
+        let declared = placed
+            .map(|group| group.place() + group.declarations().len())
+            .max();
+        let mut values = vec![cell::ABSENT; declared.unwrap_or(0)];
+        let mut components = BTreeMap::new();
+        for (name, (versions, result)) in decided {
+            let component = registry
+                .component(&name)
+                .expect("decided components are known");
+            let cells = place_cells(component, &result.decisions, &mut values);
+            let (decisions, warnings) = (result.decisions.into(), result.warnings);
+            components.insert(
+                name,
+                State {
+                    versions,
+                    decisions,
+                    cells,
+                    warnings,
+                },
+            );
+        }
+        let cells = values.into_iter().map(AtomicU8::new).collect();
+        let gates = Self {
+            inner: Arc::new(Inner {
+                builder,
+                components,
+                cells,
+            }),
+        };
+        Started {
+            cluster_switch: ClusterSwitch {
+                gates: gates.clone(),
+            },
+            gates,
+        }
+    }
+
+    /// Whether a gate is on: one relaxed load. A gate of a component that this set does not have
+    /// is off.
+    #[inline]
+    pub fn enabled(&self, gate: Gate) -> bool {
+        match self.inner.cells.get(gate.slot()) {
+            Some(value) => value.load(Ordering::Relaxed) == cell::ON,
+            None => false,
+        }
+    }
+
+    /// A gate by name, for tools: `Name`, or `component:Name`. Unknown is `None`.
+    pub fn get(&self, name: &str) -> Option<bool> {
+        let (component, name) = self.locate(name)?;
+        Some(self.value(component, component.index_of(name)))
+    }
+
+    /// Why a gate has its value. Unknown is `None`.
+    pub fn explain(&self, name: &str) -> Option<Explanation> {
+        let (component, name) = self.locate(name)?;
+        Some(self.explanation(component, component.feature(name)?))
+    }
+
+    /// The version whose behaviour the server shows.
+    pub fn emulation(&self) -> Version {
+        self.default_versions().emulation
+    }
+
+    /// The oldest version the server must get along with.
+    pub fn min_compatibility(&self) -> Version {
+        self.default_versions().min_compatibility
+    }
+
+    fn default_versions(&self) -> Versions {
+        let components = &self.inner.components;
+        let default = components
+            .get(DEFAULT_COMPONENT)
+            .or_else(|| components.values().next());
+        default.map_or_else(
+            || Versions {
+                emulation: Version::ZERO,
+                min_compatibility: Version::ZERO,
+            },
+            |state| state.versions,
+        )
+    }
+
+    /// Each component with its versions and gates, sorted by name.
+    pub fn components(&self) -> impl Iterator<Item = ComponentGates<'_>> {
+        self.registry()
+            .components()
+            .map(|component| ComponentGates {
+                gates: self,
+                component,
+            })
+    }
+
+    /// One component.
+    pub fn component(&self, name: &str) -> Option<ComponentGates<'_>> {
+        let component = self.registry().component(name)?;
+        Some(ComponentGates {
+            gates: self,
+            component,
+        })
+    }
+
+    /// The features these gates belong to.
+    pub fn registry(&self) -> &Registry {
+        self.inner.builder.registry()
+    }
+
+    /// Makes this the process default set that [`enabled!`](crate::enabled) reads.
+    pub fn install(&self) {
+        for component in self.registry().components() {
+            for group in &component.groups {
+                let base = group.place();
+                for (index, live) in group.live().iter().enumerate() {
+                    let value = self.inner.cells[base + index].load(Ordering::Relaxed);
+                    live.store(value, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// A copy with these values and this source, whatever the rules say.
+    #[cfg(feature = "testing")]
+    pub(crate) fn replacing(&self, values: &BTreeMap<(String, String), bool>) -> Self {
+        let mut components = self.inner.components.clone();
+        let cells: Box<[AtomicU8]> = self.cell_values().map(AtomicU8::new).collect();
+        for ((component, name), &value) in values {
+            let index = self
+                .registry()
+                .component(component)
+                .map(|known| known.index_of(name));
+            let (index, state) = index
+                .zip(components.get_mut(component))
+                .expect("a known gate");
+            state.decisions[index].source = Source::Test;
+            state.decisions[index].value = value;
+            cells[state.cells[index] as usize].store(cell::of(value), Ordering::Relaxed);
+        }
+        let builder = self.inner.builder.clone();
+        Self {
+            inner: Arc::new(Inner {
+                builder,
+                components,
+                cells,
+            }),
+        }
+    }
+
+    #[cfg(feature = "testing")]
+    fn cell_values(&self) -> impl Iterator<Item = u8> {
+        self.inner
+            .cells
+            .iter()
+            .map(|value| value.load(Ordering::Relaxed))
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn builder(&self) -> &Builder {
+        &self.inner.builder
+    }
+
+    fn locate<'a>(&self, name: &'a str) -> Option<(&Component, &'a str)> {
+        let (component, name) = match name.split_once(':') {
+            Some((component, name)) => (self.registry().component(component)?, name),
+            None => (self.registry().home_of(name)?, name),
+        };
+        component.feature(name).map(|_| (component, name))
+    }
+
+    fn state(&self, component: &Component) -> &State {
+        self.inner
+            .components
+            .get(component.name())
+            .expect("a set has a state for each component")
+    }
+
+    fn value(&self, component: &Component, index: usize) -> bool {
+        let place = self.state(component).cells[index] as usize;
+        self.inner.cells[place].load(Ordering::Relaxed) == cell::ON
+    }
+
+    fn explanation(&self, component: &Component, feature: &Feature) -> Explanation {
+        let index = component.index_of(&feature.name);
+        let Decision { held, source, .. } = self.state(component).decisions[index];
+        Explanation {
+            value: self.value(component, index),
+            held,
+            source,
+            remove_in: feature.remove_in().filter(|_| held.lock_to_default),
+            depends_on: component
+                .depends_on(&feature.name)
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+}
+
+/// Fills in the cell of every feature; those that code does not declare come after the others.
+fn place_cells(component: &Component, decisions: &[Decision], values: &mut Vec<u8>) -> Box<[u32]> {
+    let slots = component.features.values().map(|known| known.slot);
+    let place = |(slot, decision): (Option<usize>, &Decision)| {
+        let value = cell::of(decision.value);
+        let at = match slot {
+            Some(slot) => {
+                values[slot] = value;
+                slot
+            }
+            None => {
+                values.push(value);
+                values.len() - 1
+            }
+        };
+        u32::try_from(at).expect("a process has few gates")
+    };
+    slots.zip(decisions).map(place).collect()
+}
+
+/// The gates of one component.
+#[derive(Clone, Copy, Debug)]
+pub struct ComponentGates<'a> {
+    gates: &'a Gates,
+    component: &'a Component,
+}
+
+impl<'a> ComponentGates<'a> {
+    /// The component itself.
+    pub fn component(self) -> &'a Component {
+        self.component
+    }
+
+    /// The versions it runs with.
+    pub fn versions(self) -> Versions {
+        self.gates.state(self.component).versions
+    }
+
+    /// What to say in the log at the start.
+    pub fn warnings(self) -> &'a [Warning] {
+        &self.gates.state(self.component).warnings
+    }
+
+    /// Every gate with the reason for its value, sorted by name.
+    pub fn explanations(self) -> impl Iterator<Item = (&'a Feature, Explanation)> {
+        let explain =
+            move |feature: &'a Feature| (feature, self.gates.explanation(self.component, feature));
+        self.component.features().map(explain)
+    }
+}
+
+/// The values somebody set, by name or through `AllAlpha` and `AllBeta`, sorted: `A=true,B=false`.
+impl fmt::Display for ComponentGates<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unset = [Source::Default, Source::Override, Source::Cluster];
+        let mut separator = "";
+        for (feature, why) in self
+            .explanations()
+            .filter(|(_, why)| !unset.contains(&why.source))
+        {
+            write!(f, "{separator}{}={}", feature.name, why.value)?;
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+/// The values somebody set in every component; names of other components than the default carry
+/// their component.
+impl fmt::Display for Gates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut pieces = Vec::new();
+        for component in self.components() {
+            let name = component.component().name();
+            let prefix = if name == DEFAULT_COMPONENT {
+                String::new()
+            } else {
+                format!("{name}:")
+            };
+            let text = component.to_string();
+            pieces.extend(
+                text.split(',')
+                    .filter(|one| !one.is_empty())
+                    .map(|one| format!("{prefix}{one}")),
+            );
+        }
+        f.write_str(&pieces.join(","))
+    }
+}
+
+/// The one handle that moves cluster-scoped gates, for the store's apply loop. It cannot be cloned,
+/// and process gates do not move at all.
+#[derive(Debug)]
+pub struct ClusterSwitch {
+    gates: Gates,
+}
+
+impl ClusterSwitch {
+    /// Stores the agreed value. Readers see it from their next load on. A gate that is not
+    /// cluster-scoped, or locked, does not move, and the answer is `false`.
+    pub fn set(&mut self, component: &str, name: &str, value: bool) -> bool {
+        let Some(component) = self.gates.registry().component(component) else {
+            return false;
+        };
+        let Some(feature) = component.feature(name) else {
+            return false;
+        };
+        let index = component.index_of(name);
+        let state = self.gates.state(component);
+        let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
+        if moves {
+            let place = state.cells[index] as usize;
+            self.gates.inner.cells[place].store(cell::of(value), Ordering::Relaxed);
+        }
+        moves
+    }
+}

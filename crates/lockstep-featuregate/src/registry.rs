@@ -1,0 +1,108 @@
+//! All components of one binary.
+
+use std::collections::BTreeMap;
+
+use crate::{Component, DEFAULT_COMPONENT, Errors, RegistrationError, Version, errors};
+
+/// How one component's version follows from another's; `None` when it has no answer.
+pub type VersionMapping = fn(Version) -> Option<Version>;
+
+/// The components of one binary and how their versions hang together.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    components: BTreeMap<String, Component>,
+    /// Child to parent and the function between them.
+    mappings: BTreeMap<String, (String, VersionMapping)>,
+}
+
+impl Registry {
+    /// Closes the components and checks the dependencies in each; all errors at once.
+    pub fn new(
+        components: impl IntoIterator<Item = Component>,
+    ) -> Result<Self, Errors<RegistrationError>> {
+        let mut registry = Self {
+            components: BTreeMap::new(),
+            mappings: BTreeMap::new(),
+        };
+        let mut errors = Vec::new();
+        for mut component in components {
+            component.close();
+            errors.extend(component.check());
+            let name = component.name.clone();
+            if registry
+                .components
+                .insert(name.clone(), component)
+                .is_some()
+            {
+                errors.push(RegistrationError::ComponentTwice { component: name });
+            }
+        }
+        errors::check(errors).map(|()| registry)
+    }
+
+    /// Lets the versions of `to` follow those of `from`; its own version flags are refused then.
+    pub fn map_version(
+        &mut self,
+        from: &str,
+        to: &str,
+        mapping: VersionMapping,
+    ) -> Result<(), RegistrationError> {
+        for component in [from, to] {
+            if !self.components.contains_key(component) {
+                let component = component.to_owned();
+                return Err(RegistrationError::ComponentUnknown { component });
+            }
+        }
+        let component = to.to_owned();
+        if let Some((parent, _)) = self.mappings.get(to) {
+            return Err(RegistrationError::MappedTwice {
+                component,
+                parent: parent.clone(),
+            });
+        }
+        if from == to || self.ancestors(from).any(|ancestor| ancestor == to) {
+            return Err(RegistrationError::MappingLoop { component });
+        }
+        self.mappings.insert(component, (from.to_owned(), mapping));
+        Ok(())
+    }
+
+    fn ancestors<'a>(&'a self, component: &'a str) -> impl Iterator<Item = &'a str> {
+        let parent = |of: &&'a str| self.mappings.get(*of).map(|(parent, _)| parent.as_str());
+        std::iter::successors(Some(component), parent).skip(1)
+    }
+
+    /// The component whose version this one follows.
+    pub(crate) fn mapping(&self, component: &str) -> Option<(&str, VersionMapping)> {
+        self.mappings
+            .get(component)
+            .map(|(parent, mapping)| (parent.as_str(), *mapping))
+    }
+
+    /// The components, sorted by name.
+    pub fn components(&self) -> impl Iterator<Item = &Component> {
+        self.components.values()
+    }
+
+    /// One component.
+    pub fn component(&self, name: &str) -> Option<&Component> {
+        self.components.get(name)
+    }
+
+    /// The component an unqualified gate name belongs to: the default one, or the only other one
+    /// that knows it.
+    pub(crate) fn home_of(&self, gate: &str) -> Option<&Component> {
+        let default = self.components.get(DEFAULT_COMPONENT);
+        if default.is_some_and(|kube| kube.features.contains_key(gate)) {
+            return default;
+        }
+        let mut knowing = self
+            .components
+            .values()
+            .filter(|c| c.features.contains_key(gate));
+        match (knowing.next(), knowing.next()) {
+            (Some(only), None) => Some(only),
+            _ => default,
+        }
+    }
+}
