@@ -291,6 +291,11 @@ impl Component {
             .map(String::as_str)
     }
 
+    /// The gates that code declares.
+    pub fn groups(&self) -> impl Iterator<Item = &'static Group> {
+        self.groups.iter().copied()
+    }
+
     /// Gates that were removed, by name.
     pub fn tombstones(&self) -> &BTreeMap<String, Tombstone> {
         &self.tombstones
