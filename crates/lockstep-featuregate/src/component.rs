@@ -89,6 +89,18 @@ impl Component {
         }
     }
 
+    /// Replaces the version it was built as, and with it what can be emulated.
+    #[must_use]
+    pub fn with_binary(mut self, binary: BinaryVersion) -> Self {
+        let floor = binary.line().minus_minors(EMULATED_MINORS);
+        (
+            self.binary,
+            self.emulation_floor,
+            self.min_compatibility_floor,
+        ) = (binary, floor, floor);
+        self
+    }
+
     /// Replaces the oldest version that can be emulated.
     #[must_use]
     pub fn with_emulation_floor(mut self, floor: Version) -> Self {
@@ -264,6 +276,11 @@ impl Component {
     /// What it was built as.
     pub fn binary(&self) -> BinaryVersion {
         self.binary
+    }
+
+    /// The oldest version it can emulate.
+    pub fn emulation_floor(&self) -> Version {
+        self.emulation_floor
     }
 
     /// Every feature with `AllAlpha` and `AllBeta`, sorted by name.

@@ -15,14 +15,27 @@ pub struct Sample {
 
 impl std::fmt::Display for Sample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let label = |(name, value): &(&str, String)| format!("{name}=\"{value}\"");
+        let label = |(name, value): &(&str, String)| format!("{name}={}", quoted(value));
         let labels = self.labels.iter().map(label).collect::<Vec<_>>().join(",");
         write!(f, "{}{{{labels}}} {}", self.name, self.value)
     }
 }
 
+/// A label value with the escapes of the text format.
+fn quoted(value: &str) -> String {
+    let escaped = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
 /// The gauge with 1 for every gate that is on. Dashboards of Kubernetes use this name.
 pub const FEATURE_ENABLED: &str = "kubernetes_feature_enabled";
+/// The same gauge of a store process. Dashboards of etcd use this name.
+pub const STORE_FEATURE_ENABLED: &str = "etcd_server_feature_enabled";
+/// The component of a store process.
+const STORE_COMPONENT: &str = "store";
 /// The gauge that says why a gate has its value.
 pub const FEATURE_INFO: &str = "lockstep_feature_info";
 /// The gauge with the versions a component runs with.
@@ -44,6 +57,11 @@ impl ComponentGates<'_> {
             ],
             value: 1,
         }];
+        let enabled_gauge = if component == STORE_COMPONENT {
+            STORE_FEATURE_ENABLED
+        } else {
+            FEATURE_ENABLED
+        };
         let available = self
             .explanations()
             .filter(|(_, why)| why.held.stage != Stage::PreAlpha);
@@ -51,7 +69,7 @@ impl ComponentGates<'_> {
             let name = ("name", feature.name.to_string());
             let stage = ("stage", why.held.stage.label().to_owned());
             samples.push(Sample {
-                name: FEATURE_ENABLED,
+                name: enabled_gauge,
                 labels: vec![name.clone(), stage.clone()],
                 value: why.value.into(),
             });

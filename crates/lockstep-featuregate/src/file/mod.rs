@@ -9,6 +9,7 @@
 //! Everything wrong with a file is told at once, each with its place. A key nobody knows is wrong.
 
 mod cursor;
+mod history;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use crate::{
     Stage, Tombstone, Version, VersionError, errors,
 };
 use cursor::{Cursor, Node};
+pub use history::read_history;
 
 /// Reads the components of a registry file. `binary` is the version of components that do not say
 /// their own. Dependencies are recorded, not checked: [`crate::Registry::new`] does that.

@@ -173,14 +173,16 @@ pub(super) fn names(components: &[Component]) -> Vec<Finding> {
     twice.map(finding).collect()
 }
 
-fn entries_where(
+/// A gate is named once for each rule, at its first entry that breaks it.
+fn first_where(
     feature: &Feature,
     breaks: impl Fn(&Entry) -> bool,
     message: impl Fn(&Entry) -> String,
 ) -> Vec<(Version, String)> {
-    let broken = feature.entries.iter().filter(|entry| breaks(entry));
+    let broken = feature.entries.iter().find(|entry| breaks(entry));
     broken
         .map(|entry| (entry.version, message(entry)))
+        .into_iter()
         .collect()
 }
 
@@ -189,7 +191,7 @@ fn pairs(feature: &Feature) -> impl Iterator<Item = (&Entry, &Entry)> {
 }
 
 fn alpha_on_by_default(feature: &Feature, _: Version) -> Vec<(Version, String)> {
-    entries_where(
+    first_where(
         feature,
         |entry| entry.stage == Stage::Alpha && entry.default,
         |_| "alpha gate is on by default".to_owned(),
@@ -197,7 +199,7 @@ fn alpha_on_by_default(feature: &Feature, _: Version) -> Vec<(Version, String)> 
 }
 
 fn locked_before_ga(feature: &Feature, _: Version) -> Vec<(Version, String)> {
-    entries_where(
+    first_where(
         feature,
         |entry| matches!(entry.stage, Stage::Alpha | Stage::Beta) && entry.lock_to_default,
         |entry| format!("{} gate is locked", entry.stage.name().to_lowercase()),
@@ -239,7 +241,7 @@ pub(crate) fn lock_due(last: &Entry) -> Option<Version> {
 }
 
 fn deprecated_on(feature: &Feature, _: Version) -> Vec<(Version, String)> {
-    entries_where(
+    first_where(
         feature,
         |entry| entry.stage == Stage::Deprecated && entry.default,
         |_| "deprecated gate is on by default".to_owned(),
@@ -320,7 +322,7 @@ fn stale(feature: &Feature, at: Version) -> Vec<(Version, String)> {
 }
 
 fn future_entry(feature: &Feature, at: Version) -> Vec<(Version, String)> {
-    entries_where(
+    first_where(
         feature,
         |entry| entry.version > at,
         |_| format!("entry is newer than {at}"),
