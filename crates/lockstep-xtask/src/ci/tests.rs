@@ -1,0 +1,153 @@
+//! Which steps there are, when they stop, and how the end reads.
+
+use super::*;
+
+const ALL: Tools = Tools {
+    nextest: true,
+    deny: true,
+};
+
+fn names_and_actions(steps: &[Step]) -> Vec<String> {
+    let shown = |step: &Step| match &step.action {
+        Action::Cargo(arguments, None) | Action::Tests(arguments) => arguments.join(" "),
+        Action::Cargo(arguments, Some((name, value))) => {
+            format!("{name}={value} {}", arguments.join(" "))
+        }
+        Action::Chore(_) => "chore".to_owned(),
+        Action::Skip(why) => format!("skip: {why}"),
+    };
+    steps
+        .iter()
+        .map(|step| format!("{}: {}", step.name, shown(step)))
+        .collect()
+}
+
+#[test]
+fn the_cheap_steps_come_first_and_nothing_is_left_out() {
+    assert_eq!(
+        names_and_actions(&plan(ALL, false)),
+        [
+            "fmt: fmt --all --check",
+            "tidy: chore",
+            "clippy: clippy --workspace --all-targets --locked -- -D warnings",
+            "tests: nextest run --locked --workspace",
+            "doc tests: test --doc --workspace --locked",
+            "rustdoc: RUSTDOCFLAGS=-D warnings doc --workspace --no-deps --locked",
+            "gen: chore",
+            "deny: deny --locked check",
+        ]
+    );
+}
+
+#[test]
+fn a_machine_without_extra_tools_tests_with_cargo_and_says_what_it_skips() {
+    let steps = names_and_actions(&plan(
+        Tools {
+            nextest: false,
+            deny: false,
+        },
+        false,
+    ));
+    assert_eq!(steps[3], "tests: test --tests --locked --workspace");
+    assert_eq!(
+        steps[7],
+        "deny: skip: cargo-deny is not installed; `cargo install --locked cargo-deny`"
+    );
+}
+
+#[test]
+fn without_tests_skips_both_kinds_of_tests_and_nothing_else() {
+    let with = names_and_actions(&plan(ALL, false));
+    let without = names_and_actions(&plan(ALL, true));
+    let differing: Vec<_> = with
+        .iter()
+        .zip(&without)
+        .filter(|(a, b)| a != b)
+        .map(|(_, b)| b)
+        .collect();
+    assert_eq!(
+        differing,
+        [
+            "tests: skip: left out by --without-tests",
+            "doc tests: skip: left out by --without-tests",
+        ]
+    );
+}
+
+fn three_steps() -> [Step; 3] {
+    ["a", "b", "c"].map(|name| Step {
+        name,
+        action: Action::Skip(""),
+        remedy: "run `x`",
+    })
+}
+
+fn drive_with_failing_b(keep_going: bool) -> Vec<Report> {
+    let verdict = |step: &Step| verdict_of(step.name != "b");
+    drive(&three_steps(), keep_going, |step| {
+        Ok((verdict(step), Duration::from_millis(1500)))
+    })
+    .expect("no step is unable to run")
+}
+
+fn verdicts(reports: &[Report]) -> Vec<Verdict> {
+    reports.iter().map(|report| report.verdict).collect()
+}
+
+#[test]
+fn the_first_failure_ends_the_run() {
+    use Verdict::{Failed, NotReached, Passed};
+    assert_eq!(
+        verdicts(&drive_with_failing_b(false)),
+        [Passed, Failed, NotReached]
+    );
+    assert_eq!(
+        verdicts(&drive_with_failing_b(true)),
+        [Passed, Failed, Passed]
+    );
+}
+
+#[test]
+fn a_step_that_cannot_run_is_an_error() {
+    let broken = drive(&three_steps(), true, |_| anyhow::bail!("no such program"));
+    assert_eq!(
+        broken.expect_err("the first step breaks").to_string(),
+        "no such program"
+    );
+}
+
+#[test]
+fn the_end_names_the_failure_and_what_to_do() {
+    assert_eq!(
+        summary(&drive_with_failing_b(false)),
+        "a          ok          1.5 s\n\
+         b          FAILED      1.5 s  run `x`\n\
+         c          -                  not reached\n\
+         ci: b failed: run `x`\n"
+    );
+}
+
+#[test]
+fn several_failures_are_counted_and_none_is_green() {
+    let report = |name, verdict| Report {
+        name,
+        verdict,
+        took: Duration::from_secs(2),
+        remedy: "",
+    };
+    let failed = [report("a", Verdict::Failed), report("b", Verdict::Failed)];
+    assert_eq!(
+        summary(&failed).lines().last(),
+        Some("ci: 2 steps failed: a, b")
+    );
+    let green = [
+        report("a", Verdict::Passed),
+        report("b", Verdict::Skipped("why")),
+    ];
+    assert_eq!(
+        summary(&green),
+        "a          ok          2.0 s\n\
+         b          skipped            why\n\
+         ci: green in 4 s\n"
+    );
+}
