@@ -34,19 +34,16 @@ enum Action {
         &'static [&'static str],
         Option<(&'static str, &'static str)>,
     ),
-    /// The tests, with the outside programs that are at hand.
-    Tests(&'static [&'static str]),
     /// Another chore of this program.
     Chore(fn(&Workspace) -> anyhow::Result<Outcome>),
     /// Nothing, and why.
     Skip(&'static str),
 }
 
-/// Optional cargo subcommands of this machine.
-#[derive(Clone, Copy)]
-struct Tools {
-    nextest: bool,
-    deny: bool,
+/// What the steps depend on.
+struct Choice {
+    has_deny: bool,
+    without_tests: bool,
 }
 
 /// How a step came out.
@@ -69,12 +66,11 @@ struct Report {
 
 /// Runs the steps, up to the first failure unless told to keep going.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Outcome> {
-    let has = |name| process::has_cargo_subcommand(workspace.root(), name);
-    let tools = Tools {
-        nextest: has("nextest"),
-        deny: has("deny"),
-    };
-    let steps = plan(tools, options.without_tests);
+    let has_deny = process::has_cargo_subcommand(workspace.root(), "deny");
+    let steps = plan(&Choice {
+        has_deny,
+        without_tests: options.without_tests,
+    });
     let reports = drive(&steps, options.keep_going, |step| execute(workspace, step))?;
     print!("\n{}", summary(&reports));
     let is_red = reports
@@ -83,20 +79,20 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
     Ok(Outcome::of(!is_red))
 }
 
-fn plan(tools: Tools, without_tests: bool) -> Vec<Step> {
+fn plan(choice: &Choice) -> Vec<Step> {
     let step = |name, action, remedy| Step {
         name,
         action,
         remedy,
     };
     let unless_left_out = |action| {
-        if without_tests {
+        if choice.without_tests {
             Action::Skip("left out by --without-tests")
         } else {
             action
         }
     };
-    let deny = if tools.deny {
+    let deny = if choice.has_deny {
         Action::Cargo(&["deny", "--locked", "check"], None)
     } else {
         Action::Skip("cargo-deny is not installed; `cargo install --locked cargo-deny`")
@@ -120,7 +116,7 @@ fn plan(tools: Tools, without_tests: bool) -> Vec<Step> {
         ),
         step(
             "tests",
-            unless_left_out(Action::Tests(test::runner(tools.nextest))),
+            unless_left_out(Action::Chore(|workspace| test::run_tests(workspace, &[]))),
             "run one test alone with `cargo xtask test -- NAME`",
         ),
         step(
@@ -189,11 +185,6 @@ fn execute(workspace: &Workspace, step: &Step) -> anyhow::Result<(Verdict, Durat
         Action::Cargo(arguments, variable) => {
             let mut cargo = process::cargo(workspace.root());
             process::succeeds(cargo.args(*arguments).envs(*variable)).map(verdict_of)
-        }
-        Action::Tests(arguments) => {
-            let mut cargo = process::cargo(workspace.root());
-            let programs = test::environment(workspace)?;
-            process::succeeds(cargo.args(*arguments).envs(programs)).map(verdict_of)
         }
         Action::Chore(chore) => chore(workspace).map(|it| verdict_of(it == Outcome::Green)),
         Action::Skip(why) => Ok(Verdict::Skipped(why)),

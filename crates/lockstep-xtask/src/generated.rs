@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
     for row in &stale {
         println!("{}", sentence(row, mode));
     }
-    println!("gen: {} files, {} stale", GENERATED.len(), stale.len());
+    println!("gen: files {}, stale {}", GENERATED.len(), stale.len());
     let is_red = mode == Mode::Check && !stale.is_empty();
     Ok(Outcome::of(!is_red))
 }

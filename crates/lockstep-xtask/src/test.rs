@@ -1,8 +1,11 @@
 //! `cargo xtask test`: all tests, with the outside programs they talk to.
 
+mod skips;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 
 use crate::programs::install::{self, Decision, Means};
@@ -26,28 +29,6 @@ pub(crate) struct Options {
 /// The arguments that run every doc test.
 pub(crate) const DOC_TESTS: &[&str] = &["test", "--doc", "--workspace", "--locked"];
 
-/// The arguments that run every other test: by nextest where it is installed.
-pub(crate) fn runner(has_nextest: bool) -> &'static [&'static str] {
-    if has_nextest {
-        &["nextest", "run", "--locked", "--workspace"]
-    } else {
-        &["test", "--tests", "--locked", "--workspace"]
-    }
-}
-
-/// The arguments that run what a person asked for: cargo takes `--workspace` to mean more than
-/// any `--package` beside it, so the one goes when the other is there.
-fn runner_for(has_nextest: bool, arguments: &[OsString]) -> Vec<OsString> {
-    let names_a_package = arguments.iter().any(|argument| {
-        let argument = argument.to_string_lossy();
-        let is_long = argument == "--package" || argument.starts_with("--package=");
-        is_long || argument.starts_with("-p")
-    });
-    let own = runner(has_nextest).iter().map(OsString::from);
-    let own = own.filter(|argument| !(names_a_package && argument == "--workspace"));
-    own.chain(arguments.iter().cloned()).collect()
-}
-
 /// Fetches what is missing, then runs the tests.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Outcome> {
     if options.list_programs {
@@ -55,16 +36,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         return Ok(Outcome::Green);
     }
     provide(workspace, options.no_install)?;
-    let environment = environment(workspace)?;
-    let has_nextest = process::has_cargo_subcommand(workspace.root(), "nextest");
-    if !has_nextest {
-        println!("test: cargo-nextest is not installed; using `cargo test`");
-    }
-    let mut tests = process::cargo(workspace.root());
-    tests
-        .args(runner_for(has_nextest, &options.arguments))
-        .envs(environment);
-    if !process::succeeds(&mut tests)? {
+    if run_tests(workspace, &options.arguments)? == Outcome::Red {
         return Ok(Outcome::Red);
     }
     if !options.arguments.is_empty() {
@@ -73,6 +45,68 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
     }
     let is_green = process::succeeds(process::cargo(workspace.root()).args(DOC_TESTS))?;
     Ok(Outcome::of(is_green))
+}
+
+/// Runs all tests except doc tests, then repeats what they said that they skipped.
+pub(crate) fn run_tests(workspace: &Workspace, arguments: &[OsString]) -> anyhow::Result<Outcome> {
+    let has_nextest = process::has_cargo_subcommand(workspace.root(), "nextest");
+    if !has_nextest {
+        println!("test: cargo-nextest is not installed; using `cargo test`");
+    }
+    for stale in skips::reports(workspace.root()) {
+        std::fs::remove_file(&stale).with_context(|| format!("removing `{}`", stale.display()))?;
+    }
+    let mut tests = process::cargo(workspace.root());
+    tests
+        .args(runner(has_nextest, arguments))
+        .envs(environment(workspace)?);
+    let is_green = process::succeeds(&mut tests)?;
+    for report in skips::reports(workspace.root()) {
+        let junit = std::fs::read_to_string(&report)
+            .with_context(|| format!("reading `{}`", report.display()))?;
+        for skipped in skips::skipped_in(&junit) {
+            println!("test: {skipped}");
+        }
+    }
+    Ok(Outcome::of(is_green))
+}
+
+/// The arguments of cargo that run what a person asked for, by nextest where it is installed.
+///
+/// Cargo takes `--workspace` to mean more than any `--package` beside it, so the one goes when
+/// the other is there. The plain runner is asked to show what passing tests print, since that is
+/// where they say what they skip; for nextest, its report tells.
+fn runner(has_nextest: bool, arguments: &[OsString]) -> Vec<OsString> {
+    let names_a_package = arguments.iter().any(|argument| {
+        let argument = argument.to_string_lossy();
+        let is_long = argument == "--package" || argument.starts_with("--package=");
+        is_long || argument.starts_with("-p")
+    });
+    let own: &[&str] = if has_nextest {
+        &["nextest", "run"]
+    } else {
+        &["test", "--tests"]
+    };
+    let scope: &[&str] = if names_a_package {
+        &[]
+    } else {
+        &["--workspace"]
+    };
+    let has_tail = has_nextest || arguments.iter().any(|argument| argument == "--");
+    let tail: &[&str] = if has_tail {
+        &[]
+    } else {
+        &["--", "--show-output"]
+    };
+    let strings = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    [
+        strings(own),
+        strings(&["--locked"]),
+        strings(scope),
+        arguments.to_vec(),
+        strings(tail),
+    ]
+    .concat()
 }
 
 /// The variables that tell tests where the programs at hand are.
@@ -119,7 +153,7 @@ mod tests {
 
     fn runner_with(has_nextest: bool, arguments: &[&str]) -> String {
         let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
-        let all = runner_for(has_nextest, &arguments);
+        let all = runner(has_nextest, &arguments);
         all.join(&OsString::from(" "))
             .to_string_lossy()
             .into_owned()
@@ -133,8 +167,8 @@ mod tests {
             "nextest run --locked --workspace part"
         );
         assert_eq!(
-            runner_with(false, &["part"]),
-            "test --tests --locked --workspace part"
+            runner_with(true, &["--profile", "ci"]),
+            "nextest run --locked --workspace --profile ci"
         );
     }
 
@@ -149,9 +183,17 @@ mod tests {
             let expected = format!("nextest run --locked {}", package.join(" "));
             assert_eq!(runner_with(true, package), expected);
         }
+    }
+
+    #[test]
+    fn without_nextest_the_plain_runner_shows_what_passing_tests_say() {
         assert_eq!(
-            runner_with(true, &["--profile", "ci"]),
-            "nextest run --locked --workspace --profile ci"
+            runner_with(false, &[]),
+            "test --tests --locked --workspace -- --show-output"
+        );
+        assert_eq!(
+            runner_with(false, &["-p", "x", "--", "part"]),
+            "test --tests --locked -p x -- part"
         );
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Outcome> {
         .count();
     let notes = findings.len() - problems;
     println!(
-        "tidy: {} files, {problems} problems, {notes} notes",
+        "tidy: files {}, problems {problems}, notes {notes}",
         files.len()
     );
     Ok(Outcome::of(problems == 0))

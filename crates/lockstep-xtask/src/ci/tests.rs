@@ -2,14 +2,14 @@
 
 use super::*;
 
-const ALL: Tools = Tools {
-    nextest: true,
-    deny: true,
+const ALL: Choice = Choice {
+    has_deny: true,
+    without_tests: false,
 };
 
 fn names_and_actions(steps: &[Step]) -> Vec<String> {
     let shown = |step: &Step| match &step.action {
-        Action::Cargo(arguments, None) | Action::Tests(arguments) => arguments.join(" "),
+        Action::Cargo(arguments, None) => arguments.join(" "),
         Action::Cargo(arguments, Some((name, value))) => {
             format!("{name}={value} {}", arguments.join(" "))
         }
@@ -25,12 +25,12 @@ fn names_and_actions(steps: &[Step]) -> Vec<String> {
 #[test]
 fn the_cheap_steps_come_first_and_nothing_is_left_out() {
     assert_eq!(
-        names_and_actions(&plan(ALL, false)),
+        names_and_actions(&plan(&ALL)),
         [
             "fmt: fmt --all --check",
             "tidy: chore",
             "clippy: clippy --workspace --all-targets --locked -- -D warnings",
-            "tests: nextest run --locked --workspace",
+            "tests: chore",
             "doc tests: test --doc --workspace --locked",
             "rustdoc: RUSTDOCFLAGS=-D warnings doc --workspace --no-deps --locked",
             "gen: chore",
@@ -40,15 +40,11 @@ fn the_cheap_steps_come_first_and_nothing_is_left_out() {
 }
 
 #[test]
-fn a_machine_without_extra_tools_tests_with_cargo_and_says_what_it_skips() {
-    let steps = names_and_actions(&plan(
-        Tools {
-            nextest: false,
-            deny: false,
-        },
-        false,
-    ));
-    assert_eq!(steps[3], "tests: test --tests --locked --workspace");
+fn a_machine_without_cargo_deny_says_what_it_skips() {
+    let steps = names_and_actions(&plan(&Choice {
+        has_deny: false,
+        ..ALL
+    }));
     assert_eq!(
         steps[7],
         "deny: skip: cargo-deny is not installed; `cargo install --locked cargo-deny`"
@@ -57,8 +53,11 @@ fn a_machine_without_extra_tools_tests_with_cargo_and_says_what_it_skips() {
 
 #[test]
 fn without_tests_skips_both_kinds_of_tests_and_nothing_else() {
-    let with = names_and_actions(&plan(ALL, false));
-    let without = names_and_actions(&plan(ALL, true));
+    let with = names_and_actions(&plan(&ALL));
+    let without = names_and_actions(&plan(&Choice {
+        without_tests: true,
+        ..ALL
+    }));
     let differing: Vec<_> = with
         .iter()
         .zip(&without)

@@ -192,9 +192,10 @@ fn find(name: &str) -> Option<&'static Row> {
 }
 
 impl Row {
-    /// Tests may use dev crates besides what the crate itself may use.
+    /// Tests may use dev crates, and their own crate with other features, besides what the crate
+    /// itself may use.
     fn allows(&self, target: &Row, kind: Kind) -> bool {
-        if target.layer == Layer::Dev && kind == Kind::Dev {
+        if kind == Kind::Dev && (target.layer == Layer::Dev || target.name == self.name) {
             return true;
         }
         match self.may_use {
@@ -225,7 +226,7 @@ mod tests {
                 "lockstep-cel",
                 &["lockstep-object", "dev:lockstep-testkit", "serde"],
             )
-            .member("lockstep-schema", &["lockstep-cel"])
+            .member("lockstep-schema", &["lockstep-cel", "dev:lockstep-schema"])
             .member("lockstep-storage", &[])
             .member(
                 "lockstep-apiserver",
