@@ -52,14 +52,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         println!("\n== {} ({})", bench.name, bench.package);
         announce_programs(workspace, bench)?;
         let mut cargo = process::cargo(workspace.root());
-        cargo.args([
-            "bench",
-            "--locked",
-            "--benches",
-            "--package",
-            bench.package,
-            "--",
-        ]);
+        // By `--benches` cargo would also start the unit tests, which know none of the arguments.
+        cargo.args(["bench", "--locked", "--bench", "*"]);
+        cargo.args(["--package", bench.package, "--"]);
         if !process::succeeds(cargo.args(&options.arguments))? {
             return Ok(Outcome::Red);
         }

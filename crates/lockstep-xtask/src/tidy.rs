@@ -10,6 +10,7 @@ mod rust;
 mod size;
 mod text;
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::Context;
@@ -75,9 +76,13 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Outcome> {
 
 /// All findings of all rules, in order of place.
 fn check(files: &[SourceFile], metadata: &Metadata) -> Vec<Finding> {
+    let members = metadata.members().into_iter();
+    let manifests: BTreeSet<_> = members.map(|member| metadata.manifest_of(member)).collect();
     let mut findings = Vec::new();
     for file in files {
-        findings.extend(manifest::check(file));
+        if manifests.contains(&file.path) {
+            findings.extend(manifest::check(file));
+        }
         findings.extend(rust::check(file));
         findings.extend(size::check(file));
         findings.extend(text::check(file));
@@ -161,6 +166,22 @@ mod tests {
             ("crates/lockstep-cel/Cargo.toml", 1),
         ];
         assert_eq!(places, expected.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn only_members_leave_their_versions_to_the_workspace() {
+        let text = "[dependencies]\nserde = \"1\"\n[lints]\nworkspace = true\n";
+        let files = [
+            file("Cargo.toml", "[workspace.dependencies]\nserde = \"1\"\n"),
+            file("crates/lockstep-cel/Cargo.toml", text),
+            file("crates/lockstep-cel/fuzz/Cargo.toml", text),
+        ];
+        let metadata = Sample::default().member("lockstep-cel", &[]).build();
+        let places: Vec<_> = check(&files, &metadata)
+            .into_iter()
+            .map(|f| f.path)
+            .collect();
+        assert_eq!(places, ["crates/lockstep-cel/Cargo.toml"]);
     }
 
     #[test]

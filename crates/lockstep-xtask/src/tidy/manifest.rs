@@ -10,11 +10,8 @@ use super::finding::Finding;
 
 const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Dependencies without `workspace = true`, and lints of the crate's own.
+/// Dependencies without `workspace = true` and lints of its own, in the manifest of a member.
 pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
-    if !file.path.ends_with("/Cargo.toml") || file.is_fixture() {
-        return Vec::new();
-    }
     let parsed = match DeTable::parse(&file.text) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -151,12 +148,6 @@ mod tests {
     #[test]
     fn a_broken_manifest_is_a_finding() {
         assert_eq!(check_text("[dependencies\n").len(), 1);
-    }
-
-    #[test]
-    fn the_root_manifest_is_where_versions_live() {
-        let root = file("Cargo.toml", "[workspace.dependencies]\nserde = \"1\"\n");
-        assert_eq!(check(&root), []);
     }
 
     #[test]
