@@ -65,18 +65,18 @@ struct Report {
 }
 
 /// Runs the steps, up to the first failure unless told to keep going.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Outcome> {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let has_deny = process::has_cargo_subcommand(workspace.root(), "deny");
     let steps = plan(&Choice {
         has_deny,
         without_tests: options.without_tests,
     });
-    let reports = drive(&steps, options.keep_going, |step| execute(workspace, step))?;
+    let reports = drive(&steps, options.keep_going, |step| execute(workspace, step));
     print!("\n{}", summary(&reports));
     let is_red = reports
         .iter()
         .any(|report| report.verdict == Verdict::Failed);
-    Ok(Outcome::of(!is_red))
+    Outcome::of(!is_red)
 }
 
 fn plan(choice: &Choice) -> Vec<Step> {
@@ -158,15 +158,15 @@ const RUSTDOC: &[&str] = &["doc", "--workspace", "--no-deps", "--locked"];
 fn drive(
     steps: &[Step],
     keep_going: bool,
-    mut execute: impl FnMut(&Step) -> anyhow::Result<(Verdict, Duration)>,
-) -> anyhow::Result<Vec<Report>> {
+    mut execute: impl FnMut(&Step) -> (Verdict, Duration),
+) -> Vec<Report> {
     let mut reports = Vec::new();
     let mut has_failed = false;
     for step in steps {
         let (verdict, took) = if has_failed && !keep_going {
             (Verdict::NotReached, Duration::ZERO)
         } else {
-            execute(step)?
+            execute(step)
         };
         has_failed |= verdict == Verdict::Failed;
         reports.push(Report {
@@ -176,30 +176,40 @@ fn drive(
             remedy: step.remedy,
         });
     }
-    Ok(reports)
+    reports
 }
 
-fn execute(workspace: &Workspace, step: &Step) -> anyhow::Result<(Verdict, Duration)> {
+fn execute(workspace: &Workspace, step: &Step) -> (Verdict, Duration) {
     println!("\n== {}", step.name);
-    let (result, took) = process::timed(|| match &step.action {
+    let (result, took) = process::timed(|| act(workspace, &step.action));
+    // A step that could not run at all has failed like any other, and the table still follows.
+    let verdict = result.unwrap_or_else(|error| {
+        println!("{error:#}");
+        Verdict::Failed
+    });
+    let seconds = took.as_secs_f64();
+    match verdict {
+        Verdict::Failed => {
+            println!(
+                "-- {} FAILED after {seconds:.1} s: {}",
+                step.name, step.remedy
+            );
+        }
+        Verdict::Skipped(why) => println!("-- {} SKIPPED: {why}", step.name),
+        Verdict::Passed | Verdict::NotReached => println!("-- {} ok, {seconds:.1} s", step.name),
+    }
+    (verdict, took)
+}
+
+fn act(workspace: &Workspace, action: &Action) -> anyhow::Result<Verdict> {
+    match action {
         Action::Cargo(arguments, variable) => {
             let mut cargo = process::cargo(workspace.root());
             process::succeeds(cargo.args(*arguments).envs(*variable)).map(verdict_of)
         }
         Action::Chore(chore) => chore(workspace).map(|it| verdict_of(it == Outcome::Green)),
         Action::Skip(why) => Ok(Verdict::Skipped(why)),
-    });
-    let verdict = result?;
-    let seconds = took.as_secs_f64();
-    match verdict {
-        Verdict::Failed => println!(
-            "-- {} FAILED after {seconds:.1} s: {}",
-            step.name, step.remedy
-        ),
-        Verdict::Skipped(why) => println!("-- {} SKIPPED: {why}", step.name),
-        Verdict::Passed | Verdict::NotReached => println!("-- {} ok, {seconds:.1} s", step.name),
     }
-    Ok((verdict, took))
 }
 
 fn verdict_of(is_success: bool) -> Verdict {

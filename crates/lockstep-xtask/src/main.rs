@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> anyhow::Result<Outcome> {
     let workspace = Workspace::locate()?;
     match chore {
-        Chore::Ci(options) => ci::run(&workspace, &options),
+        Chore::Ci(options) => Ok(ci::run(&workspace, &options)),
         Chore::Test(options) => test::run(&workspace, &options),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Gen(options) => generated::run(&workspace, &options),

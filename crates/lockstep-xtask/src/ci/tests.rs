@@ -84,9 +84,8 @@ fn four_steps() -> [Step; 4] {
 fn drive_with_failing_b(keep_going: bool) -> Vec<Report> {
     let verdict = |step: &Step| verdict_of(step.name != "b");
     drive(&four_steps(), keep_going, |step| {
-        Ok((verdict(step), Duration::from_millis(1500)))
+        (verdict(step), Duration::from_millis(1500))
     })
-    .expect("no step is unable to run")
 }
 
 fn verdicts(reports: &[Report]) -> Vec<Verdict> {
@@ -103,15 +102,6 @@ fn the_first_failure_ends_the_run() {
     assert_eq!(
         verdicts(&drive_with_failing_b(true)),
         [Passed, Failed, Passed, Passed]
-    );
-}
-
-#[test]
-fn a_step_that_cannot_run_is_an_error() {
-    let broken = drive(&four_steps(), true, |_| anyhow::bail!("no such program"));
-    assert_eq!(
-        broken.expect_err("the first step breaks").to_string(),
-        "no such program"
     );
 }
 

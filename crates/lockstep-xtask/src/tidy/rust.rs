@@ -32,15 +32,12 @@ pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     while let Some(scope) = walk.pop() {
         let trees: Vec<TokenTree> = scope.tokens.into_iter().collect();
         for index in 0..trees.len() {
-            findings
-                .extend(attribute_at(&trees[index..]).and_then(|it| check_attribute(file, &it)));
-            findings.extend(long_function(file, &trees[index..]));
-            findings.extend(
-                scope
-                    .is_test
-                    .then(|| sleep(file, &trees[index..]))
-                    .flatten(),
-            );
+            let rest = &trees[index..];
+            findings.extend(attribute_at(rest).and_then(|it| check_attribute(file, &it)));
+            findings.extend(long_function(file, rest));
+            if scope.is_test {
+                findings.extend(sleep(file, rest));
+            }
         }
         walk.extend(inner_scopes(&trees, scope.is_test));
     }
