@@ -135,7 +135,11 @@ pub(crate) fn explain_panics() {
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let what = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let what = text
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
         let arguments: Vec<String> = std::env::args().skip(1).take(2).collect();
         output::tell(&format!(
             "error: a bug in lockstep stopped it: {what}\n\

@@ -54,6 +54,11 @@ const TABLE: &[Row] = &[
         Layer::Words,
         MayUse::Only(&["lockstep-featuregate-macros"]),
     ),
+    row(
+        "lockstep-gates",
+        Layer::Words,
+        MayUse::Only(&["lockstep-featuregate"]),
+    ),
     row("lockstep-cel", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-schema",
