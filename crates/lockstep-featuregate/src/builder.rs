@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     ClusterSwitch, Component, DEFAULT_COMPONENT, Errors, Gates, Registry, Source, Stage,
     StartError, Version, Versions, Warning,
-    decide::{Decided, Wishes, decide},
+    decide::{Decided, Wishes, check_dependencies, decide},
     errors,
     settings::{Setting, Settings},
     versions,
@@ -216,6 +216,12 @@ impl Builder {
             decided.insert(name, (versions, result));
         }
         self.check_emulation(&mut decided, &mut errors);
+        if errors.is_empty() {
+            errors.extend(self.registry.components().flat_map(|component| {
+                let (_, decided) = &decided[component.name()];
+                check_dependencies(component, decided)
+            }));
+        }
         errors::check(errors).map(|()| decided)
     }
 

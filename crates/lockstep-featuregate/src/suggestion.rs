@@ -12,7 +12,8 @@ pub fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Optio
             strsim::osa_distance(name, other)
         }
     };
-    let allowed = SUGGESTION_DISTANCE_MAX.min(name.chars().count().saturating_sub(1));
+    let half = name.chars().count().saturating_sub(1) / 2;
+    let allowed = SUGGESTION_DISTANCE_MAX.min(half);
     known
         .map(|other| (distance(other), other))
         .filter(|&(distance, _)| distance <= allowed && allowed > 0)

@@ -177,7 +177,7 @@ fn read_feature(node: &Node<'_>, component: &mut Component, cursor: &mut Cursor)
 
 /// A list of versioned entries, or one entry written in place that holds always.
 fn read_entries(name: &str, node: &Node<'_>, cursor: &mut Cursor) -> Vec<Entry> {
-    let Some(nodes) = cursor.optional(node, "versionedSpecs", Cursor::list) else {
+    let Some(list) = node.get("versionedSpecs") else {
         let in_place = &ENTRY_KEYS[1..4];
         cursor.only_keys(node, &[FEATURE_KEYS, in_place].concat());
         return read_entry(node, Some(Version::ZERO), None, cursor)
@@ -186,7 +186,7 @@ fn read_entries(name: &str, node: &Node<'_>, cursor: &mut Cursor) -> Vec<Entry> 
     };
     cursor.only_keys(node, FEATURE_KEYS);
     let mut entries = Vec::new();
-    for node in nodes {
+    for node in cursor.items(&list) {
         cursor.only_keys(&node, ENTRY_KEYS);
         if node.get("version").is_none() {
             cursor.history(name, "did not provide a version");
