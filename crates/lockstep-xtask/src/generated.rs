@@ -23,7 +23,10 @@ struct Generated {
 }
 
 /// Every generated file. A new one is a new row.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[Generated {
+    path: "docs/reference/feature-gates.md",
+    arguments: &["features", "docs"],
+}];
 
 /// What to do with contents that differ from the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -60,7 +60,18 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
 
 /// The whole tree of commands, for parsing, help and completion.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    examples_first(Cli::command())
+}
+
+/// Help begins with what it is and examples to paste; flags come after them.
+fn examples_first(command: clap::Command) -> clap::Command {
+    let template = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n";
+    let command = if command.get_after_help().is_some() {
+        command.help_template(template)
+    } else {
+        command
+    };
+    command.mut_subcommands(examples_first)
 }
 
 /// Help is an answer; anything else the parser says is wrong use.
@@ -70,7 +81,10 @@ pub(crate) fn usage(error: &clap::Error, exit: Exit) -> Result<Exit, Failure> {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if asked {
-        output::data(&error.render().ansi().to_string());
+        output::data(&format!(
+            "{}\n",
+            error.render().ansi().to_string().trim_end()
+        ));
         return Ok(Exit::Yes);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -17,12 +17,9 @@ pub(crate) const API_VERSION: &str = "cli.lockstep.dev/v1";
 /// How an answer is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
-    /// Columns for people
     #[default]
     Table,
-    /// One JSON document
     Json,
-    /// One YAML document
     Yaml,
 }
 

@@ -6,10 +6,7 @@ use lockstep_featuregate::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    list::refused,
-    registry::{self, Source},
-};
+use super::{list::refused, registry::Source};
 use crate::{
     failure::{Exit, Failure},
     gate_flags::GateSettings,
@@ -37,17 +34,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let builder = arguments
-        .settings
-        .apply(Builder::new(arguments.source.registry()?))?;
+    let table = arguments.source.table()?;
     let upgrade = Upgrade {
-        from: arguments
-            .source
-            .version
-            .unwrap_or_else(registry::built_in_version),
+        from: table.version(),
         to: arguments.to,
-        known_until: arguments.source.known_until(),
+        known_until: table.known_until,
     };
+    let builder = arguments.settings.apply(Builder::new(table.registry()?))?;
     let rows = preflight(&builder, upgrade).map_err(|errors| refused(&errors))?;
     let refuses = rows.iter().any(|row| row.verdict.refuses());
     output::data(&match arguments.output {

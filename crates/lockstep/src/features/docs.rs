@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let table = markdown(&arguments.source.components()?);
+    let table = markdown(&arguments.source.table()?.components);
     let Some(path) = &arguments.check else {
         output::data(&table);
         return Ok(Exit::Yes);

@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// Source folder to search for gates that no code uses
-    #[arg(long, value_name = "DIR")]
-    source_dir: Option<PathBuf>,
+    #[arg(long = "source", value_name = "DIR")]
+    source_folder: Option<PathBuf>,
     /// Warnings count as errors
     #[arg(long)]
     strict: bool,
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 impl Arguments {
     fn report(&self) -> Result<Report, Failure> {
-        let components = self.source.components()?;
+        let components = self.source.table()?.components;
         let version = self
             .source
             .version
@@ -88,7 +88,7 @@ impl Arguments {
                 .map_err(|errors| registry::broken(Some(path), &errors))?;
             report.extend(lint_history(DEFAULT_COMPONENT, &releases));
         }
-        if let Some(folder) = &self.source_dir {
+        if let Some(folder) = &self.source_folder {
             let files = source_files(folder)?;
             report.extend(
                 components

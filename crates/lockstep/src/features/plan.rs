@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
-    let components = arguments.source.components()?;
+    let components = arguments.source.table()?.components;
     let mut steps: Vec<Step> = components
         .iter()
         .flat_map(|component| arguments.steps(component))

@@ -6,6 +6,8 @@ use lockstep_featuregate::{
     BinaryVersion, Component, DEFAULT_COMPONENT, Errors, RegistrationError, Registry, Version, file,
 };
 
+use serde_json::Value;
+
 use crate::{
     document,
     failure::{Exit, Failure},
@@ -22,22 +24,46 @@ pub(crate) struct Source {
     pub(crate) version: Option<Version>,
 }
 
-impl Source {
+/// A table of features, and how far it can be trusted.
+pub(crate) struct Table {
     /// The components, their dependencies not yet checked.
-    pub(crate) fn components(&self) -> Result<Vec<Component>, Failure> {
-        let components = match &self.file {
-            Some(path) => read(path, self.version.unwrap_or_else(built_in_version))?,
-            None => lockstep_gates::components(),
+    pub(crate) components: Vec<Component>,
+    /// Up to which version the table knows for sure which gates there are: the release it is of.
+    pub(crate) known_until: Option<Version>,
+    path: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads the table.
+    pub(crate) fn table(&self) -> Result<Table, Failure> {
+        let (components, stated) = match &self.file {
+            Some(path) => {
+                let document = document::read(path)?;
+                let stated = &document["components"][DEFAULT_COMPONENT]["binaryVersion"];
+                let stated = stated
+                    .as_str()
+                    .and_then(|text| BinaryVersion::parse(text).ok());
+                let version = self.version.unwrap_or_else(built_in_version);
+                (
+                    parse(path, &document, version)?,
+                    stated.map(BinaryVersion::line),
+                )
+            }
+            None => (lockstep_gates::components(), Some(built_in_version())),
         };
-        Ok(components
+        let components = components
             .into_iter()
-            .map(|component| self.at_version(component))
-            .collect())
+            .map(|component| self.at_version(component));
+        Ok(Table {
+            components: components.collect(),
+            known_until: self.version.or(stated),
+            path: self.file.clone(),
+        })
     }
 
     /// The components, checked.
     pub(crate) fn registry(&self) -> Result<Registry, Failure> {
-        Registry::new(self.components()?).map_err(|errors| broken(self.file.as_deref(), &errors))
+        self.table()?.registry()
     }
 
     /// `--version` speaks of the default component; others keep the version they say.
@@ -49,18 +75,31 @@ impl Source {
             _ => component,
         }
     }
+}
 
-    /// Up to which version the table knows for sure which gates there are.
-    pub(crate) fn known_until(&self) -> Option<Version> {
-        self.version
-            .or_else(|| self.file.is_none().then(built_in_version))
+impl Table {
+    /// The version of the default component.
+    pub(crate) fn version(&self) -> Version {
+        let default = self
+            .components
+            .iter()
+            .find(|one| one.name() == DEFAULT_COMPONENT);
+        default.map_or_else(built_in_version, |component| component.binary().line())
+    }
+
+    /// The components, checked.
+    pub(crate) fn registry(self) -> Result<Registry, Failure> {
+        Registry::new(self.components).map_err(|errors| broken(self.path.as_deref(), &errors))
     }
 }
 
 /// Reads a registry file; everything wrong with it is told at once.
 pub(crate) fn read(path: &Path, version: Version) -> Result<Vec<Component>, Failure> {
-    let document = document::read(path)?;
-    file::read_components(&document, BinaryVersion::of(version))
+    parse(path, &document::read(path)?, version)
+}
+
+fn parse(path: &Path, document: &Value, version: Version) -> Result<Vec<Component>, Failure> {
+    file::read_components(document, BinaryVersion::of(version))
         .map_err(|errors| broken(Some(path), &errors))
 }
 
