@@ -1,0 +1,1 @@
+//! Value types and text rules of the Kubernetes function libraries, free of the language itself.

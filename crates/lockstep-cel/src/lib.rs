@@ -1,0 +1,3 @@
+//! The Common Expression Language as Kubernetes uses it.
+
+pub mod ext;
