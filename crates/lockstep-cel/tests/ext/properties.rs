@@ -1,5 +1,6 @@
 //! What must hold for every input.
 
+use lockstep_cel::ext::quantity::Quantity;
 use lockstep_cel::ext::re2::{NESTING_MAX, PATTERN_BYTES_MAX, Pattern, PatternFault};
 use proptest::prelude::*;
 
@@ -57,6 +58,62 @@ proptest! {
         prop_assert!(compiled.is_match(&text));
         let longer = format!("{text}x");
         prop_assert!(!compiled.is_match(&longer));
+    }
+}
+
+/// Quantities of all suffixes and sizes, on both sides of the 64-bit road.
+fn quantity_text() -> impl Strategy<Value = String> {
+    let suffix = prop_oneof![
+        Just(""),
+        Just("n"),
+        Just("u"),
+        Just("m"),
+        Just("k"),
+        Just("M"),
+        Just("G"),
+        Just("E"),
+        Just("Ki"),
+        Just("Gi"),
+        Just("Ei"),
+        Just("e-3"),
+        Just("e12"),
+        Just("E4"),
+    ];
+    ("[+-]?[0-9]{1,22}(\\.[0-9]{0,12})?", suffix).prop_map(|(number, suffix)| number + suffix)
+}
+
+proptest! {
+    #[test]
+    fn no_quantity_text_panics(text in "[+-]?[0-9.]{0,30}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,11}") {
+        if let Ok(quantity) = Quantity::parse(&text) {
+            let _ = (quantity.is_integer(), quantity.as_approximate_float(), quantity.to_string());
+            let _ = quantity.add(&Quantity::from_int(1));
+        }
+    }
+
+    #[test]
+    fn a_printed_quantity_reads_back_as_the_same_value_and_text(text in quantity_text()) {
+        let quantity = Quantity::parse(&text).expect("well-formed");
+        let canonical = quantity.add(&Quantity::from_int(0)).expect("no digits are added").to_string();
+        let again = Quantity::parse(&canonical).expect("printed text is well-formed");
+        prop_assert_eq!(&again, &quantity, "{} printed as {}", text, canonical);
+        prop_assert_eq!(again.to_string(), canonical);
+    }
+
+    #[test]
+    fn quantities_are_totally_ordered_and_addition_keeps_the_order(
+        a in quantity_text(), b in quantity_text(), c in quantity_text(),
+    ) {
+        let [a, b, c] = [a, b, c].map(|text| Quantity::parse(&text).expect("well-formed"));
+        let sum = |x: &Quantity, y: &Quantity| x.add(y).expect("few digits");
+        prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
+        if a <= b && b <= c {
+            prop_assert!(a <= c);
+        }
+        prop_assert_eq!(sum(&a, &c).cmp(&sum(&b, &c)), a.cmp(&b));
+        prop_assert_eq!(sum(&a, &b), sum(&b, &a));
+        prop_assert_eq!(sum(&sum(&a, &b), &c), sum(&a, &sum(&b, &c)));
+        prop_assert_eq!(sum(&a, &b).sub(&b).expect("few digits"), a);
     }
 }
 

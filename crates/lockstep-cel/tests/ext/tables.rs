@@ -3,6 +3,7 @@
 //! A table holds rules (sentences), each with rows `[function, arguments, outcome]`. An outcome is the value returned,
 //! or `{"error": message}`.
 
+use lockstep_cel::ext::quantity::{Quantity, QuantityError};
 use lockstep_cel::ext::re2::Pattern;
 use serde_json::{Value, json};
 
@@ -58,4 +59,37 @@ fn patterns_follow_go_re2_syntax() {
             other => panic!("no function `{other}`"),
         })
     });
+}
+
+#[test]
+fn quantities_follow_kubernetes() {
+    fn evaluate(function: &str, arguments: &[Value]) -> Result<Value, QuantityError> {
+        let quantity = |index| Quantity::parse(text(arguments, index));
+        let first = quantity(0)?;
+        Ok(match function {
+            "print" => json!(first.to_string()),
+            "add" => json!(first.add(&quantity(1)?)?.to_string()),
+            "sub" => json!(first.sub(&quantity(1)?)?.to_string()),
+            "addInt" => json!(
+                first
+                    .add(&Quantity::from_int(int(arguments, 1)))?
+                    .to_string()
+            ),
+            "subInt" => json!(
+                first
+                    .sub(&Quantity::from_int(int(arguments, 1)))?
+                    .to_string()
+            ),
+            "compareTo" => json!(first.cmp(&quantity(1)?) as i8),
+            "sign" => json!(first.sign()),
+            "isInteger" => json!(first.is_integer()),
+            "asInteger" => json!(first.as_integer()?),
+            "asApproximateFloat" => json!(first.as_approximate_float()),
+            other => panic!("no function `{other}`"),
+        })
+    }
+    check(
+        include_str!("cases/quantity.json"),
+        |function, arguments| evaluate(function, arguments).map_err(|error| error.to_string()),
+    );
 }
