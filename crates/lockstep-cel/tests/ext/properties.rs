@@ -1,7 +1,16 @@
 //! What must hold for every input.
 
+use lockstep_cel::ext::formats::NamedFormat;
+use lockstep_cel::ext::go_duration::Duration;
+use lockstep_cel::ext::go_quote::{quote, quote_for_error};
+use lockstep_cel::ext::go_url::{Url, parse_request_uri};
+use lockstep_cel::ext::ip::{Cidr, Ip};
+use lockstep_cel::ext::number_text::{self as numbers, NumberStyle};
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_cel::ext::re2::{NESTING_MAX, PATTERN_BYTES_MAX, Pattern, PatternFault};
+use lockstep_cel::ext::semver::{Normalize, Semver};
+use lockstep_cel::ext::text::{self, OffsetBeyondEnd};
+use lockstep_cel::ext::timestamp::{Timestamp, UNIX_SECONDS_MAX, UNIX_SECONDS_MIN, Zone};
 use proptest::prelude::*;
 
 /// Text rich in the characters patterns give a meaning to.
@@ -114,6 +123,105 @@ proptest! {
         prop_assert_eq!(sum(&a, &b), sum(&b, &a));
         prop_assert_eq!(sum(&sum(&a, &b), &c), sum(&a, &sum(&b, &c)));
         prop_assert_eq!(sum(&a, &b).sub(&b).expect("few digits"), a);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_reader_panic(text in prop_oneof![
+        any::<String>(),
+        "[a-z]{0,5}:?/{0,3}[]@\\[%#?a-z0-9:.é]{0,20}",
+        "[0-9a-fA-F:.%/]{0,24}",
+        "[v0-9.+-]{0,16}",
+        "[-+0-9hmsuµn.]{0,16}",
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}[.,0-9]{0,12}[-+Z0-9:]{0,6}",
+    ]) {
+        let _ = (Url::parse(&text), parse_request_uri(&text), Ip::parse(&text), Cidr::parse(&text));
+        let _ = (Semver::parse(&text, Normalize::No), Semver::parse(&text, Normalize::Yes));
+        let _ = (Duration::parse(&text), Timestamp::parse(&text).map(|parsed| parsed.to_string()));
+        let _ = (numbers::parse_int(&text), numbers::parse_uint(&text), numbers::parse_double(&text));
+        let _ = (quote(&text), quote_for_error(&text), Zone::parse(&text).map(|zone| format!("{zone:?}")));
+        for format in NamedFormat::all() {
+            let _ = format.validate(&text);
+        }
+    }
+
+    #[test]
+    fn a_printed_url_reads_back_as_the_same_url(text in "(https?://)?[a-z0-9.@]{0,8}(:[0-9]{0,3})?/[a-z%20 é/]{0,12}(\\?[a-z=&+;]{0,8})?(#[a-z ]{0,4})?") {
+        if let Ok(url) = Url::parse(&text) {
+            let again = Url::parse(&url.to_string());
+            prop_assert_eq!(again.as_ref().map(Url::query), Ok(url.query()));
+            prop_assert_eq!(again, Ok(url));
+        }
+    }
+
+    #[test]
+    fn printed_addresses_and_blocks_read_back(bits in any::<u128>(), short in any::<u32>(), length in 0_u8..=128) {
+        for text in [std::net::Ipv6Addr::from(bits).to_string(), std::net::Ipv4Addr::from(short).to_string()] {
+            let ip = Ip::parse(&text).expect("a random address is not mapped");
+            prop_assert_eq!(Ip::parse(&ip.to_string()), Ok(ip));
+            let length = if ip.family() == 4 { length / 4 } else { length };
+            let block = Cidr::parse(&format!("{text}/{length}")).expect("a block");
+            prop_assert_eq!(Cidr::parse(&block.to_string()), Ok(block));
+            prop_assert!(block.contains_ip(ip) && block.contains_cidr(block.masked()));
+            prop_assert_eq!(block.masked().masked(), block.masked());
+        }
+    }
+
+    #[test]
+    fn a_printed_duration_of_days_reads_back(nanoseconds in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
+        let duration = Duration::from_nanoseconds(nanoseconds);
+        prop_assert_eq!(Duration::parse(&duration.to_string()), Ok(duration));
+    }
+
+    #[test]
+    fn any_timestamp_prints_reads_back_and_agrees_with_another_calendar(
+        seconds in UNIX_SECONDS_MIN..=UNIX_SECONDS_MAX, nanoseconds in 0_i64..1_000_000_000,
+    ) {
+        let start = Timestamp::from_unix_seconds(seconds).expect("in range");
+        let timestamp = start.plus(Duration::from_nanoseconds(nanoseconds)).expect("in range");
+        prop_assert_eq!(Timestamp::parse(&timestamp.to_string()), Ok(timestamp));
+        prop_assert_eq!(timestamp.since(start), Ok(Duration::from_nanoseconds(nanoseconds)));
+        prop_assume!(seconds < jiff::Timestamp::MAX.as_second());
+        let theirs = jiff::Timestamp::from_second(seconds).expect("in range").to_string();
+        prop_assert_eq!(start.to_string(), theirs);
+    }
+
+    #[test]
+    fn a_printed_double_reads_back(value in any::<f64>()) {
+        let text = numbers::double_text(value);
+        let again = numbers::parse_double(&text).expect("printed text is a double");
+        let is_same = again.to_bits() == value.to_bits() || (again.is_nan() && value.is_nan());
+        prop_assert!(is_same, "{value:e} printed as {text}");
+        let fixed = numbers::fixed(value, 3, NumberStyle::Kubernetes).expect("a small precision");
+        let plain = numbers::fixed(value, 3, NumberStyle::Spec).expect("a small precision");
+        if value.is_finite() {
+            prop_assert_eq!(fixed.replace(',', ""), plain);
+        }
+    }
+
+    #[test]
+    fn searches_agree_with_a_plain_model(text in "[aébc]{0,8}", wanted in "[aébc]{0,3}", offset in -1_i64..10) {
+        let characters: Vec<char> = text.chars().collect();
+        let sought: Vec<char> = wanted.chars().collect();
+        let starts = |at: &usize| characters[*at..].starts_with(&sought);
+        let size = characters.len();
+        let number = |at: Option<usize>| at.map_or(-1, |at| i64::try_from(at).expect("small"));
+        prop_assert_eq!(text::index_of(&text, &wanted), number((0..=size).find(starts)));
+        prop_assert_eq!(text::last_index_of(&text, &wanted), number((0..=size).rev().find(starts)));
+        prop_assume!(!wanted.is_empty() && offset >= 0);
+        let from = usize::try_from(offset).expect("not negative");
+        let first = (from..=size).find(starts);
+        let last = (0..=size).rev().filter(|_| from <= size).find(|at| *at <= from && starts(at));
+        let beyond = OffsetBeyondEnd::NotFound;
+        prop_assert_eq!(text::index_of_from(&text, &wanted, offset, beyond), Ok(number(first)));
+        prop_assert_eq!(text::last_index_of_until(&text, &wanted, offset, beyond), Ok(number(last)));
+    }
+
+    #[test]
+    fn splitting_and_joining_gives_the_text_back(text in "[a,é]{0,8}", separator in "(,|é|a,)", limit in 1_i64..5) {
+        prop_assert_eq!(text::split(&text, &separator, limit).join(&separator), text.clone());
+        prop_assert_eq!(text::split(&text, "", -1).concat(), text);
     }
 }
 
