@@ -98,14 +98,28 @@ pub fn double_text(value: f64) -> String {
     if let Some(special) = special_text(value, "+Inf", "-Inf") {
         return special.to_owned();
     }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    // Go decides by six digits whatever their number, hence 21 never comes into it.
+    let (digits, exponent) = shortest_digits(value);
     if (-4..6).contains(&exponent) {
         return format!("{value}");
     }
     format!("{digits}{}", go_exponent(exponent))
+}
+
+/// The shortest digits, with a point behind the first, and the exponent. Of two equally near, the even one.
+fn shortest_digits(value: f64) -> (String, i32) {
+    let (digits, exponent) = split_exponent(&format!("{value:e}"));
+    let precision = digits.bytes().filter(u8::is_ascii_digit).count() - 1;
+    let to_even = format!("{value:.precision$e}");
+    // Rounding to as many digits can step over the edge next to a power of two.
+    if to_even.parse() == Ok(value) {
+        return split_exponent(&to_even);
+    }
+    (digits, exponent)
+}
+
+fn split_exponent(text: &str) -> (String, i32) {
+    let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    (digits.to_owned(), exponent.parse().unwrap_or(0))
 }
 
 /// The names of the values that have no digits.
@@ -158,7 +172,7 @@ pub fn scientific(value: f64, precision: usize, style: NumberStyle) -> Result<St
     if let Some(special) = special_text(value, "Infinity", "-Infinity") {
         return Ok(special.to_owned());
     }
-    let (digits, exponent) = split_scientific(value, precision);
+    let (digits, exponent) = split_exponent(&format!("{value:.precision$e}"));
     Ok(format!("{digits}{}", go_exponent(exponent)))
 }
 
@@ -169,16 +183,10 @@ fn check_precision(precision: usize) -> Result<(), NumberError> {
     Ok(())
 }
 
-fn split_scientific(value: f64, precision: usize) -> (String, i32) {
-    let text = format!("{value:.precision$e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    (digits.to_owned(), exponent.parse().unwrap_or(0))
-}
-
 /// `1.234568×10⁰⁴`
 fn raised_exponent(value: f64) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let (digits, exponent) = split_scientific(value, 6);
+    let (digits, exponent) = split_exponent(&format!("{value:.6e}"));
     let sign = if exponent < 0 { "⁻" } else { "" };
     let raised: String = format!("{:02}", exponent.unsigned_abs())
         .bytes()

@@ -105,6 +105,7 @@ fn quantities_follow_kubernetes() {
                 "isInteger" => json!(first.is_integer()),
                 "asInteger" => json!(first.as_integer()?),
                 "asApproximateFloat" => json!(first.as_approximate_float()),
+                "sumAsApproximateFloat" => json!(first.add(&quantity(1)?)?.as_approximate_float()),
                 other => panic!("no function `{other}`"),
             })
         },

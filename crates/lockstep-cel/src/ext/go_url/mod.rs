@@ -45,8 +45,17 @@ pub struct UrlError {
     fault: UrlFault,
 }
 
+impl UrlError {
+    fn new(text: &str, fault: UrlFault) -> Self {
+        Self {
+            text: text.to_owned(),
+            fault,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum UrlFault {
+enum UrlFault {
     #[error("empty url")]
     Empty,
     #[error("net/url: invalid control character in URL")]
@@ -63,8 +72,10 @@ pub(super) enum UrlFault {
     MissingBracket,
     #[error("invalid port {} after host", quote_for_error(.0))]
     Port(String),
-    #[error("invalid host: {}", quote_for_error(.0))]
+    #[error("invalid host: ParseAddr({}): unable to parse IP", quote_for_error(.0))]
     Host(String),
+    #[error("invalid IP-literal")]
+    IpLiteral,
     #[error("invalid URL escape {}", quote_for_error(.0))]
     Escape(String),
     #[error("invalid character {} in host name", quote_for_error(.0))]
@@ -80,22 +91,15 @@ pub struct UrlConversionError(UrlError);
 ///
 /// This decides what `isURL` and the `uri` format accept.
 pub fn parse_request_uri(text: &str) -> Result<Url, UrlError> {
-    parse::parse_request_uri(text).map_err(|fault| UrlError {
-        text: text.to_owned(),
-        fault,
-    })
+    parse::parse_request_uri(text)
 }
 
 impl Url {
     /// Reads a URL as `url()` does: it must be a request URI, and is then split with its fragment.
     pub fn parse(text: &str) -> Result<Self, UrlConversionError> {
-        parse_request_uri(text).map_err(UrlConversionError)?;
-        parse::parse_reference(text).map_err(|fault| {
-            UrlConversionError(UrlError {
-                text: text.to_owned(),
-                fault,
-            })
-        })
+        parse::parse_request_uri(text)
+            .and_then(|_| parse::parse_reference(text))
+            .map_err(UrlConversionError)
     }
 
     /// The scheme in lower case, or nothing.

@@ -1,9 +1,8 @@
 //! Splitting a URL into its parts.
 
-use std::net::Ipv6Addr;
-
+use super::super::ip::{Ip, IpError};
 use super::escape::{Part, escape, unescape};
-use super::{Url, UrlFault, User};
+use super::{Url, UrlError, UrlFault, User};
 
 /// Which of Go's two entrances is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,14 +13,17 @@ enum Entrance {
     Reference,
 }
 
-pub(super) fn parse_request_uri(text: &str) -> Result<Url, UrlFault> {
-    parse(text, Entrance::Request)
+pub(super) fn parse_request_uri(text: &str) -> Result<Url, UrlError> {
+    parse(text, Entrance::Request).map_err(|fault| UrlError::new(text, fault))
 }
 
-pub(super) fn parse_reference(text: &str) -> Result<Url, UrlFault> {
-    let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let mut url = parse(text, Entrance::Reference)?;
-    url.fragment = unescape(fragment, Part::Fragment)?;
+/// An error in front of the fragment shows the text without it.
+pub(super) fn parse_reference(text: &str) -> Result<Url, UrlError> {
+    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let mut url =
+        parse(before, Entrance::Reference).map_err(|fault| UrlError::new(before, fault))?;
+    url.fragment =
+        unescape(fragment, Part::Fragment).map_err(|fault| UrlError::new(text, fault))?;
     url.raw_fragment = raw_unless_derived(fragment, &url.fragment, Part::Fragment);
     Ok(url)
 }
@@ -116,7 +118,7 @@ fn parse_authority(url: &mut Url, authority: &str) -> Result<(), UrlFault> {
         Some((user, host)) => (Some(user), host),
         None => (None, authority),
     };
-    url.host = parse_host(host)?;
+    url.host = parse_host(&url.scheme, host)?;
     url.user = user.map(parse_user).transpose()?;
     Ok(())
 }
@@ -139,13 +141,18 @@ fn parse_user(text: &str) -> Result<User, UrlFault> {
     })
 }
 
-fn parse_host(text: &str) -> Result<Vec<u8>, UrlFault> {
-    if let Some(bracketed) = text.strip_prefix('[') {
-        let (address, port) = bracketed.rsplit_once(']').ok_or(UrlFault::MissingBracket)?;
-        check_port(port)?;
-        return parse_bracketed(text, address, port);
+fn parse_host(scheme: &str, text: &str) -> Result<Vec<u8>, UrlFault> {
+    match text.rfind('[') {
+        Some(0) => return parse_bracketed(&text[1..]),
+        Some(_) => return Err(UrlFault::IpLiteral),
+        None => {}
     }
-    if let Some(colon) = text.find(':') {
+    // Lists of hosts with ports are tolerated except where they could deceive a browser.
+    let port = match scheme {
+        "http" | "https" => text.find(':'),
+        _ => text.rfind(':'),
+    };
+    if let Some(colon) = port {
         check_port(&text[colon..])?;
     }
     unescape(text, Part::Host)
@@ -167,23 +174,25 @@ pub(super) fn is_optional_port(text: &[u8]) -> bool {
     }
 }
 
-/// `[address]` or `[address%25zone]` with its port; the address must be IPv6.
-fn parse_bracketed(text: &str, address: &str, port: &str) -> Result<Vec<u8>, UrlFault> {
-    let (bare, zone) = match address.split_once("%25") {
-        Some((bare, zone)) => (bare, Some(zone)),
-        None => (address, None),
+/// The rest of `[address]` or `[address%25zone]` with its port; the address must be IPv6.
+fn parse_bracketed(text: &str) -> Result<Vec<u8>, UrlFault> {
+    let (inside, port) = text.rsplit_once(']').ok_or(UrlFault::MissingBracket)?;
+    check_port(port)?;
+    let address = match inside.find("%25").map(|at| inside.split_at(at)) {
+        Some((address, zone)) => {
+            [unescape(address, Part::Host)?, unescape(zone, Part::Zone)?].concat()
+        }
+        None => unescape(inside, Part::Host)?,
     };
-    let bare = unescape(bare, Part::Host)?;
-    let is_address = std::str::from_utf8(&bare).is_ok_and(|bare| bare.parse::<Ipv6Addr>().is_ok());
-    if !is_address {
-        return Err(UrlFault::Host(text.to_owned()));
+    check_address(&String::from_utf8_lossy(&address))?;
+    Ok([b"[", &*address, b"]", port.as_bytes()].concat())
+}
+
+fn check_address(text: &str) -> Result<(), UrlFault> {
+    match Ip::parse(text) {
+        Ok(address) if address.family() == 4 => Err(UrlFault::IpLiteral),
+        Err(IpError::Malformed(text)) => Err(UrlFault::Host(text)),
+        // A zone and an IPv4-mapped address are welcome here.
+        Ok(_) | Err(IpError::Zone(_) | IpError::Mapped(_)) => Ok(()),
     }
-    let mut host = [b"[", &*bare].concat();
-    if let Some(zone) = zone {
-        host.push(b'%');
-        host.extend(unescape(zone, Part::Zone)?);
-    }
-    host.push(b']');
-    host.extend(unescape(port, Part::Host)?);
-    Ok(host)
 }

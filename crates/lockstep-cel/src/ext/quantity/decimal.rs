@@ -78,8 +78,11 @@ impl Decimal {
         if self.negative { -magnitude } else { magnitude }
     }
 
-    /// The same value with exactly this exponent; digits below it round away from zero.
+    /// The same value with exactly this exponent; digits below it round away from zero. Zero stays as it is.
     pub(super) fn rounded_up_to(mut self, exponent: i64) -> Result<Self, QuantityError> {
+        if self.digits.is_empty() {
+            return Ok(self);
+        }
         if self.exponent >= exponent {
             return self.aligned_to(exponent);
         }
