@@ -17,6 +17,7 @@ mod activation;
 mod ast;
 pub mod authorizer;
 mod check;
+pub mod conformance;
 pub mod context;
 mod cost;
 mod env;
