@@ -195,7 +195,7 @@ proptest! {
         prop_assert!(is_same, "{value:e} printed as {text}");
         let fixed = numbers::fixed(value, 3, NumberStyle::Kubernetes).expect("a small precision");
         let plain = numbers::fixed(value, 3, NumberStyle::Spec).expect("a small precision");
-        if value.is_finite() {
+        if value.is_finite() && value != 0.0 {
             prop_assert_eq!(fixed.replace(',', ""), plain);
         }
     }
