@@ -16,7 +16,7 @@ pub enum NumberError {
     #[error("unsigned integer overflow")]
     UintOverflow,
     /// More than [`PRECISION_MAX`] digits were asked for.
-    #[error("precision {0} exceeds the limit of 1100 digits")]
+    #[error("precision {0} exceeds maximum allowed precision {PRECISION_MAX}")]
     Precision(usize),
 }
 

@@ -78,13 +78,14 @@ impl Zone {
 
 /// Hours and minutes are any numbers, as upstream; a leading minus turns both.
 fn parse_offset(text: &str, hours: &str, minutes: &str) -> Result<i64, ZoneError> {
+    let hours = offset_number(hours)?;
     let minutes = offset_number(minutes)?;
     let minutes = if text.starts_with('-') {
         -minutes
     } else {
         minutes
     };
-    Ok((offset_number(hours)? * 60 + minutes) * 60)
+    Ok((hours * 60 + minutes) * 60)
 }
 
 fn offset_number(text: &str) -> Result<i64, ZoneError> {
