@@ -16,7 +16,7 @@ pub enum NumberError {
     #[error("unsigned integer overflow")]
     UintOverflow,
     /// More than [`PRECISION_MAX`] digits were asked for.
-    #[error("precision {0} exceeds the limit of 1100 digits")]
+    #[error("precision {0} exceeds maximum allowed precision {PRECISION_MAX}")]
     Precision(usize),
 }
 
@@ -152,10 +152,9 @@ pub fn fixed(value: f64, precision: usize, style: NumberStyle) -> Result<String,
     if let Some(special) = special {
         return Ok(special.to_owned());
     }
-    let plain = format!("{value:.precision$}");
     Ok(match style {
-        NumberStyle::Kubernetes => with_thousands(&plain),
-        NumberStyle::Spec => plain,
+        NumberStyle::Kubernetes => with_thousands(&format!("{:.precision$}", unsigned_zero(value))),
+        NumberStyle::Spec => format!("{value:.precision$}"),
     })
 }
 
@@ -165,7 +164,7 @@ pub fn scientific(value: f64, precision: usize, style: NumberStyle) -> Result<St
     if style == NumberStyle::Kubernetes {
         let text = match special_text(value, "∞", "-∞") {
             Some(special) => special.to_owned(),
-            None => raised_exponent(value),
+            None => raised_exponent(unsigned_zero(value)),
         };
         return Ok(format!("{text:>precision$}"));
     }
@@ -174,6 +173,11 @@ pub fn scientific(value: f64, precision: usize, style: NumberStyle) -> Result<St
     }
     let (digits, exponent) = split_exponent(&format!("{value:.precision$e}"));
     Ok(format!("{digits}{}", go_exponent(exponent)))
+}
+
+/// The localised printer writes no sign for negative zero, though it does for what rounds to it.
+fn unsigned_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
 }
 
 fn check_precision(precision: usize) -> Result<(), NumberError> {

@@ -109,6 +109,8 @@ fn search_start(
 ) -> Result<Option<usize>, TextError> {
     let is_lenient = beyond == OffsetBeyondEnd::NotFound;
     match byte_offset(text, offset) {
+        // Kubernetes looks no further from the very end, not even backward.
+        Ok(start) if is_lenient && start == text.len() && !wanted.is_empty() => Ok(None),
         Ok(start) => Ok(Some(start)),
         // Kubernetes answers with the offset before it looks at the text.
         Err(_) if is_lenient && wanted.is_empty() => Ok(Some(0)),

@@ -9,8 +9,19 @@ const DNS1035_LABEL: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_NAME: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
-fn too_long(limit: usize) -> String {
-    format!("must be no more than {limit} bytes")
+/// The API's older checks speak of characters, its newer ones of bytes; both count bytes.
+#[derive(Clone, Copy)]
+enum LengthUnit {
+    Bytes,
+    Characters,
+}
+
+fn too_long(limit: usize, unit: LengthUnit) -> String {
+    let unit = match unit {
+        LengthUnit::Bytes => "bytes",
+        LengthUnit::Characters => "characters",
+    };
+    format!("must be no more than {limit} {unit}")
 }
 
 fn mismatch(message: &str, pattern: &str, examples: &[&str]) -> String {
@@ -43,7 +54,7 @@ fn is_dns1123_subdomain(text: &str) -> bool {
 pub(super) fn dns1123_label(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if text.len() > LABEL_BYTES_MAX {
-        problems.push(too_long(LABEL_BYTES_MAX));
+        problems.push(too_long(LABEL_BYTES_MAX, LengthUnit::Characters));
     }
     if !is_dns1123_label(text) {
         problems.push(if is_dns1123_subdomain(text) {
@@ -61,9 +72,13 @@ pub(super) fn dns1123_label(text: &str) -> Vec<String> {
 }
 
 pub(super) fn dns1123_subdomain(text: &str) -> Vec<String> {
+    subdomain(text, LengthUnit::Characters)
+}
+
+fn subdomain(text: &str, unit: LengthUnit) -> Vec<String> {
     let mut problems = Vec::new();
     if text.len() > SUBDOMAIN_BYTES_MAX {
-        problems.push(too_long(SUBDOMAIN_BYTES_MAX));
+        problems.push(too_long(SUBDOMAIN_BYTES_MAX, unit));
     }
     if !is_dns1123_subdomain(text) {
         problems.push(mismatch(
@@ -79,7 +94,7 @@ pub(super) fn dns1123_subdomain(text: &str) -> Vec<String> {
 pub(super) fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if text.len() > LABEL_BYTES_MAX {
-        problems.push(too_long(LABEL_BYTES_MAX));
+        problems.push(too_long(LABEL_BYTES_MAX, LengthUnit::Characters));
     }
     let begins_with_letter = text.starts_with(|first: char| first.is_ascii_lowercase());
     if !(begins_with_letter && is_dns1123_label(text)) {
@@ -122,7 +137,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
             name
         }
         (Some(prefix), Some(name), None) => {
-            let in_prefix = dns1123_subdomain(prefix);
+            let in_prefix = subdomain(prefix, LengthUnit::Bytes);
             problems.extend(
                 in_prefix
                     .iter()
@@ -139,7 +154,10 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
     } else if name.len() > LABEL_BYTES_MAX {
-        problems.push(format!("name part {}", too_long(LABEL_BYTES_MAX)));
+        problems.push(format!(
+            "name part {}",
+            too_long(LABEL_BYTES_MAX, LengthUnit::Bytes)
+        ));
     }
     if !is_label_name(name) {
         problems.push(format!("name part {}", name_mismatch()));
@@ -150,7 +168,7 @@ pub(super) fn qualified_name(text: &str) -> Vec<String> {
 pub(super) fn label_value(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if text.len() > LABEL_BYTES_MAX {
-        problems.push(too_long(LABEL_BYTES_MAX));
+        problems.push(too_long(LABEL_BYTES_MAX, LengthUnit::Bytes));
     }
     if !text.is_empty() && !is_label_name(text) {
         problems.push(mismatch(

@@ -6,10 +6,12 @@
 mod decimal;
 mod parse;
 mod print;
+mod written;
 
 use std::cmp::Ordering;
 
 use decimal::Decimal;
+use written::Written;
 
 /// Most digits an amount may need, written out down to its last unit; upstream would try to allocate them all.
 pub const QUANTITY_DIGITS_MAX: usize = 10_000;
@@ -53,7 +55,7 @@ pub struct Quantity {
     amount: Amount,
     family: SuffixFamily,
     /// The text it was read from, when that text is already canonical.
-    written: Option<Box<str>>,
+    written: Option<Written>,
 }
 
 #[derive(Clone, Debug)]

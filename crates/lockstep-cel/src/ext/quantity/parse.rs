@@ -1,6 +1,7 @@
 //! Reading quantities.
 
 use super::decimal::{Decimal, count};
+use super::written::Written;
 use super::{Amount, QUANTITY_DIGITS_MAX, Quantity, QuantityError, SuffixFamily};
 
 /// The finest unit: a billionth.
@@ -112,8 +113,7 @@ fn parse_scaled(text: &str, parts: &Parts<'_>, unit: &Unit) -> Option<Quantity> 
     if !fits || exponent < NANO {
         return None;
     }
-    let shifted = format!("{}{}", parts.whole, parts.fraction);
-    let unsigned: i64 = shifted.parse().ok()?;
+    let unsigned = digits_value(parts)?;
     let multiplied = if is_binary {
         unsigned.checked_mul(1 << unit.exponent)?
     } else {
@@ -122,7 +122,7 @@ fn parse_scaled(text: &str, parts: &Parts<'_>, unit: &Unit) -> Option<Quantity> 
     let is_canonical = if is_binary {
         unsigned % 8 != 0
     } else {
-        exponent % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0')
+        exponent % 3 == 0 && unsigned % 1000 != 0 && !parts.whole.starts_with('0')
     };
     let is_bare_zero = text == "0";
     Some(Quantity {
@@ -135,8 +135,18 @@ fn parse_scaled(text: &str, parts: &Parts<'_>, unit: &Unit) -> Option<Quantity> 
             exponent,
         },
         family: unit.family,
-        written: (is_canonical || is_bare_zero).then(|| text.into()),
+        written: (is_canonical || is_bare_zero).then(|| Written::new(text)),
     })
+}
+
+/// The digits before and after the point as one number, if it fits.
+fn digits_value(parts: &Parts<'_>) -> Option<i64> {
+    let digits = parts.whole.bytes().chain(parts.fraction.bytes());
+    digits
+        .map(|digit| i64::from(digit - b'0'))
+        .try_fold(0_i64, |value, digit| {
+            value.checked_mul(10)?.checked_add(digit)
+        })
 }
 
 /// The amount as a decimal, rounded up to billionths and capped as upstream does.

@@ -13,7 +13,7 @@ const EXA: i64 = 18;
 impl fmt::Display for Quantity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.written {
-            Some(written) => out.write_str(written),
+            Some(written) => out.write_str(written.as_str()),
             None => write_canonical(out, &self.amount.to_decimal(), self.family),
         }
     }

@@ -3,12 +3,11 @@
 //! Names are looked up in tables compiled into the program: every server answers alike, also on a machine without zone
 //! files.
 
+use std::num::IntErrorKind;
+
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::super::go_quote::quote_for_error;
-
-/// Offsets at or beyond this many hours are refused; no clock on earth is that far off.
-const OFFSET_HOURS_MAX: i64 = 100;
 
 /// Where a clock stands.
 #[derive(Clone, Debug)]
@@ -28,22 +27,29 @@ pub enum ZoneError {
     /// An offset whose hours or minutes are no number.
     #[error("strconv.Atoi: parsing {}: invalid syntax", quote_for_error(.0))]
     NotANumber(String),
-    /// An offset of days.
-    #[error("time zone offset {0} is out of range")]
-    OffsetOutOfRange(String),
+    /// An offset whose hours or minutes need more than 32 bits.
+    #[error("strconv.Atoi: parsing {}: value out of range", quote_for_error(.0))]
+    OutOfRange(String),
+    /// A name that would leave a directory of zones.
+    #[error("time: invalid location name")]
+    InvalidName,
 }
 
 impl Zone {
     /// Coordinated universal time, the default of every accessor.
     pub const UTC: Self = Self::Fixed(0);
 
-    /// Reads an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing.
+    /// Reads an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing. The empty name is UTC.
     pub fn parse(text: &str) -> Result<Self, ZoneError> {
         if let Some((hours, minutes)) = text.split_once(':') {
             return parse_offset(text, hours, minutes).map(Self::Fixed);
         }
-        if text.is_empty() || text == "UTC" {
+        // A server's own zone must not decide what a policy means, so `Local` is UTC.
+        if ["", "UTC", "Local"].contains(&text) {
             return Ok(Self::UTC);
+        }
+        if text.contains("..") || text.starts_with(['/', '\\']) {
+            return Err(ZoneError::InvalidName);
         }
         TimeZoneDatabase::bundled()
             .get(text)
@@ -70,17 +76,25 @@ impl Zone {
     }
 }
 
+/// Hours and minutes are any numbers, as upstream; a leading minus turns both.
 fn parse_offset(text: &str, hours: &str, minutes: &str) -> Result<i64, ZoneError> {
-    let number = |digits: &str| {
-        let parsed = digits.parse::<i64>();
-        parsed.map_err(|_| ZoneError::NotANumber(digits.to_owned()))
+    let hours = offset_number(hours)?;
+    let minutes = offset_number(minutes)?;
+    let minutes = if text.starts_with('-') {
+        -minutes
+    } else {
+        minutes
     };
-    let is_west = text.starts_with('-');
-    let (hours, minutes) = (number(hours)?, number(minutes)?);
-    let in_range = hours.abs() < OFFSET_HOURS_MAX && (0..60).contains(&minutes);
-    if !in_range {
-        return Err(ZoneError::OffsetOutOfRange(text.to_owned()));
-    }
-    let minutes = if is_west { -minutes } else { minutes };
     Ok((hours * 60 + minutes) * 60)
+}
+
+fn offset_number(text: &str) -> Result<i64, ZoneError> {
+    text.parse::<i32>()
+        .map(i64::from)
+        .map_err(|error| match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                ZoneError::OutOfRange(text.to_owned())
+            }
+            _ => ZoneError::NotANumber(text.to_owned()),
+        })
 }
