@@ -29,6 +29,7 @@ mod lexer;
 mod library;
 pub mod mutation;
 mod parser;
+pub mod paths;
 mod plan;
 mod program;
 pub mod schema;
