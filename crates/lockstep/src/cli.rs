@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    completion,
+    cel, completion,
     failure::{Exit, Failure},
     features, output, version,
 };
@@ -34,6 +34,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run, check and price expressions of the Common Expression Language
+    #[command(subcommand)]
+    Cel(cel::Command),
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);
     match cli.command {
+        Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),

@@ -1,5 +1,6 @@
 //! The `lockstep` binary: flags, wiring and exit codes. One file a subcommand.
 
+mod cel;
 mod cli;
 mod completion;
 mod document;

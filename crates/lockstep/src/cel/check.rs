@@ -1,0 +1,40 @@
+//! `lockstep cel check`.
+
+use serde_json::json;
+
+use super::expression::Expression;
+use crate::{
+    failure::{Exit, Failure},
+    output::{self, Format, or_none},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  lockstep cel check 'object.spec.replicas <= 5' --context policy\n  lockstep cel check 'self.replicas > 0' --schema schema.yaml\n  lockstep cel check 'Object{spec: Object.spec{replicas: 1}}' --context mutation -o json"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    expression: Expression,
+    /// How to write the answer
+    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
+    output: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let subject = arguments.expression.compile()?;
+    let paths = subject.program.paths();
+    let reads: Vec<String> = paths.reads.iter().map(ToString::to_string).collect();
+    let writes: Vec<String> = paths.writes.iter().map(ToString::to_string).collect();
+    let ty = subject.program.static_type().to_string();
+    output::data(&match arguments.output {
+        Format::Table => {
+            let (reads, writes) = (or_none(reads.join(", ")), or_none(writes.join(", ")));
+            format!("type    {ty}\nreads   {reads}\nwrites  {writes}\n")
+        }
+        format => format.render(&output::document(
+            "CelCheck",
+            json!({ "type": ty, "reads": reads, "writes": writes }),
+        )),
+    });
+    Ok(Exit::Yes)
+}
