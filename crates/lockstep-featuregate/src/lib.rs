@@ -36,6 +36,7 @@ mod feature;
 mod stage;
 mod version;
 
+mod cell;
 mod dependency;
 mod history;
 mod resolve;
@@ -54,6 +55,7 @@ mod warning;
 
 mod gates;
 mod known;
+mod process;
 
 pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started, suggestion};
 pub use component::{Component, DEFAULT_COMPONENT, Tombstone};

@@ -1,0 +1,148 @@
+//! Several crates contribute gates to one component (feature-gates.md §7, "declare").
+
+#[path = "support/sets.rs"]
+mod sets;
+
+use lockstep_featuregate::{
+    BinaryVersion, Component, Gates, RegistrationError, Registry, Source, v,
+};
+use sets::builder;
+
+/// The gates of one crate.
+mod lists {
+    lockstep_featuregate::features! {
+        kube {
+            ShardedLists { "1.35": Alpha, "1.36": Beta on },
+            Shared { "1.36": Beta on },
+        }
+        store {
+            Compact { "1.36": Alpha },
+        }
+    }
+}
+
+/// The gates of another, which knows the first only by name.
+mod fields {
+    lockstep_featuregate::features! {
+        kube {
+            FieldLevel { "1.36": Beta, after: [ShardedLists] },
+            Shared { "1.36": Beta on },
+        }
+    }
+}
+
+/// Gates that no set here has.
+mod absent {
+    lockstep_featuregate::features! {
+        kube { Absent0 { "1.36": Alpha }, Absent1 { "1.36": Alpha }, Absent2 { "1.36": Alpha } }
+    }
+}
+
+/// A crate that disagrees with the first.
+mod rival {
+    lockstep_featuregate::features! { kube { ShardedLists { "1.36": Alpha } } }
+}
+
+/// A crate that depends on something nobody declares.
+mod orphan {
+    lockstep_featuregate::features! { kube { Orphan { "1.36": Alpha, after: [Nothing] } } }
+}
+
+/// A crate that leans on something less stable of another crate.
+mod hasty {
+    lockstep_featuregate::features! { kube { Hasty { "1.35": Beta on, after: [ShardedLists] } } }
+}
+
+fn gates(flag: &str) -> Gates {
+    let both = builder(v(1, 36), &[&lists::KUBE, &fields::KUBE]);
+    both.flag(flag).try_finish().expect("it starts").gates
+}
+
+#[test]
+fn two_groups_make_one_component() {
+    let gates = gates("FieldLevel=true");
+    assert!(gates.enabled(lists::SHARDED_LISTS));
+    assert!(gates.enabled(fields::FIELD_LEVEL));
+    let why = gates.explain("FieldLevel").expect("known");
+    assert_eq!(
+        (why.source, why.depends_on),
+        (Source::Flag, vec!["ShardedLists".to_owned()])
+    );
+    let component = gates.component("kube").expect("known").component();
+    let names: Vec<&str> = component.own_features().map(|one| &*one.name).collect();
+    assert_eq!(names, ["FieldLevel", "ShardedLists", "Shared"]);
+    let alone = builder(v(1, 36), &[&lists::KUBE, &fields::KUBE]);
+    let wrong = alone
+        .flag("FieldLevel=true,ShardedLists=false")
+        .check()
+        .expect_err("refused");
+    assert_eq!(
+        wrong.to_string(),
+        "FieldLevel is enabled, but depends on features that are disabled: [ShardedLists]"
+    );
+}
+
+#[test]
+fn a_gate_declared_alike_in_two_groups_is_one_gate() {
+    for (flag, value) in [("", true), ("Shared=false", false)] {
+        let gates = gates(flag);
+        let values = [lists::SHARED, fields::SHARED].map(|gate| gates.enabled(gate));
+        assert_eq!(
+            (values, gates.get("Shared")),
+            ([value; 2], Some(value)),
+            "{flag}"
+        );
+    }
+}
+
+#[test]
+fn a_gate_the_set_does_not_have_is_off_whatever_else_the_set_has() {
+    let absent = [absent::ABSENT0, absent::ABSENT1, absent::ABSENT2];
+    let before_it_has_a_place = gates("AllAlpha=true,AllBeta=true");
+    assert_eq!(
+        absent.map(|gate| before_it_has_a_place.enabled(gate)),
+        [false; 3]
+    );
+    let elsewhere = builder(v(1, 36), &[&absent::KUBE])
+        .try_finish()
+        .expect("it starts");
+    assert_eq!(absent.map(|gate| elsewhere.gates.enabled(gate)), [false; 3]);
+    // Gates without a constant (`AllAlpha`, `AllBeta`, those of files) must not be taken for it.
+    let later = gates("AllAlpha=true,AllBeta=true");
+    assert_eq!(absent.map(|gate| later.enabled(gate)), [false; 3]);
+    assert_eq!(later.get("Absent0"), None);
+}
+
+#[test]
+fn groups_that_do_not_fit_together_are_refused_when_they_meet() {
+    let declared =
+        |groups: &[_]| Component::declared(BinaryVersion::of(v(1, 36)), groups).map(|_| ());
+    assert_eq!(
+        declared(&[&lists::KUBE, &rival::KUBE]),
+        Err(vec![RegistrationError::Different {
+            feature: "ShardedLists".to_owned(),
+            existing: "1.35 Alpha off, 1.36 Beta on".to_owned(),
+        }])
+    );
+    assert_eq!(
+        declared(&[&fields::KUBE, &lists::STORE]),
+        Err(vec![RegistrationError::ComponentUnknown {
+            component: "store".to_owned()
+        }])
+    );
+    for (group, text) in [
+        (
+            &orphan::KUBE,
+            "cannot add dependency from Orphan to unknown feature Nothing",
+        ),
+        (
+            &hasty::KUBE,
+            "BETA feature Hasty cannot depend on ALPHA feature ShardedLists at version 1.35",
+        ),
+    ] {
+        let groups = [&lists::KUBE, group];
+        let component = Component::declared(BinaryVersion::of(v(1, 36)), &groups);
+        let registry = Registry::new([component.expect("each name once")]);
+        assert_eq!(registry.expect_err("refused").to_string(), text);
+    }
+}
