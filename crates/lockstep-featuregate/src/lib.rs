@@ -75,3 +75,6 @@ pub use warning::Warning;
 
 /// How many minor releases back a server can be told to behave.
 pub const EMULATED_MINORS: u16 = 3;
+
+#[cfg(feature = "testing")]
+pub mod testing;

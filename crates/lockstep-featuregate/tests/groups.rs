@@ -93,6 +93,8 @@ fn a_gate_declared_alike_in_two_groups_is_one_gate() {
             "{flag}"
         );
     }
+    let off = gates("").with(fields::SHARED, false);
+    assert!(!off.enabled(lists::SHARED));
 }
 
 #[test]
