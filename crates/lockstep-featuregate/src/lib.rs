@@ -53,6 +53,7 @@ mod start_error;
 mod versions;
 mod warning;
 
+pub mod api_field;
 mod gates;
 mod known;
 mod process;

@@ -390,5 +390,6 @@ fn run_in_child(test: &str, body: impl FnOnce()) -> Option<(bool, String)> {
     let output = child.output().expect("the child ran");
     let said =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(said[0].contains("running 1 test\n"), "{said:?}");
     Some((output.status.success(), said.concat()))
 }
