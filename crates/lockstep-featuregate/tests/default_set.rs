@@ -180,6 +180,21 @@ fn an_emulated_version_is_taken_before_gates_and_restores_both_versions() {
 }
 
 #[test]
+fn both_states_of_a_gate_keep_what_guards_set_also_at_another_version() {
+    let _turn = serial();
+    install();
+    let _guard = set_for_test(QUIET, true);
+    let mut seen = Vec::new();
+    lockstep_featuregate::for_each_state!(FINISHED, |gates| seen.push((
+        gates.emulation(),
+        gates.enabled(FINISHED),
+        gates.enabled(QUIET)
+    )));
+    assert_eq!(seen, [(v(1, 37), true, true), (v(1, 36), false, true)]);
+    assert!(enabled!(FINISHED), "nothing global changed");
+}
+
+#[test]
 fn a_version_dropped_before_its_gates_panics_and_still_restores() {
     let _turn = serial();
     install();
@@ -227,6 +242,26 @@ fn the_same_gate_from_another_test_thread_panics_naming_both() {
             assert_eq!([BASE, QUIET].map(|gate| enabled!(gate)), [false, false]);
         },
     );
+    if let Some((succeeded, output)) = child {
+        assert!(succeeded, "{output}");
+    }
+}
+
+#[test]
+fn a_gate_that_must_follow_but_is_held_elsewhere_panics_too() {
+    let name = "a_gate_that_must_follow_but_is_held_elsewhere_panics_too";
+    let child = run_in_child(name, || {
+        install();
+        let _guard = set_for_test(TOP, true);
+        on_test_thread("t2", move || {
+            assert_eq!(
+                panic_text(|| drop(set_for_test(BASE, false))),
+                format!("Detected parallel setting of a feature gate by both {name:?} and \"t2\"")
+            );
+        })
+        .expect("t2 handles its panics");
+        assert_eq!([BASE, MIDDLE, TOP].map(|gate| enabled!(gate)), [true; 3]);
+    });
     if let Some((succeeded, output)) = child {
         assert!(succeeded, "{output}");
     }
@@ -298,12 +333,15 @@ fn serial_tests_wait_for_each_other() {
 fn a_set_installed_while_a_guard_lives_stays() {
     let child = run_in_child("a_set_installed_while_a_guard_lives_stays", || {
         install();
-        let guard = set_for_test(BASE, false);
+        let outer = set_for_test(TOP, false);
+        let inner = set_for_test(QUIET, true);
         let fresh = builder(v(1, 37), &[&KUBE]).flag("Quiet=true").try_finish();
         fresh.expect("it starts").gates.install();
-        assert_eq!([BASE, QUIET].map(|gate| enabled!(gate)), [true, true]);
-        drop(guard);
-        assert_eq!([BASE, QUIET].map(|gate| enabled!(gate)), [true, true]);
+        for guard in [inner, outer] {
+            drop(guard); // what it saved is of the set before
+            assert_eq!([QUIET, TOP].map(|gate| enabled!(gate)), [true; 2]);
+            assert_eq!(value_and_source(QUIET), (true, Source::Flag));
+        }
     });
     if let Some((succeeded, output)) = child {
         assert!(succeeded, "{output}");

@@ -31,13 +31,6 @@ mod fields {
     }
 }
 
-/// Gates that no set here has.
-mod absent {
-    lockstep_featuregate::features! {
-        kube { Absent0 { "1.36": Alpha }, Absent1 { "1.36": Alpha }, Absent2 { "1.36": Alpha } }
-    }
-}
-
 /// A crate that disagrees with the first.
 mod rival {
     lockstep_featuregate::features! { kube { ShardedLists { "1.36": Alpha } } }
@@ -95,24 +88,6 @@ fn a_gate_declared_alike_in_two_groups_is_one_gate() {
     }
     let off = gates("").with(fields::SHARED, false);
     assert!(!off.enabled(lists::SHARED));
-}
-
-#[test]
-fn a_gate_the_set_does_not_have_is_off_whatever_else_the_set_has() {
-    let absent = [absent::ABSENT0, absent::ABSENT1, absent::ABSENT2];
-    let before_it_has_a_place = gates("AllAlpha=true,AllBeta=true");
-    assert_eq!(
-        absent.map(|gate| before_it_has_a_place.enabled(gate)),
-        [false; 3]
-    );
-    let elsewhere = builder(v(1, 36), &[&absent::KUBE])
-        .try_finish()
-        .expect("it starts");
-    assert_eq!(absent.map(|gate| elsewhere.gates.enabled(gate)), [false; 3]);
-    // Gates without a constant (`AllAlpha`, `AllBeta`, those of files) must not be taken for it.
-    let later = gates("AllAlpha=true,AllBeta=true");
-    assert_eq!(absent.map(|gate| later.enabled(gate)), [false; 3]);
-    assert_eq!(later.get("Absent0"), None);
 }
 
 #[test]
