@@ -92,6 +92,7 @@ fn gate(names: &Names, index: usize, gate: &Gate) -> TokenStream {
 
 fn declaration(gate: &Gate) -> TokenStream {
     let name = gate.name.to_string();
+    let constant = constant_name(&name);
     let description = description(&gate.docs);
     let owner = gate
         .owner
@@ -108,6 +109,7 @@ fn declaration(gate: &Gate) -> TokenStream {
     quote! {
         ::lockstep_featuregate::Declaration {
             name: #name,
+            constant: #constant,
             description: #description,
             owner: #owner,
             links: &[#(#links),*],

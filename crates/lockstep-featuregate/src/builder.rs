@@ -3,16 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ClusterSwitch, Component, Errors, Gates, Hint, Registry, Source, Stage, StartError, Versions,
-    Warning,
-    decide::{Decided, Wishes, decide},
+    ClusterSwitch, Component, DEFAULT_COMPONENT, Errors, Gates, Registry, Source, Stage,
+    StartError, Versions, Warning,
+    decide::{Decided, Wishes, check_dependencies, decide},
     errors,
     settings::{Setting, Settings},
     versions,
 };
-
-/// The largest edit distance at which a name is offered in place of an unknown one.
-const SUGGESTION_DISTANCE_MAX: usize = 2;
 
 /// What to do with a gate that was removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -232,7 +229,38 @@ impl Builder {
             decided.insert(name, (versions, result));
         }
         self.check_emulation(&mut decided, &mut errors);
+        if errors.is_empty() {
+            errors.extend(self.registry.components().flat_map(|component| {
+                let (_, decided) = &decided[component.name()];
+                check_dependencies(component, decided)
+            }));
+        }
         errors::check(errors).map(|()| decided)
+    }
+
+    /// Every gate that is set, with the value of the strongest source, whether it is known or not.
+    pub(crate) fn merged_settings(&self) -> (BTreeMap<(String, String), bool>, Vec<StartError>) {
+        let settings = self.read_settings();
+        let mut strongest: BTreeMap<(String, String), (Source, bool)> = BTreeMap::new();
+        for Setting {
+            component,
+            name,
+            value,
+            source,
+        } in settings.accepted
+        {
+            let home = component.or_else(|| Some(self.registry.home_of(&name)?.name().to_owned()));
+            let key = (home.unwrap_or_else(|| DEFAULT_COMPONENT.to_owned()), name);
+            let known = strongest.entry(key).or_insert((source, value));
+            if source >= known.0 {
+                *known = (source, value);
+            }
+        }
+        let values = strongest
+            .into_iter()
+            .map(|(key, (_, value))| (key, value))
+            .collect();
+        (values, settings.errors)
     }
 
     fn read_settings(&self) -> Settings {
@@ -266,7 +294,7 @@ impl Builder {
                 errors.push(match component {
                     Some(component) => StartError::UnknownComponent { component },
                     None => StartError::Unrecognized {
-                        hint: self.hint(None, &name),
+                        hint: self.registry.hint(None, &name),
                         name,
                     },
                 });
@@ -279,7 +307,7 @@ impl Builder {
             match self.tolerate(home, &name, value) {
                 Some(warning) => wishes.warn(home.name(), warning),
                 None => errors.push(StartError::Unrecognized {
-                    hint: self.hint(Some(home), &name),
+                    hint: self.registry.hint(Some(home), &name),
                     name,
                 }),
             }
@@ -307,21 +335,6 @@ impl Builder {
             }
             _ => None,
         }
-    }
-
-    fn hint(&self, home: Option<&Component>, name: &str) -> Hint {
-        if let Some(grave) = home.and_then(|home| home.tombstones.get(name)) {
-            return Hint::Removed {
-                removed_in: grave.removed_in,
-                locked: grave.locked,
-            };
-        }
-        if home.is_some_and(|home| home.foreign.contains(name)) {
-            return Hint::Foreign;
-        }
-        let known = self.registry.components().flat_map(Component::features);
-        let names = known.map(|feature| &*feature.name);
-        suggestion(name, names).map_or(Hint::None, |name| Hint::DidYouMean(name.to_owned()))
     }
 
     fn check_emulation(
@@ -424,21 +437,4 @@ impl Placed {
             );
         }
     }
-}
-
-/// The closest known name, if it is close enough to be a typing error.
-pub fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |other: &str| {
-        if other.eq_ignore_ascii_case(name) {
-            0
-        } else {
-            strsim::osa_distance(name, other)
-        }
-    };
-    let allowed = SUGGESTION_DISTANCE_MAX.min(name.chars().count().saturating_sub(1));
-    known
-        .map(|other| (distance(other), other))
-        .filter(|&(distance, _)| distance <= allowed && allowed > 0)
-        .min()
-        .map(|(_, other)| other)
 }

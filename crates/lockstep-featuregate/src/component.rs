@@ -90,6 +90,18 @@ impl Component {
         }
     }
 
+    /// Replaces the version it was built as, and with it what can be emulated.
+    #[must_use]
+    pub fn with_binary(mut self, binary: BinaryVersion) -> Self {
+        let floor = binary.line().minus_minors(EMULATED_MINORS);
+        (
+            self.binary,
+            self.emulation_floor,
+            self.min_compatibility_floor,
+        ) = (binary, floor, floor);
+        self
+    }
+
     /// Replaces the oldest version that can be emulated.
     #[must_use]
     pub fn with_emulation_floor(mut self, floor: Version) -> Self {
@@ -267,6 +279,11 @@ impl Component {
         self.binary
     }
 
+    /// The oldest version it can emulate.
+    pub fn emulation_floor(&self) -> Version {
+        self.emulation_floor
+    }
+
     /// Every feature with `AllAlpha` and `AllBeta`, sorted by name.
     pub fn features(&self) -> impl Iterator<Item = &Feature> {
         self.features.values().map(|known| &known.feature)
@@ -290,6 +307,11 @@ impl Component {
             .into_iter()
             .flatten()
             .map(String::as_str)
+    }
+
+    /// The gates that code declares.
+    pub fn groups(&self) -> impl Iterator<Item = &'static Group> {
+        self.groups.iter().copied()
     }
 
     /// Gates that were removed, by name.

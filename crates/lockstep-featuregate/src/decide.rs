@@ -56,9 +56,6 @@ pub(crate) fn decide(component: &Component, versions: Versions, wishes: &Wishes)
             .decisions
             .push(choose(feature, held, explicit, &groups, overridden));
     }
-    if decided.errors.is_empty() {
-        check_dependencies(component, &mut decided);
-    }
     decided
 }
 
@@ -221,9 +218,11 @@ fn check_overrides(
     }
 }
 
-fn check_dependencies(component: &Component, decided: &mut Decided) {
+/// Features that are on although something they need is off. Asked last: other errors would be
+/// repeated here in other words.
+pub(crate) fn check_dependencies(component: &Component, decided: &Decided) -> Vec<StartError> {
     let value_of = |name: &str| decided.decisions[component.index_of(name)].value;
-    let errors: Vec<StartError> = component
+    component
         .dependencies
         .iter()
         .filter(|(name, _)| value_of(name))
@@ -232,6 +231,5 @@ fn check_dependencies(component: &Component, decided: &mut Decided) {
             let name = name.clone();
             (!disabled.is_empty()).then_some(StartError::DisabledDependencies { name, disabled })
         })
-        .collect();
-    decided.errors.extend(errors);
+        .collect()
 }

@@ -19,6 +19,8 @@ const DEPENDENCIES_MAX: usize = 1024;
 pub struct Declaration {
     /// The gate's name as users write it.
     pub name: &'static str,
+    /// The name of its constant in code.
+    pub constant: &'static str,
     /// The documentation comment.
     pub description: &'static str,
     /// Who answers questions about it.
@@ -196,17 +198,14 @@ impl Group {
         self.declarations
     }
 
-    /// The gate with this name, if the group declares it.
-    pub fn gate(&'static self, name: &str) -> Option<Gate> {
-        let index = self
-            .declarations
-            .iter()
-            .position(|declared| declared.name == name)?;
-        Some(Gate {
+    /// The gates, in the order they were written.
+    pub fn gates(&'static self) -> impl Iterator<Item = Gate> {
+        let gate = move |(index, live)| Gate {
             group: self,
             index,
-            live: &self.live[index],
-        })
+            live,
+        };
+        self.live.iter().enumerate().map(gate)
     }
 
     /// Gives the group its place in every set of this process.
@@ -248,6 +247,11 @@ impl Gate {
     /// The name users write.
     pub fn name(self) -> &'static str {
         self.declaration().name
+    }
+
+    /// The name of the constant that code uses.
+    pub fn constant(self) -> &'static str {
+        self.declaration().constant
     }
 
     /// The component it belongs to.

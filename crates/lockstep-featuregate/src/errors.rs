@@ -125,20 +125,34 @@ pub enum RegistrationError {
     },
 }
 
-impl Ordered for RegistrationError {
-    fn about(&self) -> &str {
+impl RegistrationError {
+    /// The feature it is about, if it is about one.
+    pub fn feature(&self) -> Option<&str> {
         match self {
             Self::History { feature, .. }
             | Self::Different { feature, .. }
             | Self::DependencyOfUnknown { feature }
             | Self::DependencyOnUnknown { feature, .. }
-            | Self::Dependency { feature, .. } => feature,
+            | Self::Dependency { feature, .. } => Some(feature),
+            Self::ComponentTwice { .. }
+            | Self::ComponentUnknown { .. }
+            | Self::MappedTwice { .. }
+            | Self::MappingLoop { .. }
+            | Self::Shape { .. }
+            | Self::Closed => None,
+        }
+    }
+}
+
+impl Ordered for RegistrationError {
+    fn about(&self) -> &str {
+        match self {
             Self::ComponentTwice { component }
             | Self::ComponentUnknown { component }
             | Self::MappedTwice { component, .. }
             | Self::MappingLoop { component } => component,
             Self::Shape { path, .. } => path,
-            Self::Closed => "",
+            other => other.feature().unwrap_or_default(),
         }
     }
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::{
-    Builder, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Registry, Scope, Source, Started,
-    Version, Versions, Warning, cell,
+    Builder, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Group, Registry, Scope, Source,
+    Started, Version, Versions, Warning, cell,
     decide::{Decided, Decision},
     process,
 };
@@ -418,7 +418,8 @@ impl ClusterSwitch {
         let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
         if moves {
             cell::switch(self.gates.inner.cells_at(state.cells[index]), value);
-            let live = component.groups.iter().filter_map(|group| group.gate(name));
+            let declared = component.groups().flat_map(Group::gates);
+            let live = declared.filter(|gate| gate.name() == name);
             process::while_installed(&self.gates, || {
                 cell::switch(live.map(Gate::live), value);
             });

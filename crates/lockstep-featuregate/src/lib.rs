@@ -50,15 +50,25 @@ mod builder;
 mod decide;
 mod settings;
 mod start_error;
+mod suggestion;
 mod versions;
 mod warning;
 
 pub mod api_field;
 mod gates;
 mod known;
+pub mod metrics;
 mod process;
 
-pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started, suggestion};
+pub mod docs;
+pub mod lint;
+pub mod plan;
+pub mod preflight;
+
+#[cfg(feature = "serde")]
+pub mod file;
+
+pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started};
 pub use component::{Component, DEFAULT_COMPONENT, Tombstone};
 pub use declare::{Declaration, Gate, Group, check_dependencies};
 pub use errors::{Errors, RegistrationError};
@@ -70,6 +80,7 @@ pub use resolve::resolve;
 pub use settings::Source;
 pub use stage::Stage;
 pub use start_error::{Hint, StartError};
+pub use suggestion::suggestion;
 pub use version::{BinaryVersion, Version, VersionError, v};
 pub use versions::Versions;
 pub use warning::Warning;

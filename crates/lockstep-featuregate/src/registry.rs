@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Component, DEFAULT_COMPONENT, Errors, RegistrationError, Version, errors};
+use crate::{
+    Component, DEFAULT_COMPONENT, Errors, Hint, RegistrationError, Version, errors,
+    suggestion::suggestion,
+};
 
 /// How one component's version follows from another's; `None` when it has no answer.
 pub type VersionMapping = fn(Version) -> Option<Version>;
@@ -87,6 +90,22 @@ impl Registry {
     /// One component.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components.get(name)
+    }
+
+    /// What to tell somebody who sets a gate that this component does not know.
+    pub(crate) fn hint(&self, home: Option<&Component>, name: &str) -> Hint {
+        if let Some(grave) = home.and_then(|home| home.tombstones.get(name)) {
+            return Hint::Removed {
+                removed_in: grave.removed_in,
+                locked: grave.locked,
+            };
+        }
+        if home.is_some_and(|home| home.foreign.contains(name)) {
+            return Hint::Foreign;
+        }
+        let known = self.components().flat_map(Component::features);
+        let names = known.map(|feature| &*feature.name);
+        suggestion(name, names).map_or(Hint::None, |name| Hint::DidYouMean(name.to_owned()))
     }
 
     /// The component an unqualified gate name belongs to: the default one, or the only other one

@@ -83,7 +83,7 @@ impl fmt::Display for Version {
 }
 
 /// The version a binary was built as: a release line, and the patch that only people look at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BinaryVersion {
     line: Version,
     patch: Option<u16>,

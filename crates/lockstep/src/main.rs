@@ -1,3 +1,23 @@
-//! The `lockstep` binary.
+//! The `lockstep` binary: flags, wiring and exit codes. One file a subcommand.
 
-fn main() {}
+mod cli;
+mod completion;
+mod document;
+mod failure;
+mod features;
+mod gate_flags;
+mod output;
+mod version;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::explain_panics();
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let errors_as = output::Format::of_errors(&arguments);
+    match std::panic::catch_unwind(|| cli::run(arguments)) {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => failure.report(errors_as).into(),
+        Err(_) => failure::Exit::Bug.into(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Whether the gates somebody sets today survive an upgrade.
+
+use crate::{
+    Builder, Component, Errors, Feature, Hint, Registry, Stage, StartError, Version, errors,
+    resolve,
+};
+
+/// What becomes of one gate in the new version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It works as before.
+    Ok,
+    /// The gate is gone, or may be: the new version would not start.
+    Removed {
+        /// The release in which it goes.
+        in_version: Version,
+    },
+    /// The gate is locked to the other value: the new version would not start.
+    LockedOtherValue {
+        /// Since when it is locked.
+        since: Version,
+    },
+    /// It works, with a warning that the gate will go.
+    WillWarn,
+    /// Nobody sets it, and its default is another one.
+    DefaultChanges {
+        /// The default today.
+        old: bool,
+        /// The default then.
+        new: bool,
+    },
+    /// No gate of this name: the new version would not start.
+    Unknown(Hint),
+    /// The gate does not exist yet in that version: it would not start.
+    Unavailable,
+}
+
+impl Verdict {
+    /// The word in JSON and tables.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Removed { .. } => "removed",
+            Verdict::LockedOtherValue { .. } => "locked-other-value",
+            Verdict::WillWarn => "will-warn",
+            Verdict::DefaultChanges { .. } => "default-changes",
+            Verdict::Unknown(_) => "unknown",
+            Verdict::Unavailable => "unavailable",
+        }
+    }
+
+    /// Whether the new version would refuse to start.
+    pub const fn refuses(&self) -> bool {
+        match self {
+            Verdict::Removed { .. }
+            | Verdict::LockedOtherValue { .. }
+            | Verdict::Unknown(_)
+            | Verdict::Unavailable => true,
+            Verdict::Ok | Verdict::WillWarn | Verdict::DefaultChanges { .. } => false,
+        }
+    }
+}
+
+/// One gate before an upgrade.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// The component.
+    pub component: String,
+    /// The gate.
+    pub gate: String,
+    /// The value somebody sets it to.
+    pub value: Option<bool>,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+/// An upgrade to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Upgrade {
+    /// The version that runs now.
+    pub from: Version,
+    /// The version to run next.
+    pub to: Version,
+    /// The newest version the table of features speaks for: up to there a gate it has is there,
+    /// beyond that a locked gate is expected to go when it may.
+    pub known_until: Option<Version>,
+}
+
+/// Looks at every gate that is set, and at every default that changes. Settings that cannot be read
+/// at all are errors.
+pub fn preflight(builder: &Builder, upgrade: Upgrade) -> Result<Vec<Checked>, Errors<StartError>> {
+    let (set, unreadable) = builder.merged_settings();
+    errors::check(unreadable)?;
+    let mut rows = Vec::new();
+    for component in builder.registry().components() {
+        for feature in component.features() {
+            let key = (component.name().to_owned(), feature.name.to_string());
+            let value = set.get(&key).copied();
+            let verdict = match value {
+                Some(value) => Some(upgrade.verdict_of_set(feature, value)),
+                None => upgrade.default_change(feature),
+            };
+            rows.extend(verdict.map(|verdict| row(component, &feature.name, value, verdict)));
+        }
+        let absent = set.iter().filter(|((home, gate), _)| {
+            home == component.name() && component.feature(gate).is_none()
+        });
+        rows.extend(absent.map(|((_, gate), &value)| {
+            let verdict = verdict_of_absent(builder.registry(), component, gate);
+            row(component, gate, Some(value), verdict)
+        }));
+    }
+    rows.sort_by(|a, b| (&a.component, &a.gate).cmp(&(&b.component, &b.gate)));
+    Ok(rows)
+}
+
+fn row(component: &Component, gate: &str, value: Option<bool>, verdict: Verdict) -> Checked {
+    Checked {
+        component: component.name().to_owned(),
+        gate: gate.to_owned(),
+        value,
+        verdict,
+    }
+}
+
+fn verdict_of_absent(registry: &Registry, component: &Component, gate: &str) -> Verdict {
+    match registry.hint(Some(component), gate) {
+        Hint::Removed { removed_in, .. } => Verdict::Removed {
+            in_version: removed_in,
+        },
+        hint => Verdict::Unknown(hint),
+    }
+}
+
+impl Upgrade {
+    fn verdict_of_set(self, feature: &Feature, value: bool) -> Verdict {
+        let held = resolve(&feature.entries, self.to, self.to.minus_minors(1));
+        if held.lock_to_default && held.default != value {
+            return Verdict::LockedOtherValue {
+                since: held.version,
+            };
+        }
+        if let Some(in_version) = self.expected_removal(feature) {
+            return Verdict::Removed { in_version };
+        }
+        match held.stage {
+            Stage::PreAlpha => Verdict::Unavailable,
+            Stage::Alpha | Stage::Beta => Verdict::Ok,
+            Stage::Ga | Stage::Deprecated => Verdict::WillWarn,
+        }
+    }
+
+    fn expected_removal(self, feature: &Feature) -> Option<Version> {
+        let known = self.known_until.is_some_and(|known| self.to <= known);
+        feature.remove_in().filter(|&due| !known && self.to >= due)
+    }
+
+    fn default_change(self, feature: &Feature) -> Option<Verdict> {
+        let default_at = |at: Version| resolve(&feature.entries, at, at.minus_minors(1)).default;
+        let (old, new) = (default_at(self.from), default_at(self.to));
+        (old != new).then_some(Verdict::DefaultChanges { old, new })
+    }
+}

@@ -1,0 +1,159 @@
+//! Every feature gate of Lockstep. To add one, add a line to [`features!`] below: help, documentation,
+//! metrics, lint and `lockstep features` read this table.
+//!
+//! Gates stand in alphabetical order, each with an owner and one sentence for users. The life of a
+//! gate from here to its removal is told in `docs/concepts/life-of-a-gate.md`.
+
+mod foreign;
+mod removed;
+
+use lockstep_featuregate::{BinaryVersion, Component, Registry, features, v};
+
+/// The Kubernetes API level the server presents, as release line and in full.
+pub const KUBE_VERSION: &str = "1.36.4";
+/// The release of Lockstep itself.
+pub const LOCKSTEP_VERSION: &str = "0.1.0";
+
+features! {
+    kube {
+        /// Servers of an HA set publish a lease with their identity.
+        APIServerIdentity { "1.20": Alpha, "1.26": Beta on, owner: "apiserver" },
+        /// `/flagz` shows the flags a server runs with.
+        ComponentFlagz { "1.32": Alpha, "1.36": Beta on, owner: "apiserver" },
+        /// `/statusz` shows versions and uptime of a server.
+        ComponentStatusz { "1.32": Alpha, "1.36": Beta on, owner: "apiserver" },
+        /// Single fields of a custom resource have gates of their own.
+        CRDFieldLevelVersioning { "1.36": Alpha, api, owner: "fieldgate" },
+        /// A custom resource that became invalid may be updated where it did not change.
+        CRDValidationRatcheting { "1.28": Alpha, "1.30": Beta on, "1.33": GA on locked, owner: "schema" },
+        /// Field selectors on the fields a CRD names.
+        CustomResourceFieldSelectors { "1.30": Alpha, "1.31": Beta on, "1.32": GA on locked, owner: "apiserver" },
+        /// Policies written in CEL change objects on admission.
+        MutatingAdmissionPolicy { "1.32": Alpha, "1.34": Beta, "1.36": GA on, owner: "admission" },
+        /// Servers of an HA set agree on the version they store objects in.
+        StorageVersionAPI { "1.20": Alpha, after: [APIServerIdentity], owner: "storageversion" },
+        /// A watch can begin with the objects that exist.
+        WatchList { "1.27": Alpha, "1.32": Beta on, "1.33": Beta, "1.34": Beta on, owner: "apiserver" },
+    }
+}
+
+/// The components of the binary with their gates, removed gates and known gates of others.
+///
+/// # Panics
+///
+/// Never: the table is checked by the compiler and by a test of this crate.
+pub fn components() -> Vec<Component> {
+    let kube = BinaryVersion::parse(KUBE_VERSION).expect("the API level is a version");
+    let lockstep = BinaryVersion::parse(LOCKSTEP_VERSION).expect("the release is a version");
+    let mut kube = Component::declared(kube, &[&KUBE]).expect("the table follows the rules");
+    kube.know_foreign(foreign::KUBERNETES_GATES.iter().copied());
+    for (name, tombstone) in removed::KUBE {
+        kube.bury(*name, tombstone.clone());
+    }
+    vec![
+        kube,
+        Component::new("lockstep", lockstep).with_emulation_floor(v(0, 1)),
+    ]
+}
+
+/// The same, checked and closed.
+///
+/// # Panics
+///
+/// Never: see [`components`].
+pub fn registry() -> Registry {
+    Registry::new(components()).expect("the table follows the rules")
+}
+
+#[cfg(test)]
+mod tests {
+    use lockstep_featuregate::{
+        Builder,
+        lint::{Lint, Severity},
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_table_of_gates_has_no_lint_errors() {
+        let components = components();
+        let report = Lint {
+            components: &components,
+            base: None,
+            version: None,
+        }
+        .run();
+        let errors = report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error);
+        assert_eq!(
+            errors.map(ToString::to_string).collect::<Vec<_>>(),
+            Vec::<String>::new()
+        );
+        let style = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == "FG115");
+        assert_eq!(
+            style.map(ToString::to_string).collect::<Vec<_>>(),
+            Vec::<String>::new()
+        );
+    }
+
+    /// feature-gates.md §11.
+    #[test]
+    fn the_first_values_are_those_of_the_api_level() {
+        let gates = Builder::new(registry()).try_finish().unwrap().gates;
+        for (gate, on) in [
+            (CRD_FIELD_LEVEL_VERSIONING, false),
+            (STORAGE_VERSION_API, false),
+            (API_SERVER_IDENTITY, true),
+            (MUTATING_ADMISSION_POLICY, true),
+            (COMPONENT_FLAGZ, true),
+            (COMPONENT_STATUSZ, true),
+            (WATCH_LIST, true),
+            (CRD_VALIDATION_RATCHETING, true),
+            (CUSTOM_RESOURCE_FIELD_SELECTORS, true),
+        ] {
+            assert_eq!(gates.enabled(gate), on, "{}", gate.name());
+        }
+    }
+
+    /// feature-gates.md §11, last row but one.
+    #[test]
+    fn a_kubernetes_gate_without_effect_is_refused_by_name_and_can_be_ignored() {
+        use lockstep_featuregate::{ForeignGates, Options};
+        let builder = Builder::new(registry()).flag("DynamicResourceAllocation=true");
+        assert_eq!(
+            builder.check().unwrap_err().to_string(),
+            "unrecognized feature gate: DynamicResourceAllocation (a Kubernetes gate without effect here)"
+        );
+        let options = Options {
+            foreign: ForeignGates::Ignore,
+            ..Options::default()
+        };
+        let started = builder.options(options).try_finish().unwrap();
+        let warnings = started.gates.component("kube").unwrap().warnings();
+        assert_eq!(
+            warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "ignoring Kubernetes feature gate without effect here featureGate=DynamicResourceAllocation value=true"
+            ]
+        );
+    }
+
+    #[test]
+    fn no_gate_of_ours_is_called_foreign() {
+        let ours: Vec<&str> = KUBE
+            .declarations()
+            .iter()
+            .map(|declared| declared.name)
+            .collect();
+        let both: Vec<&&str> = foreign::KUBERNETES_GATES
+            .iter()
+            .filter(|name| ours.contains(name))
+            .collect();
+        assert_eq!(both, Vec::<&&str>::new());
+    }
+}

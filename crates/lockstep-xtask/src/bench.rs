@@ -1,0 +1,139 @@
+//! `cargo xtask bench`: the benchmarks of the crates that have some.
+
+use clap::Args;
+
+use crate::metadata::Metadata;
+use crate::programs::install::{self, Means};
+use crate::programs::{self, Purpose};
+use crate::workspace::Workspace;
+use crate::{Outcome, process};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Which benchmarks to run; all of them when left out
+    name: Option<String>,
+    /// Arguments for the benchmark program, for example a part of a benchmark's name
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+/// A crate with benchmarks and the short name that people call them by.
+#[derive(PartialEq, Eq, Debug)]
+struct Bench {
+    name: &'static str,
+    package: &'static str,
+}
+
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "featuregate",
+        package: "lockstep-featuregate",
+    },
+    Bench {
+        name: "cel",
+        package: "lockstep-cel",
+    },
+    Bench {
+        name: "store",
+        package: "lockstep-store",
+    },
+];
+
+const HOW_TO_READ: &str = "\
+bench: `time: [low mid high]` is the range that holds the true mean with 95 % confidence;
+bench: `change:` compares with the run before, kept under target/criterion. A shared machine
+bench: is noisy: trust a change that shows twice, and quote the machine with the number.";
+
+/// Runs the chosen benchmarks one crate after the other.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Outcome> {
+    let metadata = workspace.metadata()?;
+    let has_benches = |package: &str| has_benches(&metadata, package);
+    for bench in choose(options.name.as_deref(), has_benches)? {
+        println!("\n== {} ({})", bench.name, bench.package);
+        announce_programs(workspace, bench)?;
+        let mut cargo = process::cargo(workspace.root());
+        // By `--benches` cargo would also start the unit tests, which know none of the arguments.
+        cargo.args(["bench", "--locked", "--bench", "*"]);
+        cargo.args(["--package", bench.package, "--"]);
+        if !process::succeeds(cargo.args(&options.arguments))? {
+            return Ok(Outcome::Red);
+        }
+    }
+    println!("\n{HOW_TO_READ}");
+    Ok(Outcome::Green)
+}
+
+/// Says where the programs are that a benchmark uses; benchmarks install nothing.
+fn announce_programs(workspace: &Workspace, bench: &Bench) -> anyhow::Result<()> {
+    for program in programs::needed(Purpose::Benches, |name| name == bench.package) {
+        let found = install::find(program, &workspace.tools())?;
+        let decision = install::decide(program, found, Means::Nothing);
+        println!("bench: {}", install::sentence(program, &decision));
+    }
+    Ok(())
+}
+
+/// The rows that `name` means, an error with the names there are if it means none.
+fn choose(
+    name: Option<&str>,
+    has_benches: impl Fn(&str) -> bool,
+) -> anyhow::Result<Vec<&'static Bench>> {
+    let runnable: Vec<_> = BENCHES
+        .iter()
+        .filter(|bench| has_benches(bench.package))
+        .collect();
+    let names: Vec<_> = runnable.iter().map(|bench| bench.name).collect();
+    let there_are = match names.as_slice() {
+        [] => "no crate has benchmarks yet".to_owned(),
+        names => format!("there are: {}", names.join(", ")),
+    };
+    let Some(name) = name else {
+        anyhow::ensure!(!runnable.is_empty(), "{there_are}");
+        return Ok(runnable);
+    };
+    match runnable.into_iter().find(|bench| bench.name == name) {
+        Some(bench) => Ok(vec![bench]),
+        None => anyhow::bail!("no benchmarks called `{name}`; {there_are}"),
+    }
+}
+
+fn has_benches(metadata: &Metadata, package: &str) -> bool {
+    let mut members = metadata.members().into_iter();
+    let member = members.find(|member| member.name == package);
+    let folder = member.and_then(|member| member.manifest_path.parent());
+    folder.is_some_and(|folder| folder.join("benches").is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(name: Option<&str>, existing: &[&str]) -> Result<Vec<&'static str>, String> {
+        let rows = choose(name, |package| existing.contains(&package));
+        let packages = rows.map(|rows| rows.into_iter().map(|row| row.package).collect());
+        packages.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_name_means_one_crate_and_no_name_means_all() {
+        let existing = ["lockstep-cel", "lockstep-featuregate"];
+        assert_eq!(chosen(Some("cel"), &existing), Ok(vec!["lockstep-cel"]));
+        assert_eq!(
+            chosen(None, &existing),
+            Ok(vec!["lockstep-featuregate", "lockstep-cel"])
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_names_there_are() {
+        let existing = ["lockstep-cel", "lockstep-featuregate"];
+        let expected = "no benchmarks called `store`; there are: featuregate, cel";
+        assert_eq!(chosen(Some("store"), &existing), Err(expected.to_owned()));
+        let expected = "no benchmarks called `x`; no crate has benchmarks yet";
+        assert_eq!(chosen(Some("x"), &[]), Err(expected.to_owned()));
+        assert_eq!(
+            chosen(None, &[]),
+            Err("no crate has benchmarks yet".to_owned())
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! `cargo xtask gen`: files that a program writes and git keeps.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::workspace::Workspace;
+use crate::{Outcome, process};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Change nothing; fail if a file is not what would be written
+    #[arg(long)]
+    check: bool,
+}
+
+/// A file whose contents are what `lockstep ARGUMENTS` prints.
+struct Generated {
+    /// Told from the root of the repository.
+    path: &'static str,
+    arguments: &'static [&'static str],
+}
+
+/// Every generated file. A new one is a new row.
+const GENERATED: &[Generated] = &[Generated {
+    path: "docs/reference/feature-gates.md",
+    arguments: &["features", "docs"],
+}];
+
+/// What to do with contents that differ from the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Check,
+    Write,
+}
+
+/// Writes every file that is stale, or with `--check` names it.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Outcome> {
+    let mode = if options.check {
+        Mode::Check
+    } else {
+        Mode::Write
+    };
+    let stale = refresh(workspace.root(), GENERATED, mode, |row| {
+        produce(workspace, row)
+    })?;
+    for row in &stale {
+        println!("{}", sentence(row, mode));
+    }
+    println!("gen: files {}, stale {}", GENERATED.len(), stale.len());
+    let is_red = mode == Mode::Check && !stale.is_empty();
+    Ok(Outcome::of(!is_red))
+}
+
+/// `cargo xtask gen --check`, as a step of `ci`.
+pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
+    run(workspace, &Options { check: true })
+}
+
+fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
+    let mut cargo = process::cargo(workspace.root());
+    cargo.args(["run", "--quiet", "--locked", "--package", "lockstep", "--"]);
+    process::output_of(cargo.args(row.arguments))
+}
+
+/// The rows whose file differs from what `produce` says, the files themselves rewritten unless
+/// this is only a check.
+fn refresh<'a>(
+    root: &Path,
+    rows: &'a [Generated],
+    mode: Mode,
+    produce: impl Fn(&Generated) -> anyhow::Result<String>,
+) -> anyhow::Result<Vec<&'a Generated>> {
+    let mut stale = Vec::new();
+    for row in rows {
+        let fresh = produce(row).with_context(|| format!("producing `{}`", row.path))?;
+        let place = root.join(row.path);
+        // A file that cannot be read is as stale as one with other contents.
+        if std::fs::read_to_string(&place).is_ok_and(|present| present == fresh) {
+            continue;
+        }
+        if mode == Mode::Write {
+            write(&place, &fresh).with_context(|| format!("writing `{}`", row.path))?;
+        }
+        stale.push(row);
+    }
+    Ok(stale)
+}
+
+fn write(place: &Path, contents: &str) -> std::io::Result<()> {
+    if let Some(folder) = place.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(place, contents)
+}
+
+fn sentence(row: &Generated, mode: Mode) -> String {
+    let command = row.arguments.join(" ");
+    match mode {
+        Mode::Write => format!("{}: written from `lockstep {command}`", row.path),
+        Mode::Check => format!(
+            "{}: differs from what `lockstep {command}` prints; run `cargo xtask gen`",
+            row.path
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: &[Generated] = &[
+        Generated {
+            path: "docs/a.md",
+            arguments: &["say", "a"],
+        },
+        Generated {
+            path: "b.md",
+            arguments: &["say", "b"],
+        },
+    ];
+
+    fn refresh_in(root: &Path, mode: Mode) -> Vec<&'static str> {
+        let stale = refresh(root, ROWS, mode, |row| Ok(row.arguments.join(" ")));
+        stale
+            .expect("every row is produced")
+            .into_iter()
+            .map(|row| row.path)
+            .collect()
+    }
+
+    #[test]
+    fn a_check_names_stale_files_and_touches_none() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(root.path().join("b.md"), "say b").expect("written");
+        assert_eq!(refresh_in(root.path(), Mode::Check), ["docs/a.md"]);
+        assert!(!root.path().join("docs").exists());
+        std::fs::write(root.path().join("b.md"), "say b\n").expect("written");
+        assert_eq!(refresh_in(root.path(), Mode::Check), ["docs/a.md", "b.md"]);
+    }
+
+    #[test]
+    fn writing_makes_every_file_fresh() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        assert_eq!(refresh_in(root.path(), Mode::Write), ["docs/a.md", "b.md"]);
+        let read = |path| std::fs::read_to_string(root.path().join(path)).expect("written");
+        assert_eq!(
+            (read("docs/a.md"), read("b.md")),
+            ("say a".to_owned(), "say b".to_owned())
+        );
+        assert_eq!(refresh_in(root.path(), Mode::Check), [""; 0]);
+        assert_eq!(refresh_in(root.path(), Mode::Write), [""; 0]);
+    }
+
+    #[test]
+    fn a_program_that_fails_leaves_the_file_alone_and_is_named() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let failed = refresh(root.path(), ROWS, Mode::Write, |_| {
+            anyhow::bail!("no such command")
+        });
+        let error = failed.map(|_| ()).expect_err("nothing is produced");
+        assert_eq!(
+            format!("{error:#}"),
+            "producing `docs/a.md`: no such command"
+        );
+        assert!(!root.path().join("docs").exists());
+    }
+
+    #[test]
+    fn a_stale_file_is_told_with_its_source_and_the_cure() {
+        assert_eq!(
+            sentence(&ROWS[0], Mode::Check),
+            "docs/a.md: differs from what `lockstep say a` prints; run `cargo xtask gen`"
+        );
+        assert_eq!(
+            sentence(&ROWS[1], Mode::Write),
+            "b.md: written from `lockstep say b`"
+        );
+    }
+}

