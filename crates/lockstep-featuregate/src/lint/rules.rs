@@ -371,11 +371,11 @@ fn declared_order(component: &Component) -> Vec<(String, String)> {
         }
         for declaration in declarations {
             for (missing, what) in [
-                (declaration.owner, "an owner"),
-                (declaration.description, "a description"),
+                (declaration.owner, "owner"),
+                (declaration.description, "description"),
             ] {
                 if missing.trim().is_empty() {
-                    found.push((declaration.name.to_owned(), format!("has not {what}")));
+                    found.push((declaration.name.to_owned(), format!("has no {what}")));
                 }
             }
         }
