@@ -1,4 +1,0 @@
-// error: illegal version string "1"
-lockstep_featuregate::features! { kube { F { "1": Alpha } } }
-
-fn main() {}
