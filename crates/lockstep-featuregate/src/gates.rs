@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::{
-    Builder, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Group, Registry, Scope, Source,
-    Started, Version, Versions, Warning, cell,
+    Builder, ClusterSwitch, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Group, Registry,
+    Scope, Source, Started, Version, Versions, Warning, cell,
     decide::{Decided, Decision},
     process,
 };
@@ -101,9 +101,7 @@ impl Gates {
             }),
         };
         Started {
-            cluster_switch: ClusterSwitch {
-                gates: gates.clone(),
-            },
+            cluster_switch: ClusterSwitch::new(gates.clone()),
             gates,
         }
     }
@@ -265,6 +263,20 @@ impl Gates {
         cell::is_on(self.inner.cell(place))
     }
 
+    /// Moves a cluster-scoped gate that is not locked; every other stays, and the answer is `false`.
+    pub(crate) fn move_gate(&self, component: &Component, feature: &Feature, value: bool) -> bool {
+        let index = component.index_of(&feature.name);
+        let state = self.state(component);
+        let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
+        if moves {
+            cell::switch(self.inner.cells_at(state.cells[index]), value);
+            let declared = component.groups().flat_map(Group::gates);
+            let live = declared.filter(|gate| gate.name() == feature.name);
+            process::while_installed(self, || cell::switch(live.map(Gate::live), value));
+        }
+        moves
+    }
+
     fn explanation(&self, component: &Component, feature: &Feature) -> Explanation {
         let index = component.index_of(&feature.name);
         let Decision { held, source, .. } = self.state(component).decisions[index];
@@ -392,38 +404,5 @@ impl fmt::Display for Gates {
             );
         }
         f.write_str(&pieces.join(","))
-    }
-}
-
-/// The one handle that moves cluster-scoped gates, for the store's apply loop. It cannot be cloned,
-/// and process gates do not move at all.
-#[derive(Debug)]
-pub struct ClusterSwitch {
-    gates: Gates,
-}
-
-impl ClusterSwitch {
-    /// Stores the agreed value. Readers see it from their next load on, also through
-    /// [`enabled!`](crate::enabled) when this is the process default set. A gate that is not
-    /// cluster-scoped, or locked, does not move, and the answer is `false`.
-    pub fn set(&mut self, component: &str, name: &str, value: bool) -> bool {
-        let Some(component) = self.gates.registry().component(component) else {
-            return false;
-        };
-        let Some(feature) = component.feature(name) else {
-            return false;
-        };
-        let index = component.index_of(name);
-        let state = self.gates.state(component);
-        let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
-        if moves {
-            cell::switch(self.gates.inner.cells_at(state.cells[index]), value);
-            let declared = component.groups().flat_map(Group::gates);
-            let live = declared.filter(|gate| gate.name() == name);
-            process::while_installed(&self.gates, || {
-                cell::switch(live.map(Gate::live), value);
-            });
-        }
-        moves
     }
 }

@@ -16,7 +16,9 @@ mod lists {
             Shared { "1.36": Beta on },
         }
         store {
-            Compact { "1.36": Alpha },
+            Compact { "1.36": Beta, scope: cluster },
+            Settled { "1.36": GA on locked, scope: cluster },
+            Local { "1.36": Beta },
         }
     }
 }
@@ -27,6 +29,9 @@ mod fields {
         kube {
             FieldLevel { "1.36": Beta, after: [ShardedLists] },
             Shared { "1.36": Beta on },
+        }
+        store {
+            Compact { "1.36": Beta, scope: cluster },
         }
     }
 }
@@ -88,6 +93,38 @@ fn a_gate_declared_alike_in_two_groups_is_one_gate() {
     }
     let off = gates("").with(fields::SHARED, false);
     assert!(!off.enabled(lists::SHARED));
+}
+
+#[test]
+fn the_cluster_moves_its_own_gates_for_all_who_declare_them_and_no_others() {
+    let both = builder(v(1, 36), &[&lists::STORE, &fields::STORE]);
+    let mut started = both.try_finish().expect("it starts");
+    let read = |gates: &Gates| {
+        let all = [
+            lists::COMPACT,
+            fields::COMPACT,
+            lists::SETTLED,
+            lists::LOCAL,
+        ];
+        all.map(|gate| gates.enabled(gate))
+    };
+    let copy = started.gates.clone();
+    assert_eq!(read(&copy), [false, false, true, false]);
+    let switch = &mut started.cluster_switch;
+    assert!(switch.set("store", "Compact", true));
+    assert_eq!(read(&copy), [true, true, true, false]);
+    for (component, name, value) in [
+        ("store", "Settled", false),
+        ("store", "Local", true),
+        ("store", "AllAlpha", true),
+        ("store", "Nothing", true),
+        ("kube", "Compact", false),
+    ] {
+        assert!(!switch.set(component, name, value), "{component}:{name}");
+    }
+    assert_eq!(read(&copy), [true, true, true, false]);
+    assert!(switch.set("store", "Compact", false));
+    assert_eq!(read(&copy), [false, false, true, false]);
 }
 
 #[test]
