@@ -360,6 +360,29 @@ impl<'a> ComponentGates<'a> {
         &self.gates.state(self.component).warnings
     }
 
+    /// The line a server logs at its start: its versions, and every gate that is not at its default
+    /// with who decided so.
+    pub fn start_line(self) -> String {
+        let Versions {
+            emulation,
+            min_compatibility,
+        } = self.versions();
+        let changed: Vec<String> = self
+            .explanations()
+            .filter(|(_, why)| why.value != why.held.default)
+            .map(|(feature, why)| format!("{}={} ({})", feature.name, why.value, why.source.name()))
+            .collect();
+        let gates = if changed.is_empty() {
+            "all gates at default".to_owned()
+        } else {
+            changed.join(", ")
+        };
+        let (name, binary) = (self.component.name(), self.component.binary());
+        format!(
+            "{name} {binary} emulates {emulation}, compatible with {min_compatibility}: {gates}"
+        )
+    }
+
     /// Every gate with the reason for its value, sorted by name.
     pub fn explanations(self) -> impl Iterator<Item = (&'a Feature, Explanation)> {
         let explain =

@@ -264,6 +264,7 @@ fn check_values(case: &Case, gates: &Gates) -> Result<(), String> {
     let versions = kube.versions();
     for (key, actual) in [
         ("string", gates.to_string()),
+        ("log", kube.start_line()),
         (
             "versions",
             format!("{} {}", versions.emulation, versions.min_compatibility),

@@ -12,12 +12,19 @@ const FILE_BYTES_MAX: u64 = 3 * 1024 * 1024;
 /// Reads a YAML or JSON document from a file, or from standard input when the path is `-`.
 pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
     let text = read_text(path)?;
-    parse(&text).map_err(|problem| {
-        Failure::bad_input(format!(
-            "{} is not a YAML document: {problem}",
-            path.display()
-        ))
+    parse(&text).map_err(|Problem { place, what }| {
+        let place = place
+            .map(|(line, column)| format!(":{line}:{column}"))
+            .unwrap_or_default();
+        Failure::bad_input(format!("{}{place}: {what}", path.display()))
     })
+}
+
+/// What is wrong with a document, and at which line and column.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    place: Option<(u64, u64)>,
+    what: String,
 }
 
 /// Reads a text file, or standard input when the path is `-`.
@@ -41,15 +48,20 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 }
 
 /// One document; a key given twice is an error. JSON is YAML too.
-fn parse(text: &str) -> Result<Value, String> {
+fn parse(text: &str) -> Result<Value, Problem> {
     let options = serde_saphyr::options! { legacy_octal_numbers: true, with_snippet: false };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let told = error.to_string();
-        told.split(", set DuplicateKeyPolicy")
+        let what = told
+            .split(", set DuplicateKeyPolicy")
             .next()
             .unwrap_or(&told)
-            .to_owned()
+            .to_owned();
+        Problem {
+            place: error.location().map(|place| (place.line(), place.column())),
+            what,
+        }
     })
 }
 
@@ -69,7 +81,10 @@ mod tests {
     fn a_duplicate_key_is_refused_with_its_place() {
         assert_eq!(
             parse("featureGates:\n  A: true\n  A: false\n"),
-            Err("line 3 column 3: duplicate mapping key: A".to_owned())
+            Err(Problem {
+                place: Some((3, 3)),
+                what: "duplicate mapping key: A".to_owned()
+            })
         );
     }
 
@@ -85,8 +100,8 @@ mod tests {
     #[test]
     fn strings_that_read_as_something_else_are_quoted() {
         assert_eq!(
-            to_yaml(&json!({ "v": "1.36", "on": "yes" })),
-            "on: \"yes\"\nv: \"1.36\"\n"
+            to_yaml(&json!({ "v": "1.36", "is": "yes" })),
+            "is: \"yes\"\nv: \"1.36\"\n"
         );
     }
 }

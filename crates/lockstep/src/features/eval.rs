@@ -144,7 +144,6 @@ fn help(component: ComponentGates<'_>) -> impl Iterator<Item = String> {
 }
 
 fn as_text(component: ComponentGates<'_>) -> String {
-    let versions = component.versions();
     let rows = component.explanations().map(|(feature, why)| {
         let (stage, source) = (
             why.held.stage.name().to_owned(),
@@ -162,11 +161,6 @@ fn as_text(component: ComponentGates<'_>) -> String {
         .iter()
         .map(|warning| format!("! warn  {warning}\n"))
         .collect();
-    format!(
-        "{} emulates {}, compatible with {}\n{}{warnings}",
-        component.component().name(),
-        versions.emulation,
-        versions.min_compatibility,
-        output::table(&["NAME", "STAGE", "ENABLED", "SOURCE"], rows),
-    )
+    let table = output::table(&["NAME", "STAGE", "ENABLED", "SOURCE"], rows);
+    format!("{}\n{table}{warnings}", component.start_line())
 }
