@@ -11,8 +11,10 @@ mod sets;
 use std::{process::Command, sync::mpsc, thread};
 
 use lockstep_featuregate::{
-    Gate, Source, enabled, features,
-    testing::{emulate_for_test, serial, set_for_test},
+    BinaryVersion, Builder, Component, Gate, Registry, Source, enabled, features,
+    testing::{
+        emulate_component_for_test, emulate_for_test, serial, set_all_for_test, set_for_test,
+    },
     v,
 };
 use panics::panic_text;
@@ -26,6 +28,9 @@ features! {
         Quiet { "1.36": Alpha },
         Finished { "1.34": Alpha, "1.35": Beta on, "1.37": GA on locked },
         Agreed { "1.36": Beta, scope: cluster },
+    }
+    store {
+        Settled { "1.36": Beta on, "1.37": GA on locked },
     }
 }
 
@@ -221,6 +226,35 @@ fn without_a_default_set_reading_panics_and_a_guard_brings_one() {
             assert_eq!([QUIET, BASE].map(|gate| enabled!(gate)), [false, true]);
         },
     );
+    if let Some((succeeded, output)) = child {
+        assert!(succeeded, "{output}");
+    }
+}
+
+#[test]
+fn each_component_can_be_emulated() {
+    let child = run_in_child("each_component_can_be_emulated", || {
+        let declared = |group| Component::declared(BinaryVersion::of(v(1, 37)), &[group]);
+        let both = [&KUBE, &STORE].map(|group| declared(group).expect("declared gates fit"));
+        let registry = Registry::new(both).expect("two components");
+        let started = Builder::new(registry).emulated_version("kube=1.36,store=1.37");
+        started.try_finish().expect("it starts").gates.install();
+        assert_eq!([FINISHED, SETTLED].map(|gate| enabled!(gate)), [true; 2]);
+        let locked = "Feature Settled is locked at version 1.37. Try emulating 1.36.";
+        assert_eq!(panic_text(|| drop(set_for_test(SETTLED, false))), locked);
+        {
+            let _version = emulate_component_for_test("store", v(1, 36));
+            let _guards = set_all_for_test([(SETTLED, false), (FINISHED, false)]);
+            assert_eq!([FINISHED, SETTLED].map(|gate| enabled!(gate)), [false; 2]);
+        }
+        let _version = emulate_component_for_test("kube", (v(1, 37), v(1, 36)));
+        let locked = "Feature Finished is locked at version 1.37. Try emulating 1.36.";
+        assert_eq!(panic_text(|| drop(set_for_test(FINISHED, false))), locked);
+        assert_eq!(
+            panic_text(|| drop(emulate_component_for_test("nobody", v(1, 36)))),
+            "component not registered: nobody"
+        );
+    });
     if let Some((succeeded, output)) = child {
         assert!(succeeded, "{output}");
     }

@@ -12,7 +12,9 @@ use super::{
     matrix::{emulating, of_group},
     plan::{Place, Refusal, find, plan, replace},
 };
-use crate::{DEFAULT_COMPONENT, Gate, Gates, decide::Decision, process};
+use crate::{
+    Component, DEFAULT_COMPONENT, Gate, Gates, Registry, StartError, decide::Decision, process,
+};
 
 /// Why a guard cannot be had, or was dropped wrongly. The texts are a contract.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -50,7 +52,6 @@ enum Undo {
     Nothing,
 }
 
-#[derive(Default)]
 struct Ledger {
     next_id: u64,
     entries: Vec<Entry>,
@@ -59,13 +60,17 @@ struct Ledger {
     current: Option<Gates>,
 }
 
-static LEDGER: Mutex<Option<Ledger>> = Mutex::new(None);
+static LEDGER: Mutex<Ledger> = Mutex::new(Ledger {
+    next_id: 0,
+    entries: Vec::new(),
+    original: None,
+    current: None,
+});
 static RELEASED: Condvar = Condvar::new();
 
 /// Switches gates; the entry, and the names of gates that had to follow.
 pub(super) fn set(asked: &[(Gate, bool)]) -> Result<(u64, Vec<String>), Conflict> {
-    let mut locked = lock();
-    let ledger = locked.get_or_insert_default();
+    let mut ledger = lock();
     let base = process::installed().unwrap_or_else(|| {
         let group = asked.first().map(|(gate, _)| of_group(gate.group()));
         let set = group.expect("a test asks for a gate");
@@ -93,8 +98,7 @@ pub(super) fn set(asked: &[(Gate, bool)]) -> Result<(u64, Vec<String>), Conflict
 
 /// Changes the versions of one component, or of the default one.
 pub(super) fn emulate(component: Option<&str>, asked: Emulated) -> Result<u64, Conflict> {
-    let mut locked = lock();
-    let ledger = locked.get_or_insert_default();
+    let mut ledger = lock();
     let base = process::installed().ok_or(Conflict::NothingInstalled)?;
     ledger.adopt(&base);
     let me = thread::current().id();
@@ -105,12 +109,12 @@ pub(super) fn emulate(component: Option<&str>, asked: Emulated) -> Result<u64, C
     ledger.check_parallel(|entry| entry.thread != me)?;
     let registry = base.registry();
     let component = match component {
-        Some(name) => registry.component(name),
+        Some(name) => find_component(registry, name)?,
         None => registry
             .component(DEFAULT_COMPONENT)
-            .or_else(|| registry.components().next()),
+            .or_else(|| registry.components().next())
+            .ok_or(Conflict::NothingInstalled)?,
     };
-    let component = component.ok_or(Conflict::NothingInstalled)?;
     let min = asked.min_compatibility.unwrap_or_else(|| {
         let default = component.versions_at(asked.emulation);
         default.min_compatibility
@@ -122,33 +126,37 @@ pub(super) fn emulate(component: Option<&str>, asked: Emulated) -> Result<u64, C
     Ok(ledger.enter(what, Undo::Versions(base)))
 }
 
+fn find_component<'a>(registry: &'a Registry, name: &str) -> Result<&'a Component, Refusal> {
+    let component = name.to_owned();
+    let unknown = || Refusal::Start(StartError::UnknownComponent { component });
+    registry.component(name).ok_or_else(unknown)
+}
+
 /// Waits for the right to be the only one.
 pub(super) fn take_turn() -> Result<u64, Conflict> {
-    let mut locked = lock();
+    let mut ledger = lock();
     let me = thread::current().id();
     loop {
-        let ledger = locked.get_or_insert_default();
         if let Some(held) = ledger.of_thread(me).find(|entry| !entry.is_turn()) {
             return Err(Conflict::TurnTooLate(held.what.clone()));
         }
         if ledger.entries.iter().all(|entry| entry.thread == me) {
             return Ok(ledger.enter("a turn".to_owned(), Undo::Turn));
         }
-        locked = RELEASED
-            .wait(locked)
+        ledger = RELEASED
+            .wait(ledger)
             .unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 /// Restores what an entry changed. On a wrong order everything is restored all the same.
 pub(super) fn release(id: u64) -> Result<(), Conflict> {
-    let mut locked = lock();
-    let released = locked.get_or_insert_default().release(id);
+    let released = lock().release(id);
     RELEASED.notify_all();
     released
 }
 
-fn lock() -> MutexGuard<'static, Option<Ledger>> {
+fn lock() -> MutexGuard<'static, Ledger> {
     LEDGER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -316,8 +324,7 @@ struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut locked = lock();
-        let ledger = locked.get_or_insert_default();
+        let ledger = lock();
         let Some(leaked) = ledger.of_thread(self.thread).next() else {
             return;
         };
