@@ -1,0 +1,168 @@
+//! What an evaluation is given: the values of variables, and a budget.
+
+use crate::program::Program;
+use crate::value::{Fault, Opaque, Value};
+use serde_json::Value as Json;
+use std::cell::OnceCell;
+
+/// Runtime cost of one expression.
+pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
+/// How many loop steps pass between two looks at the caller's wish to stop.
+const STEPS_BETWEEN_CHECKS: u32 = 100;
+
+/// The variables of one evaluation. Nothing is converted: JSON is read where the expression looks.
+#[derive(Debug, Default)]
+pub struct Activation<'a> {
+    bindings: Vec<(&'a str, Binding<'a>)>,
+    lazies: Vec<Lazy<'a>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Binding<'a> {
+    Json(&'a Json),
+    Value(Value<'a>),
+    Absent,
+}
+
+#[derive(Debug)]
+pub(crate) struct Lazy<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) program: &'a Program,
+    pub(crate) outcome: OnceCell<Result<Value<'a>, Fault<'a>>>,
+}
+
+impl<'a> Activation<'a> {
+    /// No variables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Binds JSON; it is read by the schema the environment declared the variable with.
+    #[must_use]
+    pub fn with_json(mut self, name: &'a str, json: &'a Json) -> Self {
+        self.bindings.push((name, Binding::Json(json)));
+        self
+    }
+
+    /// Binds a value.
+    #[must_use]
+    pub fn with_value(mut self, name: &'a str, value: Value<'a>) -> Self {
+        self.bindings.push((name, Binding::Value(value)));
+        self
+    }
+
+    /// Binds an opaque value, such as an authorizer.
+    #[must_use]
+    pub fn with_opaque(self, name: &'a str, opaque: &'a Opaque) -> Self {
+        self.with_value(name, Value::Opaque(opaque))
+    }
+
+    /// Binds an optional variable to nothing.
+    #[must_use]
+    pub fn with_absent(mut self, name: &'a str) -> Self {
+        self.bindings.push((name, Binding::Absent));
+        self
+    }
+
+    /// Adds `variables.name`, computed at most once for this activation.
+    #[must_use]
+    pub fn with_lazy(mut self, name: &'a str, program: &'a Program) -> Self {
+        self.lazies.push(Lazy {
+            name,
+            program,
+            outcome: OnceCell::new(),
+        });
+        self
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Binding<'a>> {
+        self.bindings
+            .iter()
+            .find(|(bound, _)| *bound == name)
+            .map(|(_, binding)| *binding)
+    }
+
+    pub(crate) fn lazy(&self, name: &str) -> Option<&Lazy<'a>> {
+        self.lazies.iter().find(|lazy| lazy.name == name)
+    }
+
+    pub(crate) fn lazies(&self) -> &[Lazy<'a>] {
+        &self.lazies
+    }
+}
+
+/// What an evaluation may spend, and what it spent.
+pub struct Budget<'a> {
+    limit: u64,
+    spent: u64,
+    steps: u32,
+    cancelled: Option<&'a dyn Fn() -> bool>,
+}
+
+impl std::fmt::Debug for Budget<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Budget")
+            .field("limit", &self.limit)
+            .field("spent", &self.spent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Budget<'_> {
+    fn default() -> Self {
+        Self::new(EXPRESSION_COST_MAX)
+    }
+}
+
+impl<'a> Budget<'a> {
+    /// A budget of this many units.
+    pub fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            spent: 0,
+            steps: 0,
+            cancelled: None,
+        }
+    }
+
+    /// Asks this now and then whether to stop; use it for deadlines.
+    #[must_use]
+    pub fn cancelled_by(mut self, cancelled: &'a dyn Fn() -> bool) -> Self {
+        self.cancelled = Some(cancelled);
+        self
+    }
+
+    /// Units spent so far.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    #[inline]
+    pub(crate) fn charge<'v>(&mut self, cost: u64) -> Result<(), Fault<'v>> {
+        self.spent = self.spent.saturating_add(cost);
+        if self.spent > self.limit {
+            Err(Fault::CostLimit)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes back what a presence test did not cost.
+    pub(crate) fn refund(&mut self, cost: u64) {
+        self.spent = self.spent.saturating_sub(cost);
+    }
+
+    /// Counts one step of a loop.
+    #[inline]
+    pub(crate) fn step<'v>(&mut self) -> Result<(), Fault<'v>> {
+        self.steps += 1;
+        if self.steps < STEPS_BETWEEN_CHECKS {
+            return Ok(());
+        }
+        self.steps = 0;
+        match self.cancelled {
+            Some(cancelled) if cancelled() => Err(Fault::Cancelled),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Running library functions.
+
+use super::{Machine, Scope};
+use crate::env::Functions;
+use crate::plan::{Call, Dispatch, Regex, RegexKind, Step};
+use crate::types::Type;
+use crate::value::{Constant, Eval, Fault, List, Value, code_points, equal};
+
+const ARGUMENTS_MAX: usize = 4;
+
+/// Up to four evaluated arguments, kept on the stack.
+struct Arguments<'a> {
+    values: [Value<'a>; ARGUMENTS_MAX],
+    count: usize,
+    fault: Option<Fault<'a>>,
+}
+
+impl<'a> Arguments<'a> {
+    fn values(&self) -> &[Value<'a>] {
+        &self.values[..self.count]
+    }
+}
+
+impl<'a> Machine<'a, '_, '_> {
+    /// Evaluates arguments. One or two are all evaluated before a fault counts, more stop at the first fault.
+    fn arguments(&mut self, steps: &[Step]) -> Result<Arguments<'a>, Fault<'a>> {
+        let mut arguments = Arguments {
+            values: [Value::Null; ARGUMENTS_MAX],
+            count: steps.len(),
+            fault: None,
+        };
+        for (index, &step) in steps.iter().enumerate() {
+            match self.step(step) {
+                Ok(value) => arguments.values[index] = value,
+                Err(fault) if fault.is_final() || steps.len() > 2 => return Err(fault),
+                Err(fault) => {
+                    arguments.fault.get_or_insert(fault);
+                }
+            }
+        }
+        Ok(arguments)
+    }
+
+    #[inline(never)]
+    pub(super) fn call(&mut self, call: &'a Call) -> Eval<'a> {
+        let arguments = self.arguments(&call.args)?;
+        self.budget.charge(call.cost.of(arguments.values()))?;
+        if let Some(fault) = arguments.fault {
+            return Err(fault);
+        }
+        match (call.run)(&self.scope, arguments.values()) {
+            Err(Fault::NoSuchOverload) => {
+                Err(no_overload(&self.scope, &call.function, arguments.values()))
+            }
+            outcome => outcome,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn dispatch(&mut self, dispatch: &'a Dispatch) -> Eval<'a> {
+        let arguments = self.arguments(&dispatch.args)?;
+        self.budget.charge(dispatch.cost.of(arguments.values()))?;
+        if let Some(fault) = arguments.fault {
+            return Err(fault);
+        }
+        for candidate in &dispatch.candidates {
+            if fits(&candidate.params, arguments.values()) {
+                return match (candidate.run)(&self.scope, arguments.values()) {
+                    Err(Fault::NoSuchOverload) => Err(no_overload(
+                        &self.scope,
+                        &dispatch.function,
+                        arguments.values(),
+                    )),
+                    outcome => outcome,
+                };
+            }
+        }
+        Err(no_overload(
+            &self.scope,
+            &dispatch.function,
+            arguments.values(),
+        ))
+    }
+
+    pub(super) fn in_constants(&mut self, needle: Step, list: &'a Constant) -> Eval<'a> {
+        let needle = self.step(needle)?;
+        let Constant::List(elements) = list else {
+            return Err(Fault::NoSuchOverload);
+        };
+        Ok(Value::Bool(
+            elements
+                .iter()
+                .any(|element| equal(&element.view(), &needle)),
+        ))
+    }
+
+    #[inline(never)]
+    pub(super) fn regex(&mut self, regex: &'a Regex) -> Eval<'a> {
+        let text = self.step(regex.text);
+        let limit = regex.limit.map(|limit| self.step(limit)).transpose()?;
+        let size = match &text {
+            Ok(Value::String(text)) => code_points(text),
+            _ => 1,
+        };
+        self.budget
+            .charge(crate::cost::regex(size, regex.pattern_size))?;
+        let text = text?.as_text()?;
+        match regex.kind {
+            RegexKind::Matches => Ok(Value::Bool(regex.pattern.is_match(text))),
+            RegexKind::Find => Ok(Value::String(regex.pattern.find(text).unwrap_or(""))),
+            RegexKind::FindAll => {
+                let limit = limit.map_or(Ok(-1), |limit| limit.as_int())?;
+                let found = regex.pattern.find_all(text, limit);
+                let mut values = self.arena().vec_with(found.len());
+                values.extend(found.into_iter().map(Value::String));
+                Ok(Value::List(List::Built(values.into_bump_slice())))
+            }
+        }
+    }
+}
+
+/// Operators say nothing more; `size` names itself; other functions name the types they were called with.
+fn no_overload<'a>(scope: &Scope<'a>, function: &'a str, args: &[Value<'a>]) -> Fault<'a> {
+    if function.starts_with(['_', '-', '!', '@']) {
+        return Fault::NoSuchOverload;
+    }
+    if function == "size" {
+        return Fault::NoSuchOverloadOf(function);
+    }
+    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
+    scope.fault(format_args!(
+        "no such overload: {function}({})",
+        types.join(", ")
+    ))
+}
+
+/// Runs the first overload that fits the values.
+pub(crate) fn dispatch_first<'a>(
+    scope: &Scope<'a>,
+    functions: &Functions,
+    overloads: &[u32],
+    args: &[Value<'a>],
+) -> Eval<'a> {
+    for &index in overloads {
+        let overload = functions.overload(index);
+        if fits(&overload.params, args) {
+            return (overload.run)(scope, args);
+        }
+    }
+    Err(Fault::NoSuchOverload)
+}
+
+/// Whether values are of the parameter types; what lists and maps hold is not looked at.
+fn fits(params: &[Type], args: &[Value<'_>]) -> bool {
+    params
+        .iter()
+        .zip(args)
+        .all(|(param, arg)| match (param, arg) {
+            (Type::Dyn | Type::Param(_) | Type::Var(_) | Type::Error, _)
+            | (Type::Null, Value::Null)
+            | (Type::Bool, Value::Bool(_))
+            | (Type::Int, Value::Int(_))
+            | (Type::Uint, Value::Uint(_))
+            | (Type::Double, Value::Double(_))
+            | (Type::String, Value::String(_))
+            | (Type::Bytes, Value::Bytes(_))
+            | (Type::Timestamp, Value::Timestamp(_))
+            | (Type::Duration, Value::Duration(_))
+            | (Type::List(_), Value::List(_))
+            | (Type::Map(_), Value::Map(_))
+            | (Type::Optional(_), Value::Optional(_))
+            | (Type::Type(_), Value::Type(_)) => true,
+            (Type::Opaque(name, _), Value::Opaque(opaque)) => **name == *opaque.type_name(),
+            (Type::Object(object), Value::Object(value)) => *object.name == *value.type_name,
+            _ => false,
+        })
+}

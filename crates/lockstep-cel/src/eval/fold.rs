@@ -1,0 +1,300 @@
+//! Loops over lists and maps. Each kind has its own loop; what it costs is the sum of the parts that the macro
+//! would expand to.
+
+use super::Machine;
+use crate::ast::FoldKind;
+use crate::plan::{Fold, SortBy};
+use crate::value::{BuiltMap, Eval, Fault, List, Map, Value, compare, equal, key_order};
+use std::cmp::Ordering;
+
+/// Reading the accumulator and asking whether to go on.
+const ALL_CONDITION: u64 = 2;
+const EXISTS_CONDITION: u64 = 3;
+/// Reading the accumulator in the step of `all` and `exists`.
+const LOGIC_STEP: u64 = 1;
+/// Accumulator, new list, addition.
+const LIST_STEP: u64 = 12;
+/// The same when the new list is a constant.
+const CONSTANT_LIST_STEP: u64 = 2;
+const COUNT_STEP: u64 = 2;
+/// Accumulator, key, insertion.
+const MAP_STEP: u64 = 3;
+const MAP_ENTRY_STEP: u64 = 2;
+const RESULT: u64 = 1;
+const COUNT_RESULT: u64 = 2;
+
+impl<'a> Machine<'a, '_, '_> {
+    #[inline(never)]
+    pub(super) fn fold(&mut self, fold: &'a Fold) -> Eval<'a> {
+        match self.step(fold.range)? {
+            Value::List(list) => self.fold_list(fold, list),
+            Value::Map(map) => self.fold_map(fold, map),
+            _ => Err(Fault::NoSuchOverload),
+        }
+    }
+
+    fn fold_list(&mut self, fold: &'a Fold, list: List<'a>) -> Eval<'a> {
+        let mut state = State::new(fold.kind, self.arena());
+        for index in 0..list.len() {
+            if self.ends(&state)? {
+                break;
+            }
+            let element = self.scope.settle(list.at(index))?;
+            match fold.value_slot {
+                None => self.locals[fold.slot] = element,
+                Some(value_slot) => {
+                    self.locals[fold.slot] = Value::Int(i64::try_from(index).unwrap_or(i64::MAX));
+                    self.locals[value_slot] = element;
+                }
+            }
+            self.turn(fold, &mut state)?;
+        }
+        self.result(state)
+    }
+
+    fn fold_map(&mut self, fold: &'a Fold, map: Map<'a>) -> Eval<'a> {
+        let mut state = State::new(fold.kind, self.arena());
+        for (key, value) in map.entries() {
+            if self.ends(&state)? {
+                break;
+            }
+            self.locals[fold.slot] = key;
+            if let Some(value_slot) = fold.value_slot {
+                self.locals[value_slot] = self.scope.settle(value)?;
+            }
+            self.turn(fold, &mut state)?;
+        }
+        self.result(state)
+    }
+
+    /// Charges the loop condition and tells whether the loop is over.
+    fn ends(&mut self, state: &State<'a>) -> Result<bool, Fault<'a>> {
+        self.budget.step()?;
+        match state {
+            State::Logic {
+                stop: false,
+                outcome,
+            } => {
+                self.budget.charge(ALL_CONDITION)?;
+                Ok(matches!(outcome, Ok(false)))
+            }
+            State::Logic {
+                stop: true,
+                outcome,
+            } => {
+                self.budget.charge(EXISTS_CONDITION)?;
+                Ok(matches!(outcome, Ok(true)))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// One turn of the loop.
+    fn turn(&mut self, fold: &'a Fold, state: &mut State<'a>) -> Result<(), Fault<'a>> {
+        if let Some(filter) = fold.filter {
+            match self.step(filter)? {
+                Value::Bool(true) => {}
+                Value::Bool(false) => return Ok(()),
+                _ => return Err(Fault::NoSuchOverload),
+            }
+        }
+        match state {
+            State::Logic { stop, outcome } => {
+                self.budget.charge(LOGIC_STEP)?;
+                let term = self.step(fold.body);
+                absorb(*stop, outcome, term)
+            }
+            State::Count(count) => match self.step(fold.body)? {
+                Value::Bool(true) => {
+                    self.budget.charge(COUNT_STEP)?;
+                    *count += 1;
+                    Ok(())
+                }
+                Value::Bool(false) => Ok(()),
+                _ => Err(Fault::NoSuchOverload),
+            },
+            State::List(values) => {
+                self.budget.charge(if fold.constant_body {
+                    CONSTANT_LIST_STEP
+                } else {
+                    LIST_STEP
+                })?;
+                let value = self.step(fold.body)?;
+                if values.len().is_power_of_two() {
+                    self.scope
+                        .arena
+                        .room(values.len() * size_of::<Value<'_>>())?;
+                }
+                values.push(value);
+                Ok(())
+            }
+            State::Map {
+                entries,
+                whole: false,
+            } => {
+                self.budget.charge(MAP_STEP)?;
+                let value = self.step(fold.body)?;
+                entries.push((self.locals[fold.slot], value));
+                Ok(())
+            }
+            State::Map {
+                entries,
+                whole: true,
+            } => {
+                self.budget.charge(MAP_ENTRY_STEP)?;
+                match self.step(fold.body)? {
+                    Value::Map(map) => {
+                        for (key, value) in map.entries() {
+                            entries.push((key, value?));
+                        }
+                        Ok(())
+                    }
+                    _ => Err(Fault::NoSuchOverload),
+                }
+            }
+        }
+    }
+
+    fn result(&mut self, state: State<'a>) -> Eval<'a> {
+        match state {
+            State::Logic { outcome, .. } => {
+                self.budget.charge(RESULT)?;
+                outcome.map(Value::Bool)
+            }
+            State::Count(count) => {
+                self.budget.charge(COUNT_RESULT)?;
+                Ok(Value::Bool(count == 1))
+            }
+            State::List(values) => {
+                self.budget.charge(RESULT)?;
+                Ok(Value::List(List::Built(values.into_bump_slice())))
+            }
+            State::Map { mut entries, .. } => {
+                self.budget.charge(RESULT)?;
+                self.unique(&mut entries)?;
+                let map = BuiltMap {
+                    entries: entries.into_bump_slice(),
+                    omitted: &[],
+                };
+                Ok(Value::Map(Map::Built(self.arena().put(map))))
+            }
+        }
+    }
+
+    /// Sorts entries by key; a key that comes twice is an error.
+    fn unique(&mut self, entries: &mut [(Value<'a>, Value<'a>)]) -> Result<(), Fault<'a>> {
+        entries.sort_by(|(left, _), (right, _)| key_order(left, right).unwrap_or(Ordering::Equal));
+        match entries
+            .windows(2)
+            .find(|pair| equal(&pair[0].0, &pair[1].0))
+        {
+            Some(pair) => {
+                let key = Fault::NoSuchKey(pair[0].0).to_string();
+                let key = key.trim_start_matches("no such key: ");
+                Err(self
+                    .scope
+                    .fault(format_args!("insert failed: key {key} already exists")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn sort_by(&mut self, sort: &'a SortBy) -> Eval<'a> {
+        let list = self.step(sort.target)?.as_list()?;
+        // The expansion reads the list twice and maps it to its keys.
+        self.budget.charge(2)?;
+        let mut pairs = self.arena().vec_with(list.len());
+        for element in list.values() {
+            self.budget.step()?;
+            self.budget.charge(if sort.constant_key {
+                CONSTANT_LIST_STEP
+            } else {
+                LIST_STEP
+            })?;
+            let element = self.scope.settle(element)?;
+            self.locals[sort.slot] = element;
+            pairs.push((self.step(sort.key)?, element));
+        }
+        self.budget.charge(RESULT)?;
+        let mut keys = self.arena().vec_with(pairs.len());
+        keys.extend(pairs.iter().map(|(key, _): &(Value<'a>, Value<'a>)| *key));
+        let keys: &[Value<'a>] = keys.into_bump_slice();
+        self.budget.charge(
+            sort.cost
+                .of(&[Value::List(list), Value::List(List::Built(keys))]),
+        )?;
+        if keys
+            .windows(2)
+            .any(|pair| compare(&pair[0], &pair[1]).is_none() || !same_type(&pair[0], &pair[1]))
+        {
+            return Err(Fault::Fixed("list elements must have the same type"));
+        }
+        pairs.sort_by(|(left, _), (right, _)| {
+            compare(left, right).flatten().unwrap_or(Ordering::Equal)
+        });
+        let mut sorted = self.arena().vec_with(pairs.len());
+        sorted.extend(pairs.iter().map(|(_, element)| *element));
+        Ok(Value::List(List::Built(sorted.into_bump_slice())))
+    }
+}
+
+fn same_type(left: &Value<'_>, right: &Value<'_>) -> bool {
+    left.type_name() == right.type_name()
+}
+
+/// Adds one term to `all` (`stop` is false) or `exists`; a deciding term beats an earlier fault.
+fn absorb<'a>(
+    stop: bool,
+    outcome: &mut Result<bool, Fault<'a>>,
+    term: Eval<'a>,
+) -> Result<(), Fault<'a>> {
+    match term {
+        Ok(Value::Bool(value)) if value == stop => *outcome = Ok(stop),
+        Ok(Value::Bool(_)) => {}
+        Err(fault) if fault.is_final() => return Err(fault),
+        Ok(_) if outcome.is_ok() => *outcome = Err(Fault::NoSuchOverload),
+        Err(fault) if outcome.is_ok() => *outcome = Err(fault),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What a loop has so far.
+enum State<'a> {
+    Logic {
+        stop: bool,
+        outcome: Result<bool, Fault<'a>>,
+    },
+    Count(u64),
+    List(bumpalo::collections::Vec<'a, Value<'a>>),
+    Map {
+        entries: bumpalo::collections::Vec<'a, (Value<'a>, Value<'a>)>,
+        whole: bool,
+    },
+}
+
+impl<'a> State<'a> {
+    fn new(kind: FoldKind, arena: &'a crate::value::Arena) -> Self {
+        match kind {
+            FoldKind::All => Self::Logic {
+                stop: false,
+                outcome: Ok(true),
+            },
+            FoldKind::Exists => Self::Logic {
+                stop: true,
+                outcome: Ok(false),
+            },
+            FoldKind::ExistsOne => Self::Count(0),
+            FoldKind::List => Self::List(arena.vec()),
+            FoldKind::Map => Self::Map {
+                entries: arena.vec(),
+                whole: false,
+            },
+            FoldKind::MapEntry => Self::Map {
+                entries: arena.vec(),
+                whole: true,
+            },
+        }
+    }
+}

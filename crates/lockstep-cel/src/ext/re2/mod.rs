@@ -1,0 +1,69 @@
+//! Regular expressions in Go's RE2 syntax, run in linear time.
+//!
+//! Rust's pattern language looks like Go's and differs in dozens of corners (Unicode `\d`, set operations inside
+//! brackets, verbose mode). So the text is read by a parser of our own, which speaks Go's grammar and reports Go's
+//! errors, and only the resulting expression tree is handed to the `regex` engine.
+//!
+//! Captures are accepted and checked but not recorded: nothing in CEL can observe them.
+
+mod class;
+mod error;
+mod escape;
+mod group;
+mod parser;
+mod repeat;
+
+pub use error::{PatternError, PatternFault};
+
+use regex_automata::meta;
+
+/// Longest pattern that is compiled, in bytes; Go has no such bound, but a longer one could not pay its cost either.
+pub const PATTERN_BYTES_MAX: usize = 128 * 1024;
+/// Largest compiled program, in bytes. Counted repetition multiplies a pattern's size, this bounds the product.
+pub const PROGRAM_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// Largest repeat count, alone or as the product of nested counts, as in Go.
+pub const REPEAT_MAX: u32 = 1000;
+/// Deepest expression tree; plain parentheses do not count. Go stops at 1000, but the engine's compiler recurses, and
+/// a pattern must not be able to exhaust the stack of the thread that serves it.
+pub const NESTING_MAX: u32 = 100;
+
+/// A compiled pattern. Matching is unanchored, leftmost-first, and linear in the text.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    program: meta::Regex,
+}
+
+impl Pattern {
+    /// Compiles `pattern`, refusing what Go refuses with Go's message, and what exceeds a limit of this module.
+    pub fn compile(pattern: &str) -> Result<Self, PatternError> {
+        let expression = parser::parse(pattern)?;
+        let limits = meta::Config::new().nfa_size_limit(Some(PROGRAM_BYTES_MAX));
+        meta::Builder::new()
+            .configure(limits)
+            .build_from_hir(&expression)
+            .map(|program| Self { program })
+            .map_err(|_| PatternError::new(PatternFault::TooLarge, pattern))
+    }
+
+    /// Whether the pattern matches anywhere in `text`.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.program.is_match(text)
+    }
+
+    /// The leftmost match, or `None`. CEL's `find` writes `None` as the empty string.
+    pub fn find<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.program.find(text).map(|found| &text[found.range()])
+    }
+
+    /// Successive non-overlapping matches: all of them when `limit` is negative, else at most `limit`.
+    ///
+    /// An empty match right after the previous match is skipped, as in Go.
+    pub fn find_all<'t>(&self, text: &'t str, limit: i64) -> Vec<&'t str> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.program
+            .find_iter(text)
+            .take(limit)
+            .map(|found| &text[found.range()])
+            .collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! What an expression reads and what its result writes, found without running it.
+//!
+//! Both are never too small: where a path cannot be followed, the whole value it starts from counts.
+
+mod read;
+mod segment;
+mod write;
+
+pub use segment::{FieldPath, Segment};
+
+use crate::program::Program;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Reads and writes of one expression.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// What is read, each path with everything below it.
+    pub reads: BTreeSet<FieldPath>,
+    /// What the resulting object or patch sets, from the root of the object.
+    pub writes: BTreeSet<Write>,
+}
+
+/// One place a mutation sets.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Write {
+    /// The place; empty is the whole object.
+    pub path: Vec<Segment>,
+    /// Only a prefix is known: anything below the path may be set.
+    pub prefix: bool,
+    /// Set on some data only.
+    pub conditional: bool,
+}
+
+impl fmt::Display for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        segment::write_segments(f, &self.path)?;
+        if self.prefix {
+            f.write_str(if self.path.is_empty() { "*" } else { ".*" })?;
+        }
+        if self.conditional {
+            f.write_str(" (conditional)")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Program {
+    /// What this expression reads and writes. An expression that was not checked reads and writes everything.
+    pub fn paths(&self) -> Paths {
+        let Some(mut walker) = read::Walker::of(self) else {
+            return Paths {
+                reads: BTreeSet::new(),
+                writes: BTreeSet::from([write::anything()]),
+            };
+        };
+        walker.read(self.ast.root());
+        let mut paths = Paths {
+            reads: walker.reads,
+            writes: BTreeSet::new(),
+        };
+        write::collect(self, &mut paths);
+        paths
+    }
+}
+
+#[cfg(test)]
+mod tests;

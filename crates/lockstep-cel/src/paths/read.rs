@@ -1,0 +1,288 @@
+//! Reads: chains of selections are followed from their variable, through macros and named expressions.
+
+use super::segment::{FieldPath, Segment};
+use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, for_each_child};
+use crate::check::{Checked, Reference};
+use crate::env::Env;
+use crate::program::Program;
+use crate::schema::Fields;
+use crate::types::Type;
+use std::collections::BTreeSet;
+
+/// Where a value comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// It is what lies at a path.
+    Place(FieldPath),
+    /// A list of values of one origin.
+    List(Box<Origin>),
+    /// Computed.
+    Computed,
+}
+
+/// Walks one expression.
+pub(super) struct Walker<'a> {
+    ast: &'a Ast,
+    checked: &'a Checked,
+    env: &'a Env,
+    locals: Vec<(&'a str, Origin)>,
+    pub(super) reads: BTreeSet<FieldPath>,
+}
+
+impl<'a> Walker<'a> {
+    /// A walker for a checked program.
+    pub(super) fn of(program: &'a Program) -> Option<Self> {
+        let checked = program.checked.as_ref()?;
+        let (ast, env) = (&program.ast, &program.env);
+        Some(Self {
+            ast,
+            checked,
+            env,
+            locals: Vec::new(),
+            reads: BTreeSet::new(),
+        })
+    }
+
+    /// Visits a node whose value is used as a whole.
+    pub(super) fn read(&mut self, node: NodeId) {
+        let origin = self.origin(node);
+        self.consume(&origin);
+    }
+
+    fn consume(&mut self, origin: &Origin) {
+        match origin {
+            Origin::Place(path) => {
+                self.reads.insert(path.clone());
+            }
+            Origin::List(inner) => self.consume(inner),
+            Origin::Computed => {}
+        }
+    }
+
+    /// Visits a node and tells where its value comes from; a place is not read yet.
+    fn origin(&mut self, node: NodeId) -> Origin {
+        let ast = self.ast;
+        if let Reference::Variable(name) = self.checked.reference(node) {
+            return Origin::Place(FieldPath::variable(name));
+        }
+        match ast.expr(node) {
+            Expr::Ident(name) => self.local(name),
+            Expr::Select { operand, field, .. } => self.select(*operand, field),
+            Expr::Index { operand, index, .. } => self.index(*operand, *index),
+            Expr::Fold(fold) => self.fold(fold),
+            Expr::OptMap {
+                target,
+                variable,
+                body,
+                ..
+            } => {
+                let target = self.origin(*target);
+                self.bound(variable, &target, &target, |walker| walker.origin(*body))
+            }
+            Expr::Bind {
+                variable,
+                init,
+                body,
+            } => {
+                let init = self.origin(*init);
+                self.bound(variable, &init, &init, |walker| walker.origin(*body))
+            }
+            Expr::SortBy {
+                target,
+                variable,
+                key,
+            } => {
+                let target = self.origin(*target);
+                let element = element(&target);
+                self.bound(variable, &element, &target, |walker| {
+                    walker.read(*key);
+                    Origin::Computed
+                });
+                target
+            }
+            expr => {
+                let mut children = Vec::new();
+                for_each_child(expr, |child| children.push(child));
+                if let Expr::Call {
+                    target: Some(target),
+                    ..
+                } = expr
+                    && matches!(
+                        self.checked.reference(node),
+                        Reference::Call {
+                            namespaced: true,
+                            ..
+                        }
+                    )
+                {
+                    children.retain(|child| child != target);
+                }
+                for child in children {
+                    self.read(child);
+                }
+                Origin::Computed
+            }
+        }
+    }
+
+    fn local(&self, name: &str) -> Origin {
+        let local = self.locals.iter().rev().find(|(local, _)| *local == name);
+        local.map_or(Origin::Computed, |(_, origin)| origin.clone())
+    }
+
+    fn select(&mut self, operand: NodeId, field: &str) -> Origin {
+        if self.is_lazies(operand) {
+            return self.lazy(field);
+        }
+        match self.origin(operand) {
+            Origin::Place(path) => {
+                let name = self.json_name(operand, field);
+                Origin::Place(path.then(Segment::Field(name)))
+            }
+            other => {
+                self.consume(&other);
+                Origin::Computed
+            }
+        }
+    }
+
+    /// The property a field of a schema type stands for.
+    fn json_name(&self, operand: NodeId, field: &str) -> Box<str> {
+        let ty = match self.checked.ty(operand) {
+            Type::Optional(inner) => inner,
+            ty => ty,
+        };
+        match ty {
+            Type::Object(object) => match &object.fields {
+                Fields::Declared(fields) => fields
+                    .get(field)
+                    .map_or_else(|| field.into(), |field| field.json_name.clone()),
+                _ => field.into(),
+            },
+            _ => field.into(),
+        }
+    }
+
+    fn index(&mut self, operand: NodeId, index: NodeId) -> Origin {
+        let segment = match self.ast.expr(index) {
+            Expr::Literal(Literal::String(key)) => Segment::Field(key.clone()),
+            Expr::Literal(Literal::Int(at)) => Segment::Index(*at),
+            _ => {
+                self.read(index);
+                Segment::Any
+            }
+        };
+        match self.origin(operand) {
+            Origin::Place(path) => Origin::Place(path.then(segment)),
+            Origin::List(inner) => *inner,
+            Origin::Computed => Origin::Computed,
+        }
+    }
+
+    // --- macros ---
+
+    fn fold(&mut self, fold: &'a Fold) -> Origin {
+        let range = self.origin(fold.range);
+        let each = element(&range);
+        let (first, second) = match &fold.value {
+            Some(_) => (Origin::Computed, each.clone()),
+            None => (each.clone(), Origin::Computed),
+        };
+        let before = self.locals.len();
+        self.locals.push((&fold.variable, first));
+        if let Some(value) = &fold.value {
+            self.locals.push((value, second));
+        }
+        let body = self.noticing(&each, &range, |walker| {
+            if let Some(filter) = fold.filter {
+                walker.read(filter);
+            }
+            if fold.kind == FoldKind::List {
+                return walker.origin(fold.body);
+            }
+            walker.read(fold.body);
+            Origin::Computed
+        });
+        self.locals.truncate(before);
+        match fold.kind {
+            FoldKind::List => Origin::List(Box::new(body)),
+            _ => Origin::Computed,
+        }
+    }
+
+    fn bound(
+        &mut self,
+        name: &'a str,
+        origin: &Origin,
+        whole: &Origin,
+        run: impl FnOnce(&mut Self) -> Origin,
+    ) -> Origin {
+        self.locals.push((name, origin.clone()));
+        let result = self.noticing(origin, whole, run);
+        self.locals.pop();
+        result
+    }
+
+    /// Runs a body; when it reads nothing of the elements, that there are any is still read.
+    fn noticing(
+        &mut self,
+        each: &Origin,
+        whole: &Origin,
+        run: impl FnOnce(&mut Self) -> Origin,
+    ) -> Origin {
+        let before = std::mem::take(&mut self.reads);
+        let result = run(self);
+        let read = match each {
+            Origin::Place(path) => {
+                let returned = innermost(&result).into_iter();
+                returned.chain(&self.reads).any(|read| read.is_within(path))
+            }
+            _ => true,
+        };
+        self.reads.extend(before);
+        if !read {
+            self.consume(whole);
+        }
+        result
+    }
+
+    // --- named expressions ---
+
+    fn is_lazies(&self, node: NodeId) -> bool {
+        matches!(self.checked.ty(node), Type::Object(object) if matches!(object.fields, Fields::Typed(_)))
+    }
+
+    /// `variables.name`: what its expression reads, or the place it names.
+    fn lazy(&mut self, name: &str) -> Origin {
+        let env = self.env;
+        let program = env
+            .lazies
+            .iter()
+            .find(|(known, _)| **known == *name)
+            .map(|(_, program)| program);
+        let Some(mut walker) = program.and_then(|program| Walker::of(program)) else {
+            return Origin::Computed;
+        };
+        let origin = walker.origin(walker.ast.root());
+        self.reads.extend(walker.reads);
+        origin
+    }
+}
+
+/// The place the values of an origin come from.
+fn innermost(origin: &Origin) -> Option<&FieldPath> {
+    match origin {
+        Origin::Place(path) => Some(path),
+        Origin::List(inner) => innermost(inner),
+        Origin::Computed => None,
+    }
+}
+
+/// Where the elements of a list or map come from.
+fn element(range: &Origin) -> Origin {
+    match range {
+        Origin::Place(path) => Origin::Place(path.then(Segment::Any)),
+        Origin::List(inner) => (**inner).clone(),
+        Origin::Computed => Origin::Computed,
+    }
+}

@@ -1,0 +1,200 @@
+use crate::context;
+use crate::{Env, Type, Version};
+use std::sync::Arc;
+
+fn env() -> Env {
+    Env::kubernetes(Version::LATEST)
+        .with_variable("object", Type::Dyn)
+        .with_variable("oldObject", Type::Dyn)
+        .with_variable("params", Type::Dyn)
+        .with_schema_variable("request", context::request_schema())
+        .with_mutation()
+}
+
+/// Reads and writes of an expression, as text.
+fn check(env: &Env, expression: &str, reads: &[&str], writes: &[&str]) {
+    let program = env
+        .compile(expression)
+        .unwrap_or_else(|issues| panic!("{expression}: {issues:?}"));
+    let paths = program.paths();
+    let found: Vec<String> = paths.reads.iter().map(ToString::to_string).collect();
+    assert_eq!(found, reads, "reads of {expression}");
+    let found: Vec<String> = paths.writes.iter().map(ToString::to_string).collect();
+    assert_eq!(found, writes, "writes of {expression}");
+}
+
+/// Every example of cel.md §14.
+#[test]
+fn reads_and_writes_are_those_of_the_table() {
+    let cases: &[(&str, &[&str], &[&str])] = &[
+        (
+            "object.spec.replicas > params.max",
+            &["object.spec.replicas", "params.max"],
+            &[],
+        ),
+        (
+            "object.spec.containers.all(c, has(c.image))",
+            &["object.spec.containers[*].image"],
+            &[],
+        ),
+        (
+            "object.metadata.labels[\"a/b\"] == ''",
+            &["object.metadata.labels[\"a/b\"]"],
+            &[],
+        ),
+        (
+            "object.metadata.labels[?\"a/b\"].hasValue()",
+            &["object.metadata.labels[\"a/b\"]"],
+            &[],
+        ),
+        (
+            "object.a[object.i].b == 1",
+            &["object.a[*].b", "object.i"],
+            &[],
+        ),
+        ("object == oldObject", &["object", "oldObject"], &[]),
+        ("size(object.spec) > 0", &["object.spec"], &[]),
+        (
+            "Object{spec: Object.spec{a: 1, ?b: object.?c}}",
+            &["object.c"],
+            &["spec.a", "spec.b (conditional)"],
+        ),
+        (
+            "Object{spec: Object.spec{containers: object.spec.containers.map(c, Object.spec.containers{name: c.name})}}",
+            &["object.spec.containers[*].name"],
+            &["spec.containers[*].name"],
+        ),
+        (
+            "[JSONPatch{op: 'add', path: \"/spec/x\", value: 1}]",
+            &[],
+            &["spec.x"],
+        ),
+        (
+            "[JSONPatch{op: 'add', path: \"/a/\" + object.k, value: 1}]",
+            &["object.k"],
+            &["a.*"],
+        ),
+        (
+            "[JSONPatch{op: 'add', path: object.k, value: 1}]",
+            &["object.k"],
+            &["*"],
+        ),
+    ];
+    for (expression, reads, writes) in cases {
+        check(&env(), expression, reads, writes);
+    }
+}
+
+#[test]
+fn variables_read_what_their_expressions_read() {
+    let env = env();
+    let spec = Arc::new(env.compile("object.spec").unwrap());
+    let count = Arc::new(env.compile("size(object.items) + params.n").unwrap());
+    let env = env
+        .with_lazy_variable("spec", spec)
+        .with_lazy_variable("count", count);
+    check(
+        &env,
+        "variables.spec.replicas > 1",
+        &["object.spec.replicas"],
+        &[],
+    );
+    check(
+        &env,
+        "variables.count > 1",
+        &["object.items", "params.n"],
+        &[],
+    );
+}
+
+#[test]
+fn elements_are_followed_through_macros() {
+    let env = env();
+    let filtered = "object.spec.containers.filter(c, c.name != 'a').map(c, c.image).size() > 0";
+    check(
+        &env,
+        filtered,
+        &[
+            "object.spec.containers[*].image",
+            "object.spec.containers[*].name",
+        ],
+        &[],
+    );
+    check(&env, "object.a.all(x, true)", &["object.a"], &[]);
+    check(
+        &env,
+        "object.m.all(k, v, v.w == k)",
+        &["object.m[*].w"],
+        &[],
+    );
+    check(
+        &env,
+        "object.a.exists(x, params.l.exists(y, y.z == x.z))",
+        &["object.a[*].z", "params.l[*].z"],
+        &[],
+    );
+    check(
+        &env,
+        "object.?a.optMap(x, x.b).orValue(1) == 1",
+        &["object.a.b"],
+        &[],
+    );
+    check(
+        &env,
+        "object.a[0].b == 1 && request.userInfo.username == ''",
+        &["object.a[0].b", "request.userInfo.username"],
+        &[],
+    );
+}
+
+#[test]
+fn patches_read_and_write_by_their_operation() {
+    let env = env();
+    check(
+        &env,
+        "[JSONPatch{op: 'move', from: '/a', path: '/b'}]",
+        &["object.a"],
+        &["a", "b"],
+    );
+    check(
+        &env,
+        "[JSONPatch{op: 'copy', from: '/a/0', path: '/b~1c'}]",
+        &["object.a[0]"],
+        &["[\"b/c\"]"],
+    );
+    check(
+        &env,
+        "[JSONPatch{op: 'test', path: '/a', value: 1}]",
+        &["object.a"],
+        &[],
+    );
+    let either = "object.x ? [JSONPatch{op: 'remove', path: '/a'}] : [JSONPatch{op: 'add', path: '/l/-', value: 1}]";
+    check(
+        &env,
+        either,
+        &["object.x"],
+        &["a (conditional)", "l[*] (conditional)"],
+    );
+}
+
+#[test]
+fn maps_inside_objects_are_written_by_key() {
+    let labels = "Object{metadata: Object.metadata{labels: {'a': 'b', ?'c/d': optional.none()}}}";
+    check(
+        &env(),
+        labels,
+        &[],
+        &[
+            "metadata.labels.a",
+            "metadata.labels[\"c/d\"] (conditional)",
+        ],
+    );
+    check(&env(), "Object{}", &[], &[]);
+    check(&env(), "Object{spec: Object.spec{}}", &[], &["spec"]);
+    check(
+        &env(),
+        "Object{spec: object.spec}",
+        &["object.spec"],
+        &["spec"],
+    );
+}

@@ -1,0 +1,262 @@
+//! Writes: the places an object literal or a list of patches sets.
+
+use super::segment::{FieldPath, Segment};
+use super::{Paths, Write};
+use crate::ast::{Ast, Expr, FieldInit, FoldKind, Literal, NodeId};
+use crate::env::Env;
+use crate::mutation::JSON_PATCH;
+use crate::program::Program;
+use crate::types::Type;
+
+/// A write nothing is known of.
+pub(super) fn anything() -> Write {
+    Write {
+        path: Vec::new(),
+        prefix: true,
+        conditional: false,
+    }
+}
+
+/// Collects the writes of a program whose result is a mutation.
+pub(super) fn collect(program: &Program, paths: &mut Paths) {
+    let mutates = match program.static_type() {
+        Type::Object(object) => is_mutation(&object.name),
+        Type::List(element) => {
+            matches!(&**element, Type::Object(object) if is_mutation(&object.name))
+        }
+        _ => false,
+    };
+    if mutates {
+        let mut collector = Collector {
+            ast: &program.ast,
+            env: &program.env,
+            paths,
+        };
+        collector.result(program.ast.root(), false);
+    }
+}
+
+fn is_mutation(name: &str) -> bool {
+    name == JSON_PATCH || name == "Object" || name.starts_with("Object.")
+}
+
+struct Collector<'a, 'p> {
+    ast: &'a Ast,
+    env: &'a Env,
+    paths: &'p mut Paths,
+}
+
+impl<'a> Collector<'a, '_> {
+    fn add(&mut self, path: &[Segment], prefix: bool, conditional: bool) {
+        self.paths.writes.insert(Write {
+            path: path.to_vec(),
+            prefix,
+            conditional,
+        });
+    }
+
+    /// The result of the expression: an object, or a list of patches.
+    fn result(&mut self, node: NodeId, conditional: bool) {
+        let ast = self.ast;
+        match ast.expr(node) {
+            Expr::Struct { name, fields } if **name == *JSON_PATCH => {
+                self.patch(fields, conditional);
+            }
+            Expr::Struct { .. } => self.value(node, &mut Vec::new(), conditional),
+            Expr::List(elements) => {
+                for element in elements {
+                    self.result(element.value, conditional || element.optional);
+                }
+            }
+            Expr::Call { function, args, .. } if &**function == "_+_" => {
+                for &arg in args {
+                    self.result(arg, conditional);
+                }
+            }
+            Expr::Conditional { yes, no, .. } => {
+                self.result(*yes, true);
+                self.result(*no, true);
+            }
+            Expr::Fold(fold) if fold.kind == FoldKind::List => {
+                self.result(fold.body, conditional || fold.filter.is_some());
+            }
+            Expr::OptMap { body, .. } => self.result(*body, true),
+            Expr::Bind { body, .. } => self.result(*body, conditional),
+            _ => self.named(node, conditional),
+        }
+    }
+
+    /// `variables.name` writes what its expression builds; anything else may write everything.
+    fn named(&mut self, node: NodeId, conditional: bool) {
+        let name = match self.ast.expr(node) {
+            Expr::Select { operand, field, .. } if self.is_variables(*operand) => field,
+            _ => {
+                self.paths.writes.insert(Write {
+                    conditional,
+                    ..anything()
+                });
+                return;
+            }
+        };
+        let env = self.env;
+        let program = env
+            .lazies
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, program)| program);
+        match program {
+            Some(program) => {
+                let mut inner = Collector {
+                    ast: &program.ast,
+                    env: &program.env,
+                    paths: self.paths,
+                };
+                inner.result(program.ast.root(), conditional);
+            }
+            None => {
+                self.paths.writes.insert(Write {
+                    conditional,
+                    ..anything()
+                });
+            }
+        }
+    }
+
+    fn is_variables(&self, node: NodeId) -> bool {
+        matches!(self.ast.expr(node), Expr::Ident(name) if &**name == "variables")
+    }
+
+    /// A value placed at a path.
+    fn value(&mut self, node: NodeId, path: &mut Vec<Segment>, conditional: bool) {
+        let ast = self.ast;
+        match ast.expr(node) {
+            Expr::Struct { fields, .. } if !fields.is_empty() => {
+                for field in fields {
+                    let segment = Segment::Field(field.name.clone());
+                    self.below(field.value, path, segment, conditional || field.optional);
+                }
+            }
+            Expr::Map(entries) if !entries.is_empty() => {
+                for entry in entries {
+                    let segment = match ast.expr(entry.key) {
+                        Expr::Literal(Literal::String(key)) => Segment::Field(key.clone()),
+                        _ => Segment::Any,
+                    };
+                    self.below(entry.value, path, segment, conditional || entry.optional);
+                }
+            }
+            Expr::List(elements)
+                if elements.iter().any(|element| self.is_object(element.value)) =>
+            {
+                for element in elements {
+                    self.below(
+                        element.value,
+                        path,
+                        Segment::Any,
+                        conditional || element.optional,
+                    );
+                }
+            }
+            Expr::Fold(fold) if fold.kind == FoldKind::List && self.is_object(fold.body) => {
+                self.below(
+                    fold.body,
+                    path,
+                    Segment::Any,
+                    conditional || fold.filter.is_some(),
+                );
+            }
+            Expr::Conditional { yes, no, .. } => {
+                self.value(*yes, path, true);
+                self.value(*no, path, true);
+            }
+            Expr::Struct { .. } if path.is_empty() => {}
+            _ => self.add(path, false, conditional),
+        }
+    }
+
+    fn is_object(&self, node: NodeId) -> bool {
+        matches!(self.ast.expr(node), Expr::Struct { .. } | Expr::Map(_))
+    }
+
+    fn below(
+        &mut self,
+        node: NodeId,
+        path: &mut Vec<Segment>,
+        segment: Segment,
+        conditional: bool,
+    ) {
+        path.push(segment);
+        self.value(node, path, conditional);
+        path.pop();
+    }
+
+    // --- patches ---
+
+    fn patch(&mut self, fields: &'a [FieldInit], conditional: bool) {
+        let field = |name: &str| {
+            fields
+                .iter()
+                .rev()
+                .find(|field| &*field.name == name)
+                .map(|field| field.value)
+        };
+        let op = field("op").and_then(|op| self.text(op));
+        let path = self.pointer(field("path"));
+        let from = self.pointer(field("from"));
+        match op {
+            Some("test") => return self.read(&path),
+            Some("copy") => self.read(&from),
+            Some("move") => {
+                self.read(&from);
+                self.add(&from.0, from.1, conditional);
+            }
+            _ => {}
+        }
+        self.add(&path.0, path.1, conditional);
+    }
+
+    fn read(&mut self, (path, _): &(Vec<Segment>, bool)) {
+        let segments = path.clone();
+        self.paths.reads.insert(FieldPath {
+            variable: "object".into(),
+            segments,
+        });
+    }
+
+    fn text(&self, node: NodeId) -> Option<&'a str> {
+        match self.ast.expr(node) {
+            Expr::Literal(Literal::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The place a JSON pointer names, and whether only its beginning is known.
+    fn pointer(&self, node: Option<NodeId>) -> (Vec<Segment>, bool) {
+        let Some(node) = node else {
+            return (Vec::new(), true);
+        };
+        if let Some(text) = self.text(node) {
+            return (segments(text), false);
+        }
+        let mut first = node;
+        while let Expr::Call { function, args, .. } = self.ast.expr(first)
+            && &**function == "_+_"
+        {
+            first = args[0];
+        }
+        let prefix = self.text(first).unwrap_or_default();
+        // The last name may go on in the part that is not known.
+        let whole = prefix.rfind('/').map_or("", |slash| &prefix[..slash]);
+        (segments(whole), true)
+    }
+}
+
+/// The segments of a JSON pointer; numbers are positions, `-` is any.
+fn segments(pointer: &str) -> Vec<Segment> {
+    let segment = |name: &str| match name.parse::<i64>() {
+        Ok(index) => Segment::Index(index),
+        Err(_) if name == "-" => Segment::Any,
+        Err(_) => Segment::Field(name.replace("~1", "/").replace("~0", "~").into()),
+    };
+    pointer.split('/').skip(1).map(segment).collect()
+}

@@ -1,0 +1,143 @@
+//! Compiled expressions: what users of this crate hold on to.
+
+use crate::activation::{Activation, Budget};
+use crate::ast::Ast;
+use crate::check::{self, Checked, Reference};
+use crate::env::Env;
+use crate::estimate::{self, Estimate};
+use crate::eval;
+use crate::issue::Issue;
+use crate::parser;
+use crate::plan::{self, Plan};
+use crate::types::Type;
+use crate::value::{Arena, Fault, Value};
+
+/// A compiled expression. It can be shared between threads and run any number of times.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) ast: Ast,
+    pub(crate) checked: Option<Checked>,
+    pub(crate) env: Env,
+    plan: Plan,
+    ty: Type,
+}
+
+/// A checked expression that was not planned: enough for types, estimates and paths.
+#[derive(Debug)]
+pub struct CheckedExpression {
+    pub(crate) ast: Ast,
+    pub(crate) checked: Checked,
+}
+
+impl CheckedExpression {
+    /// The type of the result.
+    pub fn static_type(&self) -> &Type {
+        self.checked.ty(self.ast.root())
+    }
+}
+
+/// Why an evaluation gave no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvalError {
+    /// The expression failed on this data.
+    #[error("{0}")]
+    Failed(String),
+    /// The cost limit was reached.
+    #[error("operation cancelled: actual cost limit exceeded")]
+    CostLimit,
+    /// The caller asked to stop.
+    #[error("operation interrupted")]
+    Cancelled,
+    /// More was built than an evaluation may hold.
+    #[error("operation cancelled: memory limit exceeded")]
+    Memory,
+}
+
+impl From<Fault<'_>> for EvalError {
+    fn from(fault: Fault<'_>) -> Self {
+        match fault {
+            Fault::CostLimit => Self::CostLimit,
+            Fault::Cancelled => Self::Cancelled,
+            Fault::Memory => Self::Memory,
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl Env {
+    /// Parses, checks and plans an expression.
+    pub fn compile(&self, text: &str) -> Result<Program, Vec<Issue>> {
+        let CheckedExpression { ast, checked } = self.check(text)?;
+        let plan = plan::plan(&ast, self, Some(&checked))?;
+        let ty = checked.ty(ast.root()).clone();
+        Ok(Program {
+            ast,
+            checked: Some(checked),
+            env: self.clone(),
+            plan,
+            ty,
+        })
+    }
+
+    /// Parses and checks an expression.
+    pub fn check(&self, text: &str) -> Result<CheckedExpression, Vec<Issue>> {
+        let ast = parser::parse(text, self.syntax())?;
+        let checked = check::check(&ast, self)?;
+        Ok(CheckedExpression { ast, checked })
+    }
+
+    /// Parses and plans an expression without checking types; the result's type is `dyn`.
+    pub fn compile_unchecked(&self, text: &str) -> Result<Program, Vec<Issue>> {
+        let ast = parser::parse(text, self.syntax())?;
+        let plan = plan::plan(&ast, self, None)?;
+        Ok(Program {
+            ast,
+            checked: None,
+            env: self.clone(),
+            plan,
+            ty: Type::Dyn,
+        })
+    }
+}
+
+impl Program {
+    /// The type of the result.
+    pub fn static_type(&self) -> &Type {
+        &self.ty
+    }
+
+    /// The expression's text.
+    pub fn text(&self) -> &str {
+        self.ast.source().text()
+    }
+
+    /// Whether the expression names this variable.
+    pub fn uses_variable(&self, name: &str) -> bool {
+        let references = self.checked.iter().flat_map(|checked| &checked.references);
+        references
+            .into_iter()
+            .any(|reference| matches!(reference, Reference::Variable(used) if **used == *name))
+    }
+
+    /// The most this expression can cost on data its environment's schemas allow; nothing when it was not checked.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.checked
+            .as_ref()
+            .map(|checked| estimate::estimate(&self.ast, checked, &self.env))
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Runs the expression. The value borrows from the data, this program and the arena; what was spent is in the
+    /// budget, also after an error.
+    pub fn evaluate<'a>(
+        &'a self,
+        activation: &'a Activation<'a>,
+        arena: &'a Arena,
+        budget: &mut Budget<'_>,
+    ) -> Result<Value<'a>, EvalError> {
+        eval::run(&self.plan, activation, arena, budget, 0).map_err(EvalError::from)
+    }
+}

@@ -1,0 +1,74 @@
+//! How a property's name is written in expressions.
+
+/// Words whose property is written `__word__`; all of them but the first four may also be written plainly.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The name expressions use for a property, or nothing when no name can stand for it.
+pub fn field_name(property: &str) -> Option<Box<str>> {
+    if RESERVED.contains(&property) {
+        return Some(format!("__{property}__").into());
+    }
+    let starts_well = property.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_.-/".contains(c);
+    if !starts_well || !property.chars().all(allowed) {
+        return None;
+    }
+    let escaped = property.replace("__", "__underscores__");
+    Some(
+        escaped
+            .replace('.', "__dot__")
+            .replace('-', "__dash__")
+            .replace('/', "__slash__")
+            .into(),
+    )
+}
+
+/// The plain spelling of a reserved word that may also be used as a field name.
+pub(super) fn plain_name(property: &str) -> Option<Box<str>> {
+    RESERVED[4..].contains(&property).then(|| property.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn property_names_are_escaped_as_the_table_says() {
+        let cases = [
+            ("host-name", Some("host__dash__name")),
+            ("a.b/c", Some("a__dot__b__slash__c")),
+            ("a__dot__b", Some("a__underscores__dot__underscores__b")),
+            ("snake_case", Some("snake_case")),
+            ("package", Some("__package__")),
+            ("in", Some("__in__")),
+            ("$ref", None),
+            ("1a", None),
+            ("", None),
+        ];
+        for (property, expected) in cases {
+            assert_eq!(field_name(property).as_deref(), expected, "{property}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Between JSON and values: reading lazily, one step at a time, and writing results out.
+
+use super::{Duration, Eval, Fault, List, Map, Object, Opaque, Timestamp, Value};
+use crate::schema::{Schema, Shape};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
+
+/// A value of JSON that has no schema. Integers beyond `int` are doubles.
+pub(crate) fn of_json(json: &Json) -> Value<'_> {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => match number.as_i64() {
+            Some(value) => Value::Int(value),
+            None => Value::Double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::String(text),
+        Json::Array(elements) => Value::List(List::Json(elements)),
+        Json::Object(entries) => Value::Map(Map::Json(entries)),
+    }
+}
+
+/// A value of JSON as its schema reads it.
+pub(crate) fn of_typed<'a>(json: &'a Json, schema: &'a Schema) -> Eval<'a> {
+    Ok(match (&schema.shape, json) {
+        (_, Json::Null) if schema.nullable => Value::Null,
+        (Shape::Any, _)
+        | (Shape::IntOrString, Json::String(_) | Json::Number(_))
+        | (Shape::Bool, Json::Bool(_))
+        | (Shape::String { .. }, Json::String(_)) => of_json(json),
+        (Shape::Int, Json::Number(number)) => match number.as_i64() {
+            Some(value) => Value::Int(value),
+            None => return Err(mismatch(schema, json)),
+        },
+        (Shape::Double, Json::Number(number)) => Value::Double(number.as_f64().unwrap_or(f64::NAN)),
+        (Shape::List(..), Json::Array(elements)) => Value::List(List::Typed(elements, schema)),
+        (Shape::Map(_) | Shape::Object(_), Json::Object(entries)) => {
+            Value::Map(Map::Typed(entries, schema))
+        }
+        (Shape::Duration, Json::String(text)) => match Duration::parse(text) {
+            Ok(duration) => Value::Duration(duration),
+            Err(_) => return Err(Fault::Fixed("Invalid duration")),
+        },
+        (Shape::Date, Json::String(text)) => match Timestamp::parse(&format!("{text}T00:00:00Z")) {
+            Ok(at) => Value::Timestamp(at),
+            Err(_) => return Err(Fault::Fixed("Invalid date")),
+        },
+        (Shape::DateTime, Json::String(text)) => match Timestamp::parse(text) {
+            Ok(at) => Value::Timestamp(at),
+            Err(_) => return Err(Fault::Fixed("Invalid date-time")),
+        },
+        (Shape::Bytes, Json::String(text)) => return Err(Fault::Encoded(text)),
+        _ => return Err(mismatch(schema, json)),
+    })
+}
+
+/// Bytes are decoded where there is an arena to put them; see [`decode`].
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+fn mismatch<'a>(schema: &Schema, json: &Json) -> Fault<'a> {
+    let expected = match &schema.shape {
+        Shape::Int => "int",
+        Shape::Double => "float",
+        Shape::Bool => "bool",
+        Shape::List(..) => "list",
+        Shape::Map(_) | Shape::Object(_) => "map",
+        Shape::IntOrString => "int or string",
+        Shape::Any => "any",
+        Shape::String { .. } | Shape::Bytes | Shape::Duration | Shape::Date | Shape::DateTime => {
+            "string"
+        }
+    };
+    let found = match json {
+        Json::Null => "null",
+        Json::Bool(_) => "bool",
+        Json::Number(number) if number.is_i64() => "int64",
+        Json::Number(_) => "float64",
+        Json::String(_) => "string",
+        Json::Array(_) => "list",
+        Json::Object(_) => "map",
+    };
+    Fault::Data { expected, found }
+}
+
+/// Why a result has no JSON form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConversionError {
+    /// JSON objects have string keys.
+    #[error("map key of type `{0}` cannot be written as JSON, only strings can")]
+    Key(String),
+    /// The type has no JSON form.
+    #[error("a value of type `{0}` cannot be written as JSON")]
+    Type(String),
+    /// Data that does not fit its schema.
+    #[error("{0}")]
+    Data(String),
+}
+
+impl Value<'_> {
+    /// The value as JSON: bytes in base64, timestamps and durations as strings, objects as their fields.
+    pub fn to_json(&self) -> Result<Json, ConversionError> {
+        Ok(match self {
+            Self::Null | Self::Optional(None) => Json::Null,
+            Self::Bool(value) => Json::Bool(*value),
+            Self::Int(value) => Json::from(*value),
+            Self::Uint(value) => Json::from(*value),
+            Self::Double(value) => serde_json::Number::from_f64(*value)
+                .map(Json::Number)
+                .ok_or_else(|| ConversionError::Type("double".to_owned()))?,
+            Self::String(text) => Json::from(*text),
+            Self::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
+            Self::Timestamp(at) => Json::from(at.to_string()),
+            Self::Duration(nanos) => Json::from(nanos.to_string()),
+            Self::List(list) => list.values().map(json_of).collect::<Result<_, _>>()?,
+            Self::Map(map) => map.entries().map(json_entry).collect::<Result<_, _>>()?,
+            Self::Object(object) => object_json(object)?,
+            Self::Optional(Some(value)) => value.to_json()?,
+            Self::Opaque(opaque) => opaque_json(opaque)?,
+            Self::Type(_) => return Err(ConversionError::Type("type".to_owned())),
+        })
+    }
+}
+
+fn json_of(value: Eval<'_>) -> Result<Json, ConversionError> {
+    value
+        .map_err(|fault| ConversionError::Data(fault.to_string()))?
+        .to_json()
+}
+
+fn json_entry((key, value): (Value<'_>, Eval<'_>)) -> Result<(String, Json), ConversionError> {
+    match key {
+        Value::String(key) => Ok((key.to_owned(), json_of(value)?)),
+        other => Err(ConversionError::Key(other.type_name().to_owned())),
+    }
+}
+
+fn object_json(object: &Object<'_>) -> Result<Json, ConversionError> {
+    object
+        .fields
+        .iter()
+        .map(|(name, value)| Ok(((*name).to_owned(), value.to_json()?)))
+        .collect()
+}
+
+fn opaque_json(opaque: &Opaque) -> Result<Json, ConversionError> {
+    opaque
+        .text()
+        .map(Json::from)
+        .ok_or_else(|| ConversionError::Type(opaque.type_name().to_owned()))
+}
+
+/// A value as messages show it.
+pub(super) fn display(value: &Value<'_>) -> String {
+    match value {
+        Value::String(text) => (*text).to_owned(),
+        Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        Value::Double(value) => value.to_string(),
+        other => other
+            .to_json()
+            .map_or_else(|_| other.type_name().to_owned(), |json| json.to_string()),
+    }
+}

@@ -1,0 +1,192 @@
+//! Values while an expression runs: small, copied freely, borrowing from the data, the plan or the arena.
+
+mod arena;
+mod collection;
+mod constant;
+mod equality;
+mod json;
+mod opaque;
+mod order;
+
+pub use crate::ext::go_duration::Duration;
+pub use crate::ext::timestamp::Timestamp;
+pub use arena::Arena;
+pub(crate) use collection::{BuiltMap, Merged};
+pub use collection::{List, Map, Object};
+pub(crate) use constant::Constant;
+pub(crate) use equality::equal;
+pub use json::ConversionError;
+pub(crate) use json::{decode, of_json, of_typed};
+pub use opaque::Opaque;
+pub(crate) use order::{compare, compare_numbers, key_order};
+
+use std::fmt;
+
+/// One value.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// `null`
+    Null,
+    /// `bool`
+    Bool(bool),
+    /// `int`
+    Int(i64),
+    /// `uint`
+    Uint(u64),
+    /// `double`
+    Double(f64),
+    /// `string`
+    String(&'a str),
+    /// `bytes`
+    Bytes(&'a [u8]),
+    /// `google.protobuf.Timestamp`
+    Timestamp(Timestamp),
+    /// `google.protobuf.Duration`
+    Duration(Duration),
+    /// A type, by its name at run time.
+    Type(&'a str),
+    /// `list`
+    List(List<'a>),
+    /// `map`
+    Map(Map<'a>),
+    /// `optional_type`
+    Optional(Option<&'a Value<'a>>),
+    /// An `Object…` or `JSONPatch` built by the expression.
+    Object(&'a Object<'a>),
+    /// A type with methods and equality only.
+    Opaque(&'a Opaque),
+}
+
+impl<'a> Value<'a> {
+    /// The name `type(x)` gives.
+    pub fn type_name(&self) -> &'a str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Timestamp(_) => "google.protobuf.Timestamp",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::Type(_) => "type",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Optional(_) => "optional_type",
+            Self::Object(object) => object.type_name,
+            Self::Opaque(opaque) => opaque.type_name(),
+        }
+    }
+
+    /// What `size(x)` gives, for the types that have a size.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match self {
+            Self::String(text) => Some(code_points(text)),
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::List(list) => Some(list.len() as u64),
+            Self::Map(map) => Some(map.len() as u64),
+            _ => None,
+        }
+    }
+
+    /// The size cost is counted by: scalars are one.
+    pub(crate) fn cost_size(&self) -> u64 {
+        match self {
+            Self::Opaque(opaque) => opaque.cost_size(),
+            _ => self.size().unwrap_or(1),
+        }
+    }
+
+    /// False, zero, empty or null.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Bool(value) => !value,
+            Self::Int(value) => *value == 0,
+            Self::Uint(value) => *value == 0,
+            Self::Double(value) => *value == 0.0,
+            Self::Duration(duration) => duration.nanoseconds() == 0,
+            Self::Timestamp(at) => at.unix_seconds() == YEAR_ONE && at.subsecond_nanoseconds() == 0,
+            Self::Optional(value) => value.is_none(),
+            Self::Object(object) => object.fields.is_empty(),
+            Self::Type(_) | Self::Opaque(_) => false,
+            Self::String(_) | Self::Bytes(_) | Self::List(_) | Self::Map(_) => {
+                self.size() == Some(0)
+            }
+        }
+    }
+}
+
+/// 0001-01-01T00:00:00Z, the zero of timestamps.
+const YEAR_ONE: i64 = -62_135_596_800;
+
+/// Length of a string as the language counts it.
+pub(crate) fn code_points(text: &str) -> u64 {
+    if text.is_ascii() {
+        text.len() as u64
+    } else {
+        text.chars().count() as u64
+    }
+}
+
+/// Why an evaluation has no value. Small and borrowed, because most faults are absorbed by `||` and friends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault<'a> {
+    NoSuchKey(Value<'a>),
+    NoSuchOverload,
+    NoSuchOverloadOf(&'a str),
+    IndexOutOfBounds(i64),
+    UnsupportedIndex(&'a str),
+    /// Base64 text of a typed field; [`crate::eval`] decodes it where there is an arena.
+    Encoded(&'a str),
+    /// Data that does not fit its schema.
+    Data {
+        expected: &'static str,
+        found: &'static str,
+    },
+    Fixed(&'static str),
+    Text(&'a str),
+    /// The cost limit is reached: never absorbed.
+    CostLimit,
+    /// The caller asked to stop: never absorbed.
+    Cancelled,
+    /// The expression built more than it may: never absorbed.
+    Memory,
+}
+
+impl Fault<'_> {
+    /// Whether the whole evaluation ends, whatever the logic around it says.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Self::CostLimit | Self::Cancelled | Self::Memory)
+    }
+}
+
+impl fmt::Display for Fault<'_> {
+    #[expect(
+        clippy::match_same_arms,
+        reason = "the two texts live for different times"
+    )]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchKey(Value::String(key)) => write!(f, "no such key: {key}"),
+            Self::NoSuchKey(key) => write!(f, "no such key: {}", json::display(key)),
+            Self::NoSuchOverload => f.write_str("no such overload"),
+            Self::NoSuchOverloadOf(call) => write!(f, "no such overload: {call}"),
+            Self::IndexOutOfBounds(index) => write!(f, "index out of bounds: {index}"),
+            Self::UnsupportedIndex(ty) => write!(f, "unsupported index type '{ty}' in list"),
+            Self::Encoded(_) => f.write_str("invalid data, expected base64"),
+            Self::Data { expected, found } => {
+                write!(f, "invalid data, expected {expected}, got {found}")
+            }
+            Self::Fixed(text) => f.write_str(text),
+            Self::Text(text) => f.write_str(text),
+            Self::CostLimit => f.write_str("operation cancelled: actual cost limit exceeded"),
+            Self::Cancelled => f.write_str("operation interrupted"),
+            Self::Memory => f.write_str("operation cancelled: memory limit exceeded"),
+        }
+    }
+}
+
+/// The outcome of evaluating a part of an expression.
+pub(crate) type Eval<'a> = Result<Value<'a>, Fault<'a>>;
