@@ -76,6 +76,8 @@ fn gate(names: &Names, index: usize, gate: &Gate) -> TokenStream {
         let text = format!("The gate `{name}`.");
         quote!(#[doc = #text])
     });
+    let mut declarations = declarations.clone();
+    declarations.set_span(gate.name.span()); // else the compiler points at the component too
     let check = quote_spanned! { gate.name.span() =>
         const _: () = #declarations[#index].check();
     };

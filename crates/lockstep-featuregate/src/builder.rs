@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     ClusterSwitch, Component, DEFAULT_COMPONENT, Errors, Gates, Registry, Source, Stage,
-    StartError, Version, Versions, Warning,
+    StartError, Versions, Warning,
     decide::{Decided, Wishes, check_dependencies, decide},
     errors,
     settings::{Setting, Settings},
@@ -147,10 +147,23 @@ impl Builder {
         self
     }
 
-    /// The same wishes at other versions, for tests and previews.
-    pub(crate) fn at_versions(mut self, component: &str, emulation: Version, min: Version) -> Self {
-        self.inputs.emulated = vec![format!("{component}={emulation}")];
-        self.inputs.min_compatibility = vec![format!("{component}={min}")];
+    /// The same wishes with one component at other versions.
+    #[cfg(feature = "testing")]
+    pub(crate) fn at_versions(
+        mut self,
+        component: &str,
+        emulation: crate::Version,
+        min: crate::Version,
+    ) -> Self {
+        let replace = |texts: &mut Vec<String>, version: crate::Version| {
+            let items = texts.iter().flat_map(|text| text.split(','));
+            let others = items.filter(|item| versions::component_of(item) != component);
+            let mut replaced: Vec<String> = others.map(str::to_owned).collect();
+            replaced.push(format!("{component}={version}"));
+            *texts = replaced;
+        };
+        replace(&mut self.inputs.emulated, emulation);
+        replace(&mut self.inputs.min_compatibility, min);
         self
     }
 

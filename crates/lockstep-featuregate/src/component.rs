@@ -23,11 +23,12 @@ pub struct Tombstone {
     pub locked: Option<(Version, bool)>,
 }
 
-/// A feature in its component, and where its value lies if code declared it.
+/// A feature in its component, and where its value lies if code declared it: once for each group
+/// that does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Registered {
     pub(crate) feature: Feature,
-    pub(crate) slot: Option<usize>,
+    pub(crate) slots: Vec<usize>,
     /// The position among the component's features, sorted by name; right once it is closed.
     index: usize,
 }
@@ -128,7 +129,7 @@ impl Component {
                 Ok(()) => {
                     self.depend(declaration.name, declaration.after.iter().copied());
                     let known = self.features.get_mut(declaration.name).expect("just added");
-                    known.slot.get_or_insert(base + index);
+                    known.slots.push(base + index);
                 }
                 Err(refused) => errors.extend(refused),
             }
@@ -262,7 +263,7 @@ impl Component {
             feature.name.to_string(),
             Registered {
                 feature,
-                slot: None,
+                slots: Vec::new(),
                 index: 0,
             },
         );

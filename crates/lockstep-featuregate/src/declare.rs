@@ -3,22 +3,11 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use crate::{
-    ALL_ALPHA, ALL_BETA, Entry, Feature, Scope,
+    ALL_ALPHA, ALL_BETA, Entry, Feature, Scope, cell,
     dependency::{cycle, mismatch},
     feature::is_valid_name,
     history::{Violation, violation_at},
 };
-
-/// A gate's value as stored in a cell: one byte, so that reading it is one load.
-pub(crate) mod cell {
-    pub(crate) const ABSENT: u8 = 0;
-    pub(crate) const OFF: u8 = 1;
-    pub(crate) const ON: u8 = 2;
-
-    pub(crate) const fn of(value: bool) -> u8 {
-        if value { ON } else { OFF }
-    }
-}
 
 /// The most gates one declaration may hold.
 const DECLARATIONS_MAX: usize = 1024;
@@ -293,6 +282,11 @@ impl Gate {
             read_too_early(self);
         }
         value == cell::ON
+    }
+
+    /// Where [`enabled!`](crate::enabled) reads this gate.
+    pub(crate) fn live(self) -> &'static AtomicU8 {
+        self.live
     }
 
     /// Where the cell of this gate lies in every set that knows it.

@@ -10,10 +10,10 @@ use std::{
 };
 
 use crate::{
-    Builder, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Registry, Scope, Source, Started,
-    Version, Versions, Warning,
+    Builder, ClusterSwitch, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Group, Registry,
+    Scope, Source, Started, Version, Versions, Warning, cell,
     decide::{Decided, Decision},
-    declare::cell,
+    process,
 };
 
 /// The values of all gates of one server. Cheap to clone; process gates never change.
@@ -26,8 +26,12 @@ pub struct Gates {
 struct Inner {
     builder: Builder,
     components: BTreeMap<String, State>,
-    /// One byte a gate. Gates declared in code come first, at the same place in every set.
+    /// One byte for each gate declared in code, at the same place in every set.
     cells: Box<[AtomicU8]>,
+    /// One byte for each gate that code does not declare; its place counts on from those above.
+    others: Box<[AtomicU8]>,
+    /// The first place of a gate that several groups declare, and each of its other places.
+    doubles: Box<[(u32, u32)]>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,13 +70,15 @@ impl Gates {
         let declared = placed
             .map(|group| group.place() + group.declarations().len())
             .max();
-        let mut values = vec![cell::ABSENT; declared.unwrap_or(0)];
+        let declared = declared.unwrap_or(0);
+        let mut values = vec![cell::ABSENT; declared];
+        let mut doubles = Vec::new();
         let mut components = BTreeMap::new();
         for (name, (versions, result)) in decided {
             let component = registry
                 .component(&name)
                 .expect("decided components are known");
-            let cells = place_cells(component, &result.decisions, &mut values);
+            let cells = place_cells(component, &result.decisions, &mut values, &mut doubles);
             let (decisions, warnings) = (result.decisions.into(), result.warnings);
             components.insert(
                 name,
@@ -84,18 +90,18 @@ impl Gates {
                 },
             );
         }
-        let cells = values.into_iter().map(AtomicU8::new).collect();
+        let others = values.split_off(declared);
         let gates = Self {
             inner: Arc::new(Inner {
                 builder,
                 components,
-                cells,
+                cells: values.into_iter().map(AtomicU8::new).collect(),
+                others: others.into_iter().map(AtomicU8::new).collect(),
+                doubles: doubles.into(),
             }),
         };
         Started {
-            cluster_switch: ClusterSwitch {
-                gates: gates.clone(),
-            },
+            cluster_switch: ClusterSwitch::new(gates.clone()),
             gates,
         }
     }
@@ -105,7 +111,7 @@ impl Gates {
     #[inline]
     pub fn enabled(&self, gate: Gate) -> bool {
         match self.inner.cells.get(gate.slot()) {
-            Some(value) => value.load(Ordering::Relaxed) == cell::ON,
+            Some(value) => cell::is_on(value),
             None => false,
         }
     }
@@ -172,6 +178,11 @@ impl Gates {
 
     /// Makes this the process default set that [`enabled!`](crate::enabled) reads.
     pub fn install(&self) {
+        process::install(self);
+    }
+
+    /// Writes every value where [`enabled!`](crate::enabled) finds it.
+    pub(crate) fn fill_live(&self) {
         for component in self.registry().components() {
             for group in &component.groups {
                 let base = group.place();
@@ -183,39 +194,48 @@ impl Gates {
         }
     }
 
-    /// A copy with these values and this source, whatever the rules say.
+    /// Whether both are handles of one set.
+    pub(crate) fn is_same_set(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// A copy with these decisions, whatever the rules say.
     #[cfg(feature = "testing")]
-    pub(crate) fn replacing(&self, values: &BTreeMap<(String, String), bool>) -> Self {
-        let mut components = self.inner.components.clone();
-        let cells: Box<[AtomicU8]> = self.cell_values().map(AtomicU8::new).collect();
-        for ((component, name), &value) in values {
-            let index = self
-                .registry()
-                .component(component)
-                .map(|known| known.index_of(name));
-            let (index, state) = index
-                .zip(components.get_mut(component))
-                .expect("a known gate");
-            state.decisions[index].source = Source::Test;
-            state.decisions[index].value = value;
-            cells[state.cells[index] as usize].store(cell::of(value), Ordering::Relaxed);
+    pub(crate) fn replacing<'a>(
+        &self,
+        decisions: impl IntoIterator<Item = (&'a str, usize, Decision)>,
+    ) -> Self {
+        let inner = &*self.inner;
+        let copy = |cells: &[AtomicU8]| {
+            let values = cells.iter().map(|value| value.load(Ordering::Relaxed));
+            values.map(AtomicU8::new).collect()
+        };
+        let mut changed = Inner {
+            builder: inner.builder.clone(),
+            components: inner.components.clone(),
+            cells: copy(&inner.cells),
+            others: copy(&inner.others),
+            doubles: inner.doubles.clone(),
+        };
+        for (component, index, decision) in decisions {
+            let state = changed.components.get_mut(component);
+            let state = state.expect("decisions are of this set's components");
+            state.decisions[index] = decision;
+            let place = state.cells[index];
+            cell::switch(changed.cells_at(place), decision.value);
         }
-        let builder = self.inner.builder.clone();
         Self {
-            inner: Arc::new(Inner {
-                builder,
-                components,
-                cells,
-            }),
+            inner: Arc::new(changed),
         }
     }
 
+    /// What was decided for a gate, with the value it has now.
     #[cfg(feature = "testing")]
-    fn cell_values(&self) -> impl Iterator<Item = u8> {
-        self.inner
-            .cells
-            .iter()
-            .map(|value| value.load(Ordering::Relaxed))
+    pub(crate) fn decision(&self, component: &Component, index: usize) -> Decision {
+        Decision {
+            value: self.value(component, index),
+            ..self.state(component).decisions[index]
+        }
     }
 
     #[cfg(feature = "testing")]
@@ -239,8 +259,22 @@ impl Gates {
     }
 
     fn value(&self, component: &Component, index: usize) -> bool {
-        let place = self.state(component).cells[index] as usize;
-        self.inner.cells[place].load(Ordering::Relaxed) == cell::ON
+        let place = self.state(component).cells[index];
+        cell::is_on(self.inner.cell(place))
+    }
+
+    /// Moves a cluster-scoped gate that is not locked; every other stays, and the answer is `false`.
+    pub(crate) fn move_gate(&self, component: &Component, feature: &Feature, value: bool) -> bool {
+        let index = component.index_of(&feature.name);
+        let state = self.state(component);
+        let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
+        if moves {
+            cell::switch(self.inner.cells_at(state.cells[index]), value);
+            let declared = component.groups().flat_map(Group::gates);
+            let live = declared.filter(|gate| gate.name() == feature.name);
+            process::while_installed(self, || cell::switch(live.map(Gate::live), value));
+        }
+        moves
     }
 
     fn explanation(&self, component: &Component, feature: &Feature) -> Explanation {
@@ -259,24 +293,48 @@ impl Gates {
     }
 }
 
-/// Fills in the cell of every feature; those that code does not declare come after the others.
-fn place_cells(component: &Component, decisions: &[Decision], values: &mut Vec<u8>) -> Box<[u32]> {
-    let slots = component.features.values().map(|known| known.slot);
-    let place = |(slot, decision): (Option<usize>, &Decision)| {
+impl Inner {
+    fn cell(&self, place: u32) -> &AtomicU8 {
+        let place = place as usize;
+        match place.checked_sub(self.cells.len()) {
+            Some(place) => &self.others[place],
+            None => &self.cells[place],
+        }
+    }
+
+    /// Every cell of the gate whose first place this is.
+    fn cells_at(&self, first: u32) -> impl Iterator<Item = &AtomicU8> {
+        let doubles = self.doubles.iter().filter(move |double| double.0 == first);
+        std::iter::once(first)
+            .chain(doubles.map(|double| double.1))
+            .map(|place| self.cell(place))
+    }
+}
+
+/// Fills in the cells of every feature and tells where the first of each lies; those that code does
+/// not declare come after the others.
+fn place_cells(
+    component: &Component,
+    decisions: &[Decision],
+    values: &mut Vec<u8>,
+    doubles: &mut Vec<(u32, u32)>,
+) -> Box<[u32]> {
+    let place = |at: usize| u32::try_from(at).expect("a process has few gates");
+    let slots = component.features.values().map(|known| &known.slots);
+    let fill = |(slots, decision): (&Vec<usize>, &Decision)| {
         let value = cell::of(decision.value);
-        let at = match slot {
-            Some(slot) => {
-                values[slot] = value;
-                slot
-            }
-            None => {
-                values.push(value);
-                values.len() - 1
-            }
-        };
-        u32::try_from(at).expect("a process has few gates")
+        for &slot in slots {
+            values[slot] = value;
+        }
+        let first = slots.first().copied().unwrap_or_else(|| {
+            values.push(value);
+            values.len() - 1
+        });
+        let others = slots.iter().skip(1);
+        doubles.extend(others.map(|&other| (place(first), place(other))));
+        place(first)
     };
-    slots.zip(decisions).map(place).collect()
+    slots.zip(decisions).map(fill).collect()
 }
 
 /// The gates of one component.
@@ -369,33 +427,5 @@ impl fmt::Display for Gates {
             );
         }
         f.write_str(&pieces.join(","))
-    }
-}
-
-/// The one handle that moves cluster-scoped gates, for the store's apply loop. It cannot be cloned,
-/// and process gates do not move at all.
-#[derive(Debug)]
-pub struct ClusterSwitch {
-    gates: Gates,
-}
-
-impl ClusterSwitch {
-    /// Stores the agreed value. Readers see it from their next load on. A gate that is not
-    /// cluster-scoped, or locked, does not move, and the answer is `false`.
-    pub fn set(&mut self, component: &str, name: &str, value: bool) -> bool {
-        let Some(component) = self.gates.registry().component(component) else {
-            return false;
-        };
-        let Some(feature) = component.feature(name) else {
-            return false;
-        };
-        let index = component.index_of(name);
-        let state = self.gates.state(component);
-        let moves = feature.scope == Scope::Cluster && !state.decisions[index].held.lock_to_default;
-        if moves {
-            let place = state.cells[index] as usize;
-            self.gates.inner.cells[place].store(cell::of(value), Ordering::Relaxed);
-        }
-        moves
     }
 }

@@ -36,6 +36,7 @@ mod feature;
 mod stage;
 mod version;
 
+mod cell;
 mod dependency;
 mod history;
 mod resolve;
@@ -53,9 +54,12 @@ mod suggestion;
 mod versions;
 mod warning;
 
+pub mod api_field;
+mod cluster_switch;
 mod gates;
 mod known;
 pub mod metrics;
+mod process;
 
 pub mod docs;
 pub mod lint;
@@ -66,11 +70,12 @@ pub mod preflight;
 pub mod file;
 
 pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started};
+pub use cluster_switch::ClusterSwitch;
 pub use component::{Component, DEFAULT_COMPONENT, Tombstone};
 pub use declare::{Declaration, Gate, Group, check_dependencies};
 pub use errors::{Errors, RegistrationError};
 pub use feature::{ALL_ALPHA, ALL_BETA, Entry, Feature, NAME_LENGTH_MAX, Scope, is_valid_name};
-pub use gates::{ClusterSwitch, ComponentGates, Explanation, Gates};
+pub use gates::{ComponentGates, Explanation, Gates};
 pub use lockstep_featuregate_macros::features;
 pub use registry::{Registry, VersionMapping};
 pub use resolve::resolve;
@@ -84,3 +89,6 @@ pub use warning::Warning;
 
 /// How many minor releases back a server can be told to behave.
 pub const EMULATED_MINORS: u16 = 3;
+
+#[cfg(feature = "testing")]
+pub mod testing;

@@ -131,6 +131,12 @@ fn root_of<'a>(registry: &'a Registry, component: &'a str) -> &'a str {
     }
 }
 
+/// The component that an item of a version flag speaks of.
+pub(crate) fn component_of(item: &str) -> &str {
+    item.split_once('=')
+        .map_or(DEFAULT_COMPONENT, |(component, _)| component.trim())
+}
+
 /// Reads all uses of `--emulated-version` or `--min-compatibility-version`.
 fn read_flag(
     registry: &Registry,
@@ -144,11 +150,8 @@ fn read_flag(
         .filter(|text| !text.is_empty())
         .flat_map(|text| text.split(','))
     {
-        let (component, text) = match item.split_once('=') {
-            Some((component, text)) => (component.trim(), text.trim()),
-            None => (DEFAULT_COMPONENT, item.trim()),
-        };
-        let component = component.to_owned();
+        let text = item.split_once('=').map_or(item, |(_, text)| text).trim();
+        let component = component_of(item).to_owned();
         if registry.component(&component).is_none() {
             errors.push(StartError::UnknownComponent { component });
         } else if registry.mapping(&component).is_some() {

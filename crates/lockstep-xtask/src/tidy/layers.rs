@@ -115,6 +115,7 @@ const TABLE: &[Row] = &[
     ),
     row("lockstep-controllers", Layer::Servers, MayUse::Words(&[])),
     row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),
+    row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),
     row("lockstep-testkit", Layer::Dev, MayUse::Anything),
     row("lockstep-sim", Layer::Dev, MayUse::Anything),
@@ -197,10 +198,12 @@ fn find(name: &str) -> Option<&'static Row> {
 }
 
 impl Row {
-    /// Tests may use dev crates, and their own crate with other features, besides what the crate
-    /// itself may use.
+    /// Tests may use dev crates, their own crate with other features, and the crate whose macros they
+    /// are about, besides what the crate itself may use.
     fn allows(&self, target: &Row, kind: Kind) -> bool {
-        if kind == Kind::Dev && (target.layer == Layer::Dev || target.name == self.name) {
+        let own = self.name.strip_suffix("-macros").unwrap_or(self.name);
+        let own = target.name == self.name || target.name == own;
+        if kind == Kind::Dev && (target.layer == Layer::Dev || own) {
             return true;
         }
         match self.may_use {
@@ -270,6 +273,16 @@ mod tests {
             .member("lockstep-apiserver", &["lockstep-storage-etcd"])
             .member("lockstep-storage-etcd", &[]);
         assert_eq!(check_sample(sample).len(), 3);
+    }
+
+    #[test]
+    fn only_the_tests_of_macros_use_the_crate_they_write_for() {
+        let uses = |used: &str| {
+            let sample = Sample::default().member("lockstep-featuregate", &[]);
+            check_sample(sample.member("lockstep-featuregate-macros", &[used])).len()
+        };
+        assert_eq!(uses("dev:lockstep-featuregate"), 0);
+        assert_eq!(uses("lockstep-featuregate"), 1);
     }
 
     #[test]
