@@ -3,48 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ClusterSwitch, Component, DEFAULT_COMPONENT, Errors, Gates, Registry, Source, Stage,
-    StartError, Versions, Warning,
-    decide::{Decided, Wishes, check_dependencies, decide},
+    ClusterSwitch, DEFAULT_COMPONENT, Errors, Gates, Options, Registry, Source, Stage, StartError,
+    Versions, Warning,
+    decide::{Decided, check_dependencies, decide},
     errors,
     settings::{Setting, Settings},
     versions,
+    wishes::Placed,
 };
-
-/// What to do with a gate that was removed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RemovedGates {
-    /// Refuse to start.
-    #[default]
-    Fail,
-    /// Say so and go on, if it is set to the value it was locked to.
-    Warn,
-}
-
-/// What to do with a Kubernetes gate that has no effect here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ForeignGates {
-    /// Refuse to start.
-    #[default]
-    Fail,
-    /// Say so and go on, so that the command line of another server can be used again.
-    Ignore,
-}
-
-/// How strictly the settings are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// `--strict-emulation`: alpha features while emulating are an error, not a warning.
-    pub strict_emulation: bool,
-    /// `--removed-feature-gates`.
-    pub removed: RemovedGates,
-    /// `--foreign-feature-gates`.
-    pub foreign: ForeignGates,
-    /// `--emulation-forward-compatible`.
-    pub emulation_forward_compatible: bool,
-    /// `--runtime-config-emulation-forward-compatible`.
-    pub runtime_config_emulation_forward_compatible: bool,
-}
 
 /// Collects what everybody asks for. It has no values to read: only [`Builder::try_finish`] makes
 /// those, once, from everything together, so the order of the calls does not matter.
@@ -204,7 +170,7 @@ impl Builder {
             wishes.ignore_variable(&self.registry, name, value);
         }
         for setting in settings.accepted {
-            self.place(setting, &mut wishes, &mut errors);
+            wishes.place(&self.registry, self.inputs.options, setting, &mut errors);
         }
         let versions = versions::decide(
             &self.registry,
@@ -222,9 +188,7 @@ impl Builder {
                 .component(&name)
                 .expect("versions are of known components");
             let mut result = decide(component, versions, wishes.of(&name));
-            result
-                .warnings
-                .extend(wishes.warnings.remove(&name).into_iter().flatten());
+            result.warnings.extend(wishes.take_warnings(&name));
             errors.append(&mut result.errors);
             decided.insert(name, (versions, result));
         }
@@ -275,66 +239,6 @@ impl Builder {
                 .map(|(key, value)| (key.as_str(), *value)),
         );
         settings
-    }
-
-    /// Finds the component a setting is meant for, or the reason there is none.
-    fn place(&self, setting: Setting, wishes: &mut Placed, errors: &mut Vec<StartError>) {
-        let Setting {
-            component,
-            name,
-            value,
-            source,
-        } = setting;
-        let home = match &component {
-            Some(component) => self.registry.component(component),
-            None => self.registry.home_of(&name),
-        };
-        let Some(home) = home else {
-            if source != Source::KubeEnv {
-                errors.push(match component {
-                    Some(component) => StartError::UnknownComponent { component },
-                    None => StartError::Unrecognized {
-                        hint: self.registry.hint(None, &name),
-                        name,
-                    },
-                });
-            }
-            return;
-        };
-        if home.feature(&name).is_some() {
-            wishes.add(home.name(), name, source, value);
-        } else if source != Source::KubeEnv {
-            match self.tolerate(home, &name, value) {
-                Some(warning) => wishes.warn(home.name(), warning),
-                None => errors.push(StartError::Unrecognized {
-                    hint: self.registry.hint(Some(home), &name),
-                    name,
-                }),
-            }
-        }
-    }
-
-    /// The warning that stands in for an error, if the options allow it.
-    fn tolerate(&self, home: &Component, name: &str, value: bool) -> Option<Warning> {
-        let Options {
-            removed, foreign, ..
-        } = self.inputs.options;
-        let (name, tombstone) = (name.to_owned(), home.tombstones.get(name));
-        match tombstone {
-            Some(grave) if removed == RemovedGates::Warn => {
-                let same = grave.locked.is_some_and(|(_, locked)| locked == value);
-                let removed_in = grave.removed_in;
-                same.then_some(Warning::RemovedIgnored {
-                    name,
-                    value,
-                    removed_in,
-                })
-            }
-            None if foreign == ForeignGates::Ignore && home.foreign.contains(&name) => {
-                Some(Warning::ForeignIgnored { name, value })
-            }
-            _ => None,
-        }
     }
 
     fn check_emulation(
@@ -390,51 +294,6 @@ impl Builder {
             if set && decided_at_all && !emulating {
                 errors.push(StartError::NotEmulating { flag });
             }
-        }
-    }
-}
-
-/// Wishes and early warnings, by component.
-#[derive(Default)]
-struct Placed {
-    wishes: BTreeMap<String, Wishes>,
-    warnings: BTreeMap<String, Vec<Warning>>,
-}
-
-impl Placed {
-    fn of(&mut self, component: &str) -> &mut Wishes {
-        self.wishes.entry(component.to_owned()).or_default()
-    }
-
-    /// Keeps the strongest source first; within one source the later setting wins.
-    fn add(&mut self, component: &str, name: String, source: Source, value: bool) {
-        let asked = self.of(component).settings.entry(name).or_default();
-        asked.retain(|(other, _)| *other != source);
-        let at = asked.partition_point(|(other, _)| *other > source);
-        asked.insert(at, (source, value));
-    }
-
-    fn warn(&mut self, component: &str, warning: Warning) {
-        self.warnings
-            .entry(component.to_owned())
-            .or_default()
-            .push(warning);
-    }
-
-    fn ignore_variable(&mut self, registry: &Registry, name: String, value: String) {
-        let home = registry
-            .home_of(&name)
-            .filter(|home| home.feature(&name).is_some());
-        if let Some(home) = home {
-            let reason = "not a boolean".to_owned();
-            self.warn(
-                home.name(),
-                Warning::VariableIgnored {
-                    name,
-                    value,
-                    reason,
-                },
-            );
         }
     }
 }

@@ -1,18 +1,9 @@
 //! From settings and versions to the value of every gate of one component.
 
-use std::collections::BTreeMap;
-
 use crate::{
     ALL_ALPHA, ALL_BETA, Component, Entry, Feature, Scope, Source, Stage, StartError, Versions,
-    Warning, component::is_group_switch, resolve,
+    Warning, component::is_group_switch, resolve, wishes::Wishes,
 };
-
-/// What people and code asked for in one component. For each gate the strongest comes first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
-    pub(crate) settings: BTreeMap<String, Vec<(Source, bool)>>,
-    pub(crate) overrides: BTreeMap<String, bool>,
-}
 
 /// What was decided for one gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

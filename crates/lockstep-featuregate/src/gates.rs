@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::{
-    Builder, ClusterSwitch, Component, DEFAULT_COMPONENT, Entry, Feature, Gate, Group, Registry,
-    Scope, Source, Started, Version, Versions, Warning, cell,
+    Builder, ClusterSwitch, Component, ComponentGates, DEFAULT_COMPONENT, Entry, Feature, Gate,
+    Group, Registry, Scope, Source, Started, Version, Versions, Warning, cell,
     decide::{Decided, Decision},
     process,
 };
@@ -35,12 +35,12 @@ struct Inner {
 }
 
 #[derive(Clone, Debug)]
-struct State {
-    versions: Versions,
+pub(crate) struct State {
+    pub(crate) versions: Versions,
     decisions: Box<[Decision]>,
     /// Where the cell of each feature lies.
     cells: Box<[u32]>,
-    warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Why a gate has its value.
@@ -251,7 +251,7 @@ impl Gates {
         component.feature(name).map(|_| (component, name))
     }
 
-    fn state(&self, component: &Component) -> &State {
+    pub(crate) fn state(&self, component: &Component) -> &State {
         self.inner
             .components
             .get(component.name())
@@ -277,7 +277,7 @@ impl Gates {
         moves
     }
 
-    fn explanation(&self, component: &Component, feature: &Feature) -> Explanation {
+    pub(crate) fn explanation(&self, component: &Component, feature: &Feature) -> Explanation {
         let index = component.index_of(&feature.name);
         let Decision { held, source, .. } = self.state(component).decisions[index];
         Explanation {
@@ -335,76 +335,6 @@ fn place_cells(
         place(first)
     };
     slots.zip(decisions).map(fill).collect()
-}
-
-/// The gates of one component.
-#[derive(Clone, Copy, Debug)]
-pub struct ComponentGates<'a> {
-    gates: &'a Gates,
-    component: &'a Component,
-}
-
-impl<'a> ComponentGates<'a> {
-    /// The component itself.
-    pub fn component(self) -> &'a Component {
-        self.component
-    }
-
-    /// The versions it runs with.
-    pub fn versions(self) -> Versions {
-        self.gates.state(self.component).versions
-    }
-
-    /// What to say in the log at the start.
-    pub fn warnings(self) -> &'a [Warning] {
-        &self.gates.state(self.component).warnings
-    }
-
-    /// The line a server logs at its start: its versions, and every gate that is not at its default
-    /// with who decided so.
-    pub fn start_line(self) -> String {
-        let Versions {
-            emulation,
-            min_compatibility,
-        } = self.versions();
-        let changed: Vec<String> = self
-            .explanations()
-            .filter(|(_, why)| why.value != why.held.default)
-            .map(|(feature, why)| format!("{}={} ({})", feature.name, why.value, why.source.name()))
-            .collect();
-        let gates = if changed.is_empty() {
-            "all gates at default".to_owned()
-        } else {
-            changed.join(", ")
-        };
-        let (name, binary) = (self.component.name(), self.component.binary());
-        format!(
-            "{name} {binary} emulates {emulation}, compatible with {min_compatibility}: {gates}"
-        )
-    }
-
-    /// Every gate with the reason for its value, sorted by name.
-    pub fn explanations(self) -> impl Iterator<Item = (&'a Feature, Explanation)> {
-        let explain =
-            move |feature: &'a Feature| (feature, self.gates.explanation(self.component, feature));
-        self.component.features().map(explain)
-    }
-}
-
-/// The values somebody set, by name or through `AllAlpha` and `AllBeta`, sorted: `A=true,B=false`.
-impl fmt::Display for ComponentGates<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unset = [Source::Default, Source::Override, Source::Cluster];
-        let mut separator = "";
-        for (feature, why) in self
-            .explanations()
-            .filter(|(_, why)| !unset.contains(&why.source))
-        {
-            write!(f, "{separator}{}={}", feature.name, why.value)?;
-            separator = ",";
-        }
-        Ok(())
-    }
 }
 
 /// The values somebody set in every component; names of other components than the default carry

@@ -48,14 +48,17 @@ mod registry;
 
 mod builder;
 mod decide;
+mod options;
 mod settings;
 mod start_error;
 mod suggestion;
 mod versions;
 mod warning;
+mod wishes;
 
 pub mod api_field;
 mod cluster_switch;
+mod component_gates;
 mod gates;
 mod known;
 pub mod metrics;
@@ -69,14 +72,16 @@ pub mod preflight;
 #[cfg(feature = "serde")]
 pub mod file;
 
-pub use builder::{Builder, ForeignGates, Options, RemovedGates, Started};
+pub use builder::{Builder, Started};
 pub use cluster_switch::ClusterSwitch;
 pub use component::{Component, DEFAULT_COMPONENT, Tombstone};
+pub use component_gates::ComponentGates;
 pub use declare::{Declaration, Gate, Group, check_dependencies};
 pub use errors::{Errors, RegistrationError};
 pub use feature::{ALL_ALPHA, ALL_BETA, Entry, Feature, NAME_LENGTH_MAX, Scope, is_valid_name};
-pub use gates::{ComponentGates, Explanation, Gates};
+pub use gates::{Explanation, Gates};
 pub use lockstep_featuregate_macros::features;
+pub use options::{ForeignGates, Options, RemovedGates};
 pub use registry::{Registry, VersionMapping};
 pub use resolve::resolve;
 pub use settings::Source;

@@ -4,6 +4,8 @@
 //! `cases`, each case has a `name` and what it asks and expects. Lists of errors, warnings and
 //! findings are compared whole and in order.
 
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
 use std::{
     fmt::Debug,
     path::{Path, PathBuf},
@@ -57,10 +59,12 @@ fn run(folder: &str, check: fn(&Case) -> Result<(), String>) {
     let mut count = 0;
     for path in case_files(folder) {
         let text = std::fs::read_to_string(&path).unwrap();
-        let file: Value = serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        let file: Value =
+            serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(
             file["source"].is_string(),
-            "{path:?} does not say which rule it shows"
+            "{} does not say which rule it shows",
+            path.display()
         );
         for case in file["cases"].as_array().expect("a list of cases") {
             count += 1;

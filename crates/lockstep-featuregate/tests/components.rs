@@ -1,5 +1,7 @@
 //! Components together: versions that follow one another, and sets closed for new gates.
 
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
 use lockstep_featuregate::{
     BinaryVersion, Builder, Component, Entry, Feature, RegistrationError, Registry, Stage, Version,
     v,

@@ -1,5 +1,7 @@
 //! A table written in code: what lint says about it, and about the code that uses it.
 
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
 use lockstep_featuregate::{
     BinaryVersion, Component, features,
     lint::{Lint, SourceFile, lint_usage},

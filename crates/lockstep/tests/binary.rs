@@ -1,5 +1,7 @@
 //! The binary as a whole: large tables, the environment, pipes, broken input.
 
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
 use std::{
     fmt::Write as _,
     io::Write as _,

@@ -1,3 +1,5 @@
+//! What the parser accepts and refuses, case by case.
+
 use super::*;
 use crate::issue;
 

@@ -1,3 +1,5 @@
+//! What expressions read and write, with every example of the sheet.
+
 use crate::context;
 use crate::{Env, Type, Version};
 use std::sync::Arc;
