@@ -158,7 +158,61 @@ fn version_text() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Words a registry file has.
+const WORDS: [&str; 15] = [
+    "components",
+    "kube",
+    "features",
+    "name",
+    "versionedSpecs",
+    "version",
+    "default",
+    "lockToDefault",
+    "preRelease",
+    "dependsOn",
+    "binaryVersion",
+    "Alpha",
+    "GA",
+    "1.36",
+    "1.36.1",
+];
+
+/// Any document at all, with the keys a registry has more often than chance would.
+fn document() -> impl Strategy<Value = serde_json::Value> {
+    use serde_json::{Value, json};
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(|number| json!(number)),
+        select(&WORDS[..]).prop_map(Value::from),
+        ".*".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Value::from),
+            vec((select(&WORDS[..]), inner), 0..6).prop_map(|entries| {
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key.to_owned(), value))
+                    .collect()
+            }),
+        ]
+    })
+}
+
 proptest! {
+    /// Any document is a registry or a list of reasons why it is none.
+    #[test]
+    fn the_registry_reader_never_panics(document in document()) {
+        let read = lockstep_featuregate::file::read_components(&document, BinaryVersion::of(BINARY));
+        match read {
+            Ok(components) => drop(Registry::new(components)),
+            Err(errors) => prop_assert!(errors.iter().next().is_some()),
+        }
+        drop(lockstep_featuregate::file::read_history(&document));
+    }
+
     #[test]
     fn any_text_is_read_as_a_flag_or_refused_and_a_check_says_the_same(
         histories in histories(), text in flag_text(), variable in flag_text(),

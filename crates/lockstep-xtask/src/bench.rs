@@ -1,5 +1,9 @@
 //! `cargo xtask bench`: the benchmarks of the crates that have some.
 
+mod instructions;
+
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::metadata::Metadata;
@@ -58,6 +62,12 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         if !process::succeeds(cargo.args(&options.arguments))? {
             return Ok(Outcome::Red);
         }
+        let folder = folder_of(&metadata, bench.package);
+        instructions::run(
+            workspace.root(),
+            bench.package,
+            &folder.expect("it was chosen by its folder"),
+        )?;
     }
     println!("\n{HOW_TO_READ}");
     Ok(Outcome::Green)
@@ -98,10 +108,13 @@ fn choose(
 }
 
 fn has_benches(metadata: &Metadata, package: &str) -> bool {
+    folder_of(metadata, package).is_some_and(|folder| folder.join("benches").is_dir())
+}
+
+fn folder_of(metadata: &Metadata, package: &str) -> Option<PathBuf> {
     let mut members = metadata.members().into_iter();
-    let member = members.find(|member| member.name == package);
-    let folder = member.and_then(|member| member.manifest_path.parent());
-    folder.is_some_and(|folder| folder.join("benches").is_dir())
+    let member = members.find(|member| member.name == package)?;
+    member.manifest_path.parent().map(Into::into)
 }
 
 #[cfg(test)]
