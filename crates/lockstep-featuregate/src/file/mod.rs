@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    BinaryVersion, Component, DEFAULT_COMPONENT, Entry, Errors, Feature, RegistrationError, Scope,
-    Stage, Tombstone, Version, VersionError, errors,
+    BinaryVersion, Component, DEFAULT_COMPONENT, Entry, Errors, Feature, NAME_LENGTH_MAX,
+    RegistrationError, Scope, Stage, Tombstone, Version, VersionError, errors,
 };
 use cursor::{Cursor, Node};
 pub use history::read_history;
@@ -47,6 +47,9 @@ fn read_list(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Vec
     for node in cursor.items(root) {
         let component = cursor.optional(&node, "component", Cursor::text);
         let name = component.unwrap_or(DEFAULT_COMPONENT);
+        if !check_component_name(name, &node, cursor) {
+            continue;
+        }
         let home = components.entry(name.to_owned());
         let home = home.or_insert_with(|| Component::new(name, binary));
         read_feature(&node, home, cursor);
@@ -60,10 +63,26 @@ fn read_named(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Ve
     let Some(components) = cursor.required(root, "components", Cursor::map) else {
         return Vec::new();
     };
-    let entries = components.into_iter();
-    entries
-        .map(|(name, node)| read_component(name, &node, binary, cursor))
-        .collect()
+    let mut read = Vec::new();
+    for (name, node) in components {
+        if check_component_name(name, &node, cursor) {
+            read.push(read_component(name, &node, binary, cursor));
+        }
+    }
+    read
+}
+
+/// A component's name stands before a colon or an equals sign on the command line.
+fn check_component_name(name: &str, node: &Node<'_>, cursor: &mut Cursor) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let valid = !name.is_empty() && name.len() <= NAME_LENGTH_MAX && name.bytes().all(allowed);
+    if !valid {
+        cursor.expected(
+            node,
+            "a component name of letters, digits, `.`, `_` and `-`",
+        );
+    }
+    valid
 }
 
 const COMPONENT_KEYS: &[&str] = &[
