@@ -7,6 +7,14 @@ use lockstep_featuregate::{
     v,
 };
 
+const ALPHA: Entry = Entry {
+    version: v(1, 36),
+    default: false,
+    lock_to_default: false,
+    stage: Stage::Alpha,
+    min_compatibility: None,
+};
+
 fn component(name: &str, major: u16, minor: u16) -> Component {
     Component::new(name, BinaryVersion::of(v(major, minor)))
 }
@@ -99,18 +107,11 @@ fn loops_second_parents_and_strangers_cannot_be_mapped() {
 /// feature-gates.md §3, last row of the first table.
 #[test]
 fn nothing_is_added_after_the_set_is_closed() {
-    let entry = Entry {
-        version: v(1, 36),
-        default: false,
-        lock_to_default: false,
-        stage: Stage::Alpha,
-        min_compatibility: None,
-    };
     let mut kube = component("kube", 1, 37);
-    assert_eq!(kube.add(Feature::new("Early", [entry])), Ok(()));
+    assert_eq!(kube.add(Feature::new("Early", [ALPHA])), Ok(()));
     kube.close();
     assert_eq!(
-        kube.add(Feature::new("Late", [entry])),
+        kube.add(Feature::new("Late", [ALPHA])),
         Err(vec![RegistrationError::Closed])
     );
     assert_eq!(
@@ -133,14 +134,7 @@ fn two_components_of_one_name_are_refused() {
 fn a_failed_start_leaves_nothing_behind() {
     let registry = || {
         let mut kube = component("kube", 1, 37);
-        let entry = Entry {
-            version: v(1, 36),
-            default: false,
-            lock_to_default: false,
-            stage: Stage::Alpha,
-            min_compatibility: None,
-        };
-        kube.add(Feature::new("A", [entry])).unwrap();
+        kube.add(Feature::new("A", [ALPHA])).unwrap();
         Registry::new([kube]).unwrap()
     };
     let good = Builder::new(registry()).flag("A=true");

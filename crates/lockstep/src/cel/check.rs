@@ -2,23 +2,11 @@
 
 use serde_json::json;
 
-use super::expression::Expression;
+use super::expression::Arguments;
 use crate::{
     failure::{Exit, Failure},
     output::{self, Format, or_none},
 };
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  lockstep cel check 'object.spec.replicas <= 5' --context policy\n  lockstep cel check 'self.replicas > 0' --schema schema.yaml\n  lockstep cel check 'Object{spec: Object.spec{replicas: 1}}' --context mutation -o json"
-)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    expression: Expression,
-    /// How to write the answer
-    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
-    output: Format,
-}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = arguments.expression.compile()?;

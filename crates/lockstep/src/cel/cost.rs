@@ -3,23 +3,11 @@
 use lockstep_cel::{Arena, Budget};
 use serde_json::json;
 
-use super::{eval::failed, expression::Expression};
+use super::{eval::failed, expression::Arguments};
 use crate::{
     failure::{Exit, Failure},
     output::{self, Format},
 };
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  lockstep cel cost 'self.all(x, x > 0)' --schema schema.yaml\n  lockstep cel cost 'object.spec.replicas <= 5' -f variables.yaml\n  lockstep cel cost '[1, 2].sum() > 2' -o json"
-)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    expression: Expression,
-    /// How to write the answer
-    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
-    output: Format,
-}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = arguments.expression.compile()?;

@@ -3,23 +3,11 @@
 use lockstep_cel::{Arena, Budget, EvalError, Value};
 use serde_json::json;
 
-use super::expression::Expression;
+use super::expression::Arguments;
 use crate::{
     failure::{Exit, Failure},
     output::{self, Format},
 };
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  lockstep cel eval '1 + 1'\n  lockstep cel eval 'object.spec.replicas <= 5' -f variables.yaml\n  lockstep cel eval 'self.replicas > 0' --schema schema.yaml -f variables.yaml -o json"
-)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    expression: Expression,
-    /// How to write the answer
-    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
-    output: Format,
-}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subject = arguments.expression.compile()?;

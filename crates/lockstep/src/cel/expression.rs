@@ -13,9 +13,20 @@ use serde_json::Value;
 use crate::{
     document,
     failure::{Exit, Failure},
+    output::Format,
 };
 
-/// The flags every command with one expression has.
+/// What a command with one expression takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) expression: Expression,
+    /// How to write the answer
+    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: Format,
+}
+
+/// The expression and where it stands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Expression {
     /// The expression

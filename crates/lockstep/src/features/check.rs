@@ -6,7 +6,7 @@ use lockstep_featuregate::{
 };
 use serde_json::{Value, json};
 
-use super::{list::refused, registry::Source};
+use super::registry::{Source, refused};
 use crate::{
     failure::{Exit, Failure},
     gate_flags::GateSettings,

@@ -1,12 +1,11 @@
 //! `lockstep features explain`.
 
-use lockstep_featuregate::{Builder, Entry, Explanation, Feature, Gates, suggestion};
+use lockstep_featuregate::{Entry, Explanation, Feature, Gates, suggestion};
 use serde_json::{Value, json};
 
-use super::{list::refused, registry::Source};
+use super::registry::Preview;
 use crate::{
     failure::{Exit, Failure},
-    gate_flags::GateSettings,
     output::{self, Format, or_none},
 };
 
@@ -18,28 +17,14 @@ pub(crate) struct Arguments {
     /// The gate, as `Name` or `component:Name`
     name: String,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    settings: GateSettings,
-    /// Show the gate as it is when emulating this version
-    #[arg(long, value_name = "VERSIONS")]
-    emulated_version: Vec<String>,
+    preview: Preview,
     /// How to write the answer
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let mut builder = arguments
-        .settings
-        .apply(Builder::new(arguments.source.registry()?))?;
-    for text in &arguments.emulated_version {
-        builder = builder.emulated_version(text.as_str());
-    }
-    let gates = builder
-        .try_finish()
-        .map_err(|errors| refused(&errors))?
-        .gates;
+    let gates = arguments.preview.gates()?;
     let why = gates
         .explain(&arguments.name)
         .ok_or_else(|| unknown(&gates, &arguments.name))?;

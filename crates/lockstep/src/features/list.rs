@@ -1,13 +1,12 @@
 //! `lockstep features list`.
 
 use clap::ValueEnum;
-use lockstep_featuregate::{Builder, Errors, Explanation, Gates, Stage, StartError};
+use lockstep_featuregate::{Explanation, Gates, Stage};
 use serde_json::{Value, json};
 
-use super::registry::Source;
+use super::registry::Preview;
 use crate::{
     failure::{Exit, Failure},
-    gate_flags::GateSettings,
     output::{self, Format, or_none},
 };
 
@@ -17,12 +16,7 @@ use crate::{
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    settings: GateSettings,
-    /// Show the gates as they are when emulating this version
-    #[arg(long, value_name = "VERSIONS")]
-    emulated_version: Vec<String>,
+    preview: Preview,
     /// Only gates of this stage
     #[arg(long, value_name = "STAGE", ignore_case = true)]
     stage: Vec<StageName>,
@@ -70,14 +64,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
-    let mut builder = arguments
-        .settings
-        .apply(Builder::new(arguments.source.registry()?))?;
-    for text in &arguments.emulated_version {
-        builder = builder.emulated_version(text.as_str());
-    }
-    let started = builder.try_finish().map_err(|errors| refused(&errors))?;
-    let rows: Vec<Row> = rows(&started.gates)
+    let gates = arguments.preview.gates()?;
+    let rows: Vec<Row> = rows(&gates)
         .into_iter()
         .filter(|row| arguments.wants(&row.why))
         .collect();
@@ -93,12 +81,6 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
         }
     });
     Ok(Exit::Yes)
-}
-
-/// Settings no server would start with are broken input to a tool.
-pub(super) fn refused(errors: &Errors<StartError>) -> Failure {
-    let causes = errors.iter().map(ToString::to_string).collect();
-    Failure::of_causes(Exit::BadInput, errors, causes)
 }
 
 impl Arguments {

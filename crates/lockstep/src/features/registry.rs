@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use lockstep_featuregate::{
-    BinaryVersion, Component, DEFAULT_COMPONENT, Errors, RegistrationError, Registry, Version, file,
+    BinaryVersion, Builder, Component, DEFAULT_COMPONENT, Errors, Gates, RegistrationError,
+    Registry, StartError, Version, file,
 };
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use crate::{
     document,
     failure::{Exit, Failure},
+    gate_flags::GateSettings,
 };
 
 /// The flags that every `features` command has.
@@ -22,6 +24,36 @@ pub(crate) struct Source {
     /// The version to judge by, X.Y; the binary's own when not given
     #[arg(long, value_name = "VERSION", value_parser = Version::parse)]
     pub(crate) version: Option<Version>,
+}
+
+/// A table of features with the settings to look at it under.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Preview {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    settings: GateSettings,
+    /// Show the gates as they are when emulating this version
+    #[arg(long, value_name = "VERSIONS")]
+    emulated_version: Vec<String>,
+}
+
+impl Preview {
+    /// The gates as a server would have them.
+    pub(crate) fn gates(&self) -> Result<Gates, Failure> {
+        let mut builder = self.settings.apply(Builder::new(self.source.registry()?))?;
+        for text in &self.emulated_version {
+            builder = builder.emulated_version(text.as_str());
+        }
+        let started = builder.try_finish().map_err(|errors| refused(&errors))?;
+        Ok(started.gates)
+    }
+}
+
+/// Settings no server would start with are broken input to a tool.
+pub(crate) fn refused(errors: &Errors<StartError>) -> Failure {
+    let causes = errors.iter().map(ToString::to_string).collect();
+    Failure::of_causes(Exit::BadInput, errors, causes)
 }
 
 /// A table of features, and how far it can be trusted.
