@@ -15,7 +15,7 @@ use crate::plan::{Op, Plan, Step};
 use crate::value::{Arena, Eval, Fault, Value, equal};
 
 /// Deepest total nesting of plans that run inside one another through `variables`.
-pub(crate) const NESTED_DEPTH_MAX: u32 = 2_000;
+pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 
 /// One evaluation.
 pub(crate) struct Machine<'a, 'b, 'c> {

@@ -3,6 +3,7 @@
 mod arena;
 mod collection;
 mod constant;
+mod digest;
 mod equality;
 mod json;
 mod opaque;
@@ -14,6 +15,7 @@ pub use arena::Arena;
 pub(crate) use collection::{BuiltMap, Merged};
 pub use collection::{List, Map, Object};
 pub(crate) use constant::Constant;
+pub(crate) use digest::{Digests, digest};
 pub(crate) use equality::equal;
 pub use json::ConversionError;
 pub(crate) use json::{decode, of_json, of_typed};
