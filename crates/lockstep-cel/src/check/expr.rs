@@ -3,7 +3,8 @@
 use super::unify::most_general;
 use super::{Checker, Reference};
 use crate::ast::{Element, Entry, Expr, FieldInit, Fold, FoldKind, Literal, NodeId, SelectMode};
-use crate::env::{Profile, Resolved};
+use crate::env::{Feature, Profile, Resolved};
+use crate::schema::{ObjectType, is_reserved};
 use crate::types::Type;
 
 impl Checker<'_> {
@@ -122,7 +123,7 @@ impl Checker<'_> {
         };
         let found = match &target {
             Type::Map(pair) => pair.1.clone(),
-            Type::Object(object) => object.field(field).unwrap_or_else(|| {
+            Type::Object(object) => self.object_field(object, field).unwrap_or_else(|| {
                 self.error_at(node, format!("undefined field '{field}'"));
                 Type::Error
             }),
@@ -145,6 +146,12 @@ impl Checker<'_> {
         } else {
             found
         }
+    }
+
+    /// The type of an object's field; reserved words are only visible where they are allowed.
+    fn object_field(&self, object: &ObjectType, field: &str) -> Option<Type> {
+        let hidden = is_reserved(field) && !self.env.has(Feature::ReservedFields);
+        object.field(field).filter(|_| !hidden)
     }
 
     fn index(&mut self, node: NodeId, operand: NodeId, index: NodeId, optional: bool) -> Type {

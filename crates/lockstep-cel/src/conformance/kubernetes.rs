@@ -263,6 +263,9 @@ fn observe_rule(case: &Json) -> Report {
 }
 
 fn version_env(case: &Json) -> Env {
+    if text(case, "profile") == "spec" {
+        return Env::spec();
+    }
     let version = text(case, "compat").parse().unwrap_or(Version::LATEST);
     Env::kubernetes(version)
 }
