@@ -285,8 +285,9 @@ proptest! {
             let (Ok(checked), Ok(unchecked)) = (env.compile(&text), env.compile_unchecked(&text)) else { continue };
             let (first, second) = (evaluate(&checked, &object), evaluate(&unchecked, &object));
             match (&first, &second) {
-                (Err(EvalError::Failed(_)), Err(EvalError::Failed(_))) => {}
-                (Err(EvalError::CostLimit), _) | (_, Err(EvalError::CostLimit)) => {}
+                (Err(EvalError::Failed(_)), Err(EvalError::Failed(_)))
+                | (Err(EvalError::CostLimit), _)
+                | (_, Err(EvalError::CostLimit)) => {}
                 _ => prop_assert_eq!(first, second, "{}", text),
             }
         }

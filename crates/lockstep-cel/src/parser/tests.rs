@@ -7,6 +7,7 @@ const ALL: Syntax = Syntax {
     two_variables: true,
     sort_by: true,
     bind: true,
+    math: true,
 };
 const CORE: Syntax = Syntax {
     optionals: false,
@@ -14,6 +15,7 @@ const CORE: Syntax = Syntax {
     two_variables: false,
     sort_by: false,
     bind: false,
+    math: false,
 };
 
 fn errors(text: &str, syntax: Syntax) -> Vec<String> {
