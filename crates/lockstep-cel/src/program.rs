@@ -6,7 +6,7 @@ use crate::check::{self, Checked, Reference};
 use crate::env::Env;
 use crate::estimate::{self, Estimate};
 use crate::eval;
-use crate::issue::Issue;
+use crate::issue::{Issue, Phase};
 use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
@@ -77,6 +77,22 @@ impl Env {
             plan,
             ty,
         })
+    }
+
+    /// Compiles an expression whose result must be of one of these types, exactly: `dyn` is none of them.
+    ///
+    /// `message` is what a user is told otherwise, such as `cel expression must evaluate to a bool`.
+    pub fn compile_to(
+        &self,
+        text: &str,
+        types: &[Type],
+        message: &str,
+    ) -> Result<Program, Vec<Issue>> {
+        let program = self.compile(text)?;
+        if types.contains(program.static_type()) {
+            return Ok(program);
+        }
+        Err(vec![Issue::whole(Phase::ResultType, message)])
     }
 
     /// Parses and checks an expression.
