@@ -175,3 +175,39 @@ fn programs_are_shared_between_threads() {
     shared::<lockstep_cel::Program>();
     shared::<Env>();
 }
+
+/// Nothing is built, so nothing is put into the arena.
+#[test]
+fn reading_and_comparing_needs_no_memory() {
+    let env = env();
+    let object = json!({"a": {"b": 3}, "s": "abc"});
+    for text in [
+        "object.a.b <= 5",
+        "object.s.startsWith('a') && object.s in ['abc', 'd']",
+        "has(object.x) || object.s.matches('b')",
+    ] {
+        let program = env.compile(text).unwrap();
+        let arena = Arena::new();
+        let activation = Activation::new().with_json("object", &object);
+        let value = program.evaluate(&activation, &arena, &mut Budget::default());
+        assert_eq!(
+            value.map(|value| value.to_json()),
+            Ok(Ok(json!(true))),
+            "{text}"
+        );
+        assert_eq!(format!("{arena:?}"), "Arena { bytes: 0, .. }", "{text}");
+    }
+}
+
+/// Maps are gone over in the order of their keys, which is the order this crate's JSON keeps them in.
+#[test]
+fn maps_of_the_data_are_sorted() {
+    let object: Json = serde_json::from_str(r#"{"b": 1, "a": 2, "é": 3, "B": 4}"#).unwrap();
+    let program = env().compile("object.map(k, k)").unwrap();
+    let arena = Arena::new();
+    let activation = Activation::new().with_json("object", &object);
+    let value = program
+        .evaluate(&activation, &arena, &mut Budget::default())
+        .unwrap();
+    assert_eq!(value.to_json(), Ok(json!(["B", "a", "b", "é"])));
+}

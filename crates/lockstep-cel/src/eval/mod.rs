@@ -65,6 +65,10 @@ impl<'a> Machine<'a, '_, '_> {
         let plan = self.plan;
         match plan.op(step) {
             Op::Constant(constant) => Ok(constant.view()),
+            Op::Computed(constant, cost) => {
+                self.budget.charge(*cost)?;
+                Ok(constant.view())
+            }
             Op::Attribute(attribute) => self.attribute(attribute),
             Op::Call(call) => self.call(call),
             Op::Dispatch(dispatch) => self.dispatch(dispatch),
