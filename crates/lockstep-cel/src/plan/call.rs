@@ -160,8 +160,14 @@ impl Planner<'_> {
         }
         let functions = &self.env.functions;
         let first = functions.overload(overloads[0]);
-        if let [_] = overloads {
-            let (run, cost) = (first.run, first.cost);
+        let cost = match overloads {
+            [_] => first.cost,
+            _ => self.ambiguous_cost(overloads),
+        };
+        // Overloads with one implementation leave it to look at the values.
+        let alike = |index: &u32| std::ptr::fn_addr_eq(functions.overload(*index).run, first.run);
+        if overloads.iter().all(alike) {
+            let run = first.run;
             return self.push(Op::Call(Box::new(Call {
                 function,
                 args,
@@ -169,15 +175,14 @@ impl Planner<'_> {
                 cost,
             })));
         }
-        let cost = self.ambiguous_cost(overloads);
-        let candidates = overloads.iter().map(|&index| {
-            let overload = functions.overload(index);
+        let candidate = |index: &u32| {
+            let overload = functions.overload(*index);
             Candidate {
                 params: overload.params.clone().into(),
                 run: overload.run,
             }
-        });
-        let candidates = candidates.collect();
+        };
+        let candidates = overloads.iter().map(candidate).collect();
         self.push(Op::Dispatch(Box::new(Dispatch {
             function,
             args,

@@ -192,3 +192,14 @@ impl fmt::Display for Fault<'_> {
 
 /// The outcome of evaluating a part of an expression.
 pub(crate) type Eval<'a> = Result<Value<'a>, Fault<'a>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_small() {
+        assert_eq!(size_of::<Value<'_>>(), 32);
+        assert_eq!(size_of::<Eval<'_>>(), 40);
+    }
+}
