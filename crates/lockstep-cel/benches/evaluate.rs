@@ -105,6 +105,10 @@ fn main() {
     let env = Env::kubernetes(Version::LATEST)
         .with_variable("object", Type::Dyn)
         .with_mutation();
+    let build = measure(|| {
+        black_box(Env::kubernetes(Version::LATEST));
+    });
+    println!("building an environment takes {build:.0} ns");
     println!("{:<16} {:>12} {:>12}", "case", "evaluate ns", "compile ns");
     for (name, text, containers) in CASES {
         if filter
