@@ -77,6 +77,8 @@ fn patterns_follow_go_re2_syntax() {
     check(include_str!("cases/re2.json"), |function, arguments| {
         let pattern = Pattern::compile(arguments.text(0))?;
         let subject = arguments.text(1);
+        let once = Pattern::compile_at_run_time(arguments.text(0))?;
+        assert_eq!(once.find_all(subject, -1), pattern.find_all(subject, -1));
         Ok(match function {
             "matches" => json!(pattern.is_match(subject)),
             "find" => json!(pattern.find(subject)),

@@ -41,19 +41,24 @@ pub struct Pattern {
 impl Pattern {
     /// Compiles `pattern`, refusing what Go refuses with Go's message, and what exceeds a limit of this module.
     pub fn compile(pattern: &str) -> Result<Self, PatternError> {
-        Self::compile_within(pattern, PROGRAM_BYTES_MAX)
+        let config = meta::Config::new().nfa_size_limit(Some(PROGRAM_BYTES_MAX));
+        Self::compile_with(pattern, config)
     }
 
-    /// As [`compile`](Self::compile), with the tighter [`RUN_TIME_PROGRAM_BYTES_MAX`].
+    /// As [`compile`](Self::compile), for a pattern that is used once: within [`RUN_TIME_PROGRAM_BYTES_MAX`], and
+    /// without preparations that only pay off over many texts.
     pub fn compile_at_run_time(pattern: &str) -> Result<Self, PatternError> {
-        Self::compile_within(pattern, RUN_TIME_PROGRAM_BYTES_MAX)
+        let config = meta::Config::new()
+            .nfa_size_limit(Some(RUN_TIME_PROGRAM_BYTES_MAX))
+            .onepass(false)
+            .auto_prefilter(false);
+        Self::compile_with(pattern, config)
     }
 
-    fn compile_within(pattern: &str, program_bytes_max: usize) -> Result<Self, PatternError> {
+    fn compile_with(pattern: &str, config: meta::Config) -> Result<Self, PatternError> {
         let expression = parser::parse(pattern)?;
-        let limits = meta::Config::new().nfa_size_limit(Some(program_bytes_max));
         meta::Builder::new()
-            .configure(limits)
+            .configure(config)
             .build_from_hir(&expression)
             .map(|program| Self { program })
             .map_err(|_| PatternError::new(PatternFault::TooLarge, pattern))
