@@ -10,7 +10,10 @@ pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
 /// How many loop steps pass between two looks at the caller's wish to stop.
 const STEPS_BETWEEN_CHECKS: u32 = 100;
 
-/// The variables of one evaluation. Nothing is converted: JSON is read where the expression looks.
+/// The variables of one request. Nothing is converted: JSON is read where the expression looks.
+///
+/// Values of `variables` are kept here once they are computed, so what they may borrow from must live as long:
+/// create the programs and the [`Arena`](crate::Arena) first, then the activation.
 #[derive(Debug, Default)]
 pub struct Activation<'a> {
     /// The first bindings, kept here so that binding a few variables allocates nothing.

@@ -150,7 +150,7 @@ impl Program {
     /// budget, also after an error.
     pub fn evaluate<'a>(
         &'a self,
-        activation: &'a Activation<'a>,
+        activation: &Activation<'a>,
         arena: &'a Arena,
         budget: &mut Budget<'_>,
     ) -> Result<Value<'a>, EvalError> {

@@ -203,7 +203,7 @@ fn observe(case: &Json) -> Report {
 
 fn run_program<'a>(
     program: &'a Program,
-    activation: &'a Activation<'a>,
+    activation: &Activation<'a>,
     arena: &'a Arena,
 ) -> (Observed, u64) {
     let mut budget = Budget::default();

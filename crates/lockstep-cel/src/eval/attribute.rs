@@ -143,7 +143,7 @@ impl<'a> Machine<'a, '_, '_> {
     }
 
     /// The value of a lazy variable; computed once, by whoever comes first.
-    fn force(&mut self, lazy: &'a Lazy<'a>) -> Eval<'a> {
+    fn force(&mut self, lazy: &Lazy<'a>) -> Eval<'a> {
         if let Some(outcome) = lazy.outcome.get() {
             return *outcome;
         }

@@ -20,7 +20,7 @@ pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 /// One evaluation.
 pub(crate) struct Machine<'a, 'b, 'c> {
     pub(crate) plan: &'a Plan,
-    pub(crate) activation: &'a Activation<'a>,
+    pub(crate) activation: &'b Activation<'a>,
     pub(crate) scope: Scope<'a>,
     pub(crate) budget: &'b mut Budget<'c>,
     pub(crate) locals: &'a mut [Value<'a>],
@@ -30,7 +30,7 @@ pub(crate) struct Machine<'a, 'b, 'c> {
 /// Runs a plan.
 pub(crate) fn run<'a>(
     plan: &'a Plan,
-    activation: &'a Activation<'a>,
+    activation: &Activation<'a>,
     arena: &'a Arena,
     budget: &mut Budget<'_>,
     nested_depth: u32,
