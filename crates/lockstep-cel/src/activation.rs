@@ -171,6 +171,12 @@ impl<'a> Budget<'a> {
         self.spent = self.spent.saturating_sub(cost);
     }
 
+    /// Looks at the caller's wish to stop now, before something that may take long for its price.
+    pub(crate) fn poll<'v>(&mut self) -> Result<(), Fault<'v>> {
+        self.steps = STEPS_BETWEEN_CHECKS;
+        self.step()
+    }
+
     /// Counts one step of a loop.
     #[inline]
     pub(crate) fn step<'v>(&mut self) -> Result<(), Fault<'v>> {

@@ -2,10 +2,12 @@
 //!
 //! `PROPTEST_CASES=1000000 cargo test --release -p lockstep-cel --test fuzz` runs for longer.
 
+use lockstep_cel::schema::{Resource, Schema};
 use lockstep_cel::{Activation, Arena, Budget, Env, EvalError, Type, Version};
 use proptest::prelude::*;
 use proptest::string::string_regex;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// Pieces of expressions that random texts are made of.
 const PIECES: &[&str] = &[
@@ -224,6 +226,29 @@ fn data() -> impl Strategy<Value = Json> {
     })
 }
 
+/// Schemas with the fields that expressions here select.
+fn schema() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(json!({"type": "integer"})),
+        Just(json!({"type": "number", "nullable": true})),
+        Just(json!({"type": "string", "maxLength": 5})),
+        Just(json!({"type": "boolean"})),
+        prop::sample::select(&["byte", "date", "date-time", "duration"][..])
+            .prop_map(|format| json!({"type": "string", "format": format})),
+        Just(json!({"x-kubernetes-int-or-string": true})),
+        Just(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})),
+        Just(json!({"type": 1, "properties": []})),
+    ];
+    leaf.prop_recursive(3, 16, 3, |inner| {
+        let kind = prop::sample::select(&["atomic", "set", "map"][..]);
+        prop_oneof![
+            (inner.clone(), kind).prop_map(|(items, kind)| json!({"type": "array", "items": items, "x-kubernetes-list-type": kind, "x-kubernetes-list-map-keys": ["a"]})),
+            inner.clone().prop_map(|values| json!({"type": "object", "additionalProperties": values})),
+            (inner.clone(), inner).prop_map(|(a, b)| json!({"type": "object", "required": ["a"], "properties": {"a": a, "b": b}})),
+        ]
+    })
+}
+
 fn kubernetes() -> Env {
     Env::kubernetes(Version::LATEST)
         .with_variable("object", Type::Dyn)
@@ -290,6 +315,17 @@ proptest! {
                 | (_, Err(EvalError::CostLimit)) => {}
                 _ => prop_assert_eq!(first, second, "{}", text),
             }
+        }
+    }
+
+    #[test]
+    fn any_schema_and_any_data_give_a_value_or_an_error(schema in schema(), object in data(), text in well_formed()) {
+        let Some(schema) = Schema::from_structural(&schema, "selfType", Resource::Root) else { return Ok(()) };
+        let env = Env::kubernetes(Version::LATEST).with_schema_variable("object", Arc::new(schema));
+        if let Ok(program) = env.compile(&text) {
+            program.estimate();
+            program.paths();
+            let _ = evaluate(&program, &object);
         }
     }
 

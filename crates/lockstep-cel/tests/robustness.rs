@@ -1,5 +1,6 @@
 //! Any text as expression, any JSON as data: an error value, never a panic or an overflown stack.
 
+use lockstep_cel::schema::{Resource, Schema};
 use lockstep_cel::{Activation, Arena, Budget, Env, EvalError, Type, Version};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -120,6 +121,26 @@ fn deep_data_is_compared_printed_and_searched() {
     }
     // Dropping such a value recurses in its own crate; it is not what is tested here.
     std::mem::forget(object);
+}
+
+/// Schemas are read as deep as types can be handled.
+#[test]
+fn deep_schemas_are_cut_off() {
+    let mut schema = json!({"type": "integer"});
+    for depth in 0..4_000 {
+        let mut outer = serde_json::Map::new();
+        let (kind, inner) = if depth % 2 == 0 {
+            ("array", "items")
+        } else {
+            ("object", "additionalProperties")
+        };
+        outer.insert("type".to_owned(), json!(kind));
+        outer.insert(inner.to_owned(), schema);
+        schema = Json::Object(outer);
+    }
+    let name = "selfType";
+    assert_eq!(Schema::from_structural(&schema, name, Resource::Part), None);
+    std::mem::forget(schema);
 }
 
 /// Results that outgrow their price are refused, not built.

@@ -115,7 +115,12 @@ impl<'a> Machine<'a, '_, '_> {
         let size = |side: &Eval<'a>| side.as_ref().map_or(1, Value::cost_size);
         self.budget
             .charge(crate::cost::tenth(size(&left).min(size(&right))))?;
-        Ok(equal(&left?, &right?))
+        let (left, right) = (left?, right?);
+        // Lists and maps are priced by their own size, whatever they hold.
+        if matches!(left, Value::List(_) | Value::Map(_)) {
+            self.budget.poll()?;
+        }
+        Ok(equal(&left, &right))
     }
 
     fn not(&mut self, operand: Step) -> Eval<'a> {
