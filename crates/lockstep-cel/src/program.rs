@@ -51,6 +51,9 @@ pub enum EvalError {
     /// More was built than an evaluation may hold.
     #[error("operation cancelled: memory limit exceeded")]
     Memory,
+    /// More data was gone over than the price of the expression covers.
+    #[error("operation cancelled: work limit exceeded")]
+    Work,
 }
 
 impl From<Fault<'_>> for EvalError {
@@ -59,6 +62,7 @@ impl From<Fault<'_>> for EvalError {
             Fault::CostLimit => Self::CostLimit,
             Fault::Cancelled => Self::Cancelled,
             Fault::Memory => Self::Memory,
+            Fault::Work => Self::Work,
             other => Self::Failed(other.to_string()),
         }
     }

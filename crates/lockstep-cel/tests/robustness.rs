@@ -232,3 +232,26 @@ fn maps_of_the_data_are_sorted() {
         .unwrap();
     assert_eq!(value.to_json(), Ok(json!(["B", "a", "b", "é"])));
 }
+
+/// Functions that go over more than they cost stop after a fixed amount of work.
+#[test]
+fn work_without_a_price_is_limited() {
+    let object = json!({
+        "u": "é".repeat(200_000),
+        "l": (0..1_000).collect::<Vec<_>>(),
+        "m": (0..1_000).map(|index| (index.to_string(), json!(index))).collect::<serde_json::Map<_, _>>(),
+    });
+    let twice = |body: &str| format!("object.l.all(x, object.l.all(y, {body}))");
+    let ends = |body: &str| survive(&env(), &twice(body), &object);
+    assert_eq!(
+        ends("object.u.charAt(199999) == 'é'"),
+        Some(Err(EvalError::Work))
+    );
+    assert_eq!(
+        ends("'%s'.format([object.m]) != ''"),
+        Some(Err(EvalError::Work))
+    );
+    assert_eq!(ends("object.u.size() > 0"), Some(Err(EvalError::CostLimit)));
+    assert_eq!(ends("object.u != ''"), Some(Err(EvalError::CostLimit)));
+    assert_eq!(ends("!(-1 in object.l)"), Some(Err(EvalError::CostLimit)));
+}

@@ -112,9 +112,12 @@ impl<'a> Machine<'a, '_, '_> {
 
     fn equality(&mut self, left: Step, right: Step) -> Result<bool, Fault<'a>> {
         let (left, right) = (self.step(left), self.step(right));
-        let size = |side: &Eval<'a>| side.as_ref().map_or(1, Value::cost_size);
-        self.budget
-            .charge(crate::cost::tenth(size(&left).min(size(&right))))?;
+        let size = match (&left, &right) {
+            (Ok(left), Ok(right)) => left.smaller_cost_size(right),
+            (Ok(side), Err(_)) | (Err(_), Ok(side)) => side.cost_size().min(1),
+            (Err(_), Err(_)) => 1,
+        };
+        self.budget.charge(crate::cost::tenth(size))?;
         let (left, right) = (left?, right?);
         // Lists and maps are priced by their own size, whatever they hold.
         if matches!(left, Value::List(_) | Value::Map(_)) {

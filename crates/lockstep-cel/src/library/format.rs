@@ -8,6 +8,8 @@ use crate::value::{Eval, Map, Value};
 use std::fmt;
 
 const PRECISION_DEFAULT: usize = 6;
+/// Writing a value takes many times as long as copying it.
+const WORK_PER_BYTE: usize = 16;
 /// Deepest value that is written.
 const DEPTH_MAX: u16 = 200;
 
@@ -176,6 +178,7 @@ pub(super) fn format<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
                     scope.fault(format_args!("error during formatting: {text}"))
                 })?);
                 scope.arena.room(out.len())?;
+                scope.work(out.len().saturating_mul(WORK_PER_BYTE))?;
                 next += 1;
             }
         }

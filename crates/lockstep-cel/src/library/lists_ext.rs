@@ -193,6 +193,7 @@ fn flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
             other => {
                 if values.len().is_power_of_two() {
                     scope.arena.room(values.len() * size_of::<Value<'_>>())?;
+                    scope.work(values.len() * size_of::<Value<'_>>())?;
                 }
                 values.push(other);
             }
@@ -214,6 +215,7 @@ fn distinct<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 
 fn sort<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let list = args[0].as_list()?;
+    scope.work(list.len().saturating_mul(2 * size_of::<Value<'_>>()))?;
     let mut values = scope.arena.vec_with(list.len());
     for value in list.values() {
         values.push(value?);
