@@ -12,8 +12,10 @@ pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};
 use crate::plan::{Op, Plan, Step};
-use crate::value::{Arena, Eval, Fault, Value, equal};
+use crate::value::{Arena, Eval, Fault, Value, equal, equal_counted};
 
+/// Comparing a value inside a list or map, in bytes of work.
+const WORK_PER_VALUE: usize = 8;
 /// Deepest total nesting of plans that run inside one another through `variables`.
 pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 
@@ -119,11 +121,15 @@ impl<'a> Machine<'a, '_, '_> {
         };
         self.budget.charge(crate::cost::tenth(size))?;
         let (left, right) = (left?, right?);
-        // Lists and maps are priced by their own size, whatever they hold.
-        if matches!(left, Value::List(_) | Value::Map(_)) {
-            self.budget.poll()?;
+        if !matches!(left, Value::List(_) | Value::Map(_)) {
+            return Ok(equal(&left, &right));
         }
-        Ok(equal(&left, &right))
+        // Lists and maps are priced by their own size, whatever they hold.
+        self.budget.poll()?;
+        let mut compared = 0;
+        let same = equal_counted(&left, &right, &mut compared);
+        self.scope.work(compared.saturating_mul(WORK_PER_VALUE))?;
+        Ok(same)
     }
 
     fn not(&mut self, operand: Step) -> Eval<'a> {

@@ -12,18 +12,26 @@ const RECURSION_MAX: u16 = 100;
 
 /// The `==` of the language, which never fails.
 pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> bool {
-    equal_within(left, right, RECURSION_MAX)
+    equal_counted(left, right, &mut 0)
 }
 
-fn equal_within(left: &Value<'_>, right: &Value<'_>, depth: u16) -> bool {
+/// The same, adding up how many values were compared.
+pub(crate) fn equal_counted(left: &Value<'_>, right: &Value<'_>, compared: &mut usize) -> bool {
+    equal_within(left, right, RECURSION_MAX, compared)
+}
+
+fn equal_within(left: &Value<'_>, right: &Value<'_>, depth: u16, compared: &mut usize) -> bool {
+    *compared += 1;
     if depth == 0 {
         return equal_by_worklist(left, right);
     }
     match (left, right) {
-        (Value::List(a), Value::List(b)) => lists(*a, *b, depth - 1),
-        (Value::Map(a), Value::Map(b)) => maps(*a, *b, depth - 1),
-        (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal_within(a, b, depth - 1),
-        (Value::Object(a), Value::Object(b)) => objects(a, b, depth - 1),
+        (Value::List(a), Value::List(b)) => lists(*a, *b, depth - 1, compared),
+        (Value::Map(a), Value::Map(b)) => maps(*a, *b, depth - 1, compared),
+        (Value::Optional(Some(a)), Value::Optional(Some(b))) => {
+            equal_within(a, b, depth - 1, compared)
+        }
+        (Value::Object(a), Value::Object(b)) => objects(a, b, depth - 1, compared),
         _ => leaves(left, right),
     }
 }
@@ -43,24 +51,25 @@ fn leaves(left: &Value<'_>, right: &Value<'_>) -> bool {
 }
 
 /// Elements that could not be read are the same when they are the same text.
-fn outcomes(left: &Eval<'_>, right: &Eval<'_>, depth: u16) -> bool {
+fn outcomes(left: &Eval<'_>, right: &Eval<'_>, depth: u16, compared: &mut usize) -> bool {
     match (left, right) {
-        (Ok(left), Ok(right)) => equal_within(left, right, depth),
+        (Ok(left), Ok(right)) => equal_within(left, right, depth, compared),
         (Err(Fault::Encoded(left)), Err(Fault::Encoded(right))) => left == right,
         _ => false,
     }
 }
 
-fn lists(left: List<'_>, right: List<'_>, depth: u16) -> bool {
+fn lists(left: List<'_>, right: List<'_>, depth: u16, compared: &mut usize) -> bool {
     if left.len() != right.len() {
         return false;
     }
     if left.ignores_order() {
+        *compared += left.len();
         return in_any_order(left, right);
     }
     left.values()
         .zip(right.values())
-        .all(|(a, b)| outcomes(&a, &b, depth))
+        .all(|(a, b)| outcomes(&a, &b, depth, compared))
 }
 
 impl List<'_> {
@@ -83,7 +92,7 @@ fn in_any_order(left: List<'_>, right: List<'_>) -> bool {
         && left.values().all(|element| element.is_ok())
 }
 
-fn maps(left: Map<'_>, right: Map<'_>, depth: u16) -> bool {
+fn maps(left: Map<'_>, right: Map<'_>, depth: u16, compared: &mut usize) -> bool {
     if let (Map::Json(a) | Map::Typed(a, _), Map::Json(b) | Map::Typed(b, _)) = (left, right)
         && std::ptr::eq(a, b)
     {
@@ -91,7 +100,7 @@ fn maps(left: Map<'_>, right: Map<'_>, depth: u16) -> bool {
     }
     left.len() == right.len()
         && left.entries().all(|(key, value)| {
-            raw_entry(right, &key).is_some_and(|other| outcomes(&value, &other, depth))
+            raw_entry(right, &key).is_some_and(|other| outcomes(&value, &other, depth, compared))
         })
 }
 
@@ -107,9 +116,9 @@ fn raw_entry<'a>(map: Map<'a>, key: &Value<'_>) -> Option<Eval<'a>> {
     }
 }
 
-fn objects(left: &Object<'_>, right: &Object<'_>, depth: u16) -> bool {
+fn objects(left: &Object<'_>, right: &Object<'_>, depth: u16, compared: &mut usize) -> bool {
     let same = |(a, b): (&(&str, Value<'_>), &(&str, Value<'_>))| {
-        a.0 == b.0 && equal_within(&a.1, &b.1, depth)
+        a.0 == b.0 && equal_within(&a.1, &b.1, depth, compared)
     };
     left.type_name == right.type_name
         && left.fields.len() == right.fields.len()
@@ -159,4 +168,25 @@ fn equal_by_worklist(left: &Value<'_>, right: &Value<'_>) -> bool {
 #[cfg(test)]
 pub(super) fn agree(left: &Value<'_>, right: &Value<'_>) -> bool {
     !equal(left, right) || digest(left) == digest(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::of_json;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn compared_values_are_counted_at_every_depth() {
+        let left = json!([{"a": [1, 2, 3]}, {"b": "x"}]);
+        let right = left.clone();
+        let mut compared = 0;
+        assert!(equal_counted(
+            &of_json(&left),
+            &of_json(&right),
+            &mut compared
+        ));
+        // The list, two maps, a list with three numbers, a text.
+        assert_eq!(compared, 8);
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) use collection::{BuiltMap, Merged};
 pub use collection::{List, Map, Object};
 pub(crate) use constant::Constant;
 pub(crate) use digest::{Digests, digest};
-pub(crate) use equality::equal;
+pub(crate) use equality::{equal, equal_counted};
 pub use json::ConversionError;
 pub(crate) use json::{decode, of_json, of_typed};
 pub use opaque::Opaque;
