@@ -37,8 +37,13 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
+/// Compiling a pattern takes many times as long as reading it.
+const WORK_PER_PATTERN_BYTE: usize = 1_000;
+
 fn pattern<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Result<Pattern, Fault<'a>> {
-    Pattern::compile(args[1].as_text()?).map_err(|error| scope.fault(error))
+    let pattern = args[1].as_text()?;
+    scope.work(pattern.len().saturating_mul(WORK_PER_PATTERN_BYTE))?;
+    Pattern::compile_at_run_time(pattern).map_err(|error| scope.fault(error))
 }
 
 fn matches<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
