@@ -1,12 +1,17 @@
 //! What library functions may use.
 
 use crate::env::Profile;
+use crate::ext::re2::Pattern;
 use crate::value::{Arena, Eval, Fault, Value, code_points, decode};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::rc::Rc;
 
 /// Most bytes one evaluation may go over in functions whose price does not grow with them.
 const UNPRICED_WORK_MAX: u64 = 200_000_000;
+
+/// Compiling a pattern takes many times as long as reading it.
+const WORK_PER_PATTERN_BYTE: usize = 1_000;
 
 /// The surroundings of a call.
 #[derive(Debug)]
@@ -17,6 +22,8 @@ pub(crate) struct Scope<'a> {
     /// The string measured last, by address and length, and its code points. Strings stay where they are while an
     /// evaluation borrows them.
     measured: Cell<(*const u8, usize, u64)>,
+    /// The pattern compiled last, by the address and length of its text.
+    compiled: RefCell<Option<(*const u8, usize, Rc<Pattern>)>>,
 }
 
 impl<'a> Scope<'a> {
@@ -27,7 +34,23 @@ impl<'a> Scope<'a> {
             profile,
             work,
             measured,
+            compiled: RefCell::new(None),
         }
+    }
+
+    /// Compiles a pattern of the data; using the same text again, as loops do, compiles nothing.
+    pub(crate) fn pattern(&self, text: &'a str) -> Result<Rc<Pattern>, Fault<'a>> {
+        if let Some((address, length, pattern)) = &*self.compiled.borrow()
+            && (*address, *length) == (text.as_ptr(), text.len())
+        {
+            return Ok(Rc::clone(pattern));
+        }
+        self.work(text.len().saturating_mul(WORK_PER_PATTERN_BYTE))?;
+        let pattern = Pattern::compile_at_run_time(text).map_err(|error| self.fault(error))?;
+        let pattern = Rc::new(pattern);
+        let compiled = (text.as_ptr(), text.len(), Rc::clone(&pattern));
+        self.compiled.replace(Some(compiled));
+        Ok(pattern)
     }
 
     /// Counts bytes gone over without a price that says so.
