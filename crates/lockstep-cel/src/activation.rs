@@ -10,17 +10,27 @@ pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
 /// How many loop steps pass between two looks at the caller's wish to stop.
 const STEPS_BETWEEN_CHECKS: u32 = 100;
 
-/// The variables of one evaluation. Nothing is converted: JSON is read where the expression looks.
+/// The variables of one request. Nothing is converted: JSON is read where the expression looks.
+///
+/// Values of `variables` are kept here once they are computed, so what they may borrow from must live as long:
+/// create the programs and the [`Arena`](crate::Arena) first, then the activation.
 #[derive(Debug, Default)]
 pub struct Activation<'a> {
-    bindings: Vec<(&'a str, Binding<'a>)>,
+    /// The first bindings, kept here so that binding a few variables allocates nothing.
+    first: [(&'a str, Binding<'a>); INLINE_BINDINGS],
+    count: usize,
+    more: Vec<(&'a str, Binding<'a>)>,
     lazies: Vec<Lazy<'a>>,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// As many as policies have.
+const INLINE_BINDINGS: usize = 6;
+
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum Binding<'a> {
     Json(&'a Json),
     Value(Value<'a>),
+    #[default]
     Absent,
 }
 
@@ -40,14 +50,14 @@ impl<'a> Activation<'a> {
     /// Binds JSON; it is read by the schema the environment declared the variable with.
     #[must_use]
     pub fn with_json(mut self, name: &'a str, json: &'a Json) -> Self {
-        self.bindings.push((name, Binding::Json(json)));
+        self.bind(name, Binding::Json(json));
         self
     }
 
     /// Binds a value.
     #[must_use]
     pub fn with_value(mut self, name: &'a str, value: Value<'a>) -> Self {
-        self.bindings.push((name, Binding::Value(value)));
+        self.bind(name, Binding::Value(value));
         self
     }
 
@@ -60,7 +70,7 @@ impl<'a> Activation<'a> {
     /// Binds an optional variable to nothing.
     #[must_use]
     pub fn with_absent(mut self, name: &'a str) -> Self {
-        self.bindings.push((name, Binding::Absent));
+        self.bind(name, Binding::Absent);
         self
     }
 
@@ -75,9 +85,18 @@ impl<'a> Activation<'a> {
         self
     }
 
+    fn bind(&mut self, name: &'a str, binding: Binding<'a>) {
+        if let Some(slot) = self.first.get_mut(self.count) {
+            *slot = (name, binding);
+            self.count += 1;
+        } else {
+            self.more.push((name, binding));
+        }
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<Binding<'a>> {
-        self.bindings
-            .iter()
+        let mut bindings = self.first[..self.count].iter().chain(&self.more);
+        bindings
             .find(|(bound, _)| *bound == name)
             .map(|(_, binding)| *binding)
     }
@@ -150,6 +169,12 @@ impl<'a> Budget<'a> {
     /// Takes back what a presence test did not cost.
     pub(crate) fn refund(&mut self, cost: u64) {
         self.spent = self.spent.saturating_sub(cost);
+    }
+
+    /// Looks at the caller's wish to stop now, before something that may take long for its price.
+    pub(crate) fn poll<'v>(&mut self) -> Result<(), Fault<'v>> {
+        self.steps = STEPS_BETWEEN_CHECKS;
+        self.step()
     }
 
     /// Counts one step of a loop.

@@ -6,7 +6,7 @@
 use crate::source::Source;
 
 /// Deepest tree accepted; each pass after the parser may recurse this deep.
-pub(crate) const AST_DEPTH_MAX: u16 = 400;
+pub(crate) const AST_DEPTH_MAX: u16 = 500;
 
 /// A node of an [`Ast`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

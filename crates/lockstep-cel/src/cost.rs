@@ -83,7 +83,10 @@ impl Cost {
             Self::Fixed(cost) => cost,
             Self::Tenth => tenth(size(0)),
             Self::Fifth => fifth(size(0)),
-            Self::Smaller => tenth(size(0).min(size(1))),
+            Self::Smaller => match args {
+                [left, right] => tenth(left.smaller_cost_size(right)),
+                _ => 1,
+            },
             Self::Both => tenth(size(0).saturating_add(size(1))),
             Self::Second => size(1),
             Self::Search => tenth(size(0)).saturating_mul(tenth(size(1))),

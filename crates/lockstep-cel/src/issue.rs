@@ -63,13 +63,24 @@ impl fmt::Display for Issue {
         };
         write!(f, "ERROR: <input>:{line}:{column}: {}", self.message)?;
         match &self.snippet {
-            Some(text) => {
-                let dots = ".".repeat(column.saturating_sub(1) as usize);
-                write!(f, "\n | {}\n | {dots}^", text.replace('\t', " "))
-            }
+            Some(text) => write!(
+                f,
+                "\n | {}\n | {}",
+                text.replace('\t', " "),
+                pointer(text, column)
+            ),
             None => Ok(()),
         }
     }
+}
+
+/// Dots up to the column and a caret; characters beyond ASCII get wide ones, as they are often shown wide.
+fn pointer(line: &str, column: u32) -> String {
+    let wide = |c: char| !c.is_ascii();
+    let before = line.chars().take(column.saturating_sub(1) as usize);
+    let dots: String = before.map(|c| if wide(c) { '．' } else { '.' }).collect();
+    let at = line.chars().nth(column.saturating_sub(1) as usize);
+    dots + if at.is_some_and(wide) { "＾" } else { "^" }
 }
 
 /// All issues as one text, a block for each, in the order given.
@@ -91,6 +102,12 @@ mod tests {
         let issue = Issue::at(Phase::Check, &source, 6, "undefined field 'b'");
         let text = "ERROR: <input>:2:3: undefined field 'b'\n |  a.b\n | ..^";
         assert_eq!(issue.to_string(), text);
+        let wide = Source::new("é+ä");
+        let issue_of_wide = Issue::at(Phase::Check, &wide, 3, "x");
+        assert_eq!(
+            issue_of_wide.to_string(),
+            "ERROR: <input>:1:3: x\n | é+ä\n | ．.＾"
+        );
         let deep = Issue::whole(Phase::Parse, "expression recursion limit exceeded: 250");
         let both =
             "ERROR: <input>:-1:0: expression recursion limit exceeded: 250\n".to_owned() + text;

@@ -32,6 +32,7 @@ mod parser;
 pub mod paths;
 mod plan;
 mod program;
+pub mod rule;
 pub mod schema;
 pub mod source;
 mod types;

@@ -68,6 +68,7 @@ pub fn check_type_names(value: &Value<'_>) -> Result<(), TypeNameError> {
 
 fn check_at(value: &Value<'_>, expected: &str) -> Result<(), TypeNameError> {
     match value {
+        _ if value.is_plain_data() => Ok(()),
         Value::Object(object) => {
             if object.type_name != expected {
                 let found = object.type_name.to_owned();
@@ -106,6 +107,7 @@ fn collect_omitted(value: &Value<'_>, at: &mut Vec<String>, paths: &mut Vec<Vec<
         paths.push(at.iter().cloned().chain([name.to_owned()]).collect());
     };
     match value {
+        _ if value.is_plain_data() => {}
         Value::Object(object) => {
             object.omitted.iter().for_each(|name| leave_out(at, name));
             for (name, value) in object.fields {

@@ -6,7 +6,7 @@ use crate::check::{self, Checked, Reference};
 use crate::env::Env;
 use crate::estimate::{self, Estimate};
 use crate::eval;
-use crate::issue::Issue;
+use crate::issue::{Issue, Phase};
 use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
@@ -51,6 +51,9 @@ pub enum EvalError {
     /// More was built than an evaluation may hold.
     #[error("operation cancelled: memory limit exceeded")]
     Memory,
+    /// More data was gone over than the price of the expression covers.
+    #[error("operation cancelled: work limit exceeded")]
+    Work,
 }
 
 impl From<Fault<'_>> for EvalError {
@@ -59,6 +62,7 @@ impl From<Fault<'_>> for EvalError {
             Fault::CostLimit => Self::CostLimit,
             Fault::Cancelled => Self::Cancelled,
             Fault::Memory => Self::Memory,
+            Fault::Work => Self::Work,
             other => Self::Failed(other.to_string()),
         }
     }
@@ -77,6 +81,22 @@ impl Env {
             plan,
             ty,
         })
+    }
+
+    /// Compiles an expression whose result must be of one of these types, exactly: `dyn` is none of them.
+    ///
+    /// `message` is what a user is told otherwise, such as `cel expression must evaluate to a bool`.
+    pub fn compile_to(
+        &self,
+        text: &str,
+        types: &[Type],
+        message: &str,
+    ) -> Result<Program, Vec<Issue>> {
+        let program = self.compile(text)?;
+        if types.contains(program.static_type()) {
+            return Ok(program);
+        }
+        Err(vec![Issue::whole(Phase::ResultType, message)])
     }
 
     /// Parses and checks an expression.
@@ -134,7 +154,7 @@ impl Program {
     /// budget, also after an error.
     pub fn evaluate<'a>(
         &'a self,
-        activation: &'a Activation<'a>,
+        activation: &Activation<'a>,
         arena: &'a Arena,
         budget: &mut Budget<'_>,
     ) -> Result<Value<'a>, EvalError> {

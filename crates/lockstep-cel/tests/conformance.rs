@@ -100,7 +100,7 @@ fn the_specification_profile_passes_the_suite() {
 
 #[test]
 fn the_specification_profile_passes_optional_libraries() {
-    check(Profile::Spec, &SHOULD, 29);
+    check(Profile::Spec, &SHOULD, 211);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod call;
 mod expr;
 mod format;
+mod macros;
 mod unify;
 mod validate;
 

@@ -203,7 +203,7 @@ fn observe(case: &Json) -> Report {
 
 fn run_program<'a>(
     program: &'a Program,
-    activation: &'a Activation<'a>,
+    activation: &Activation<'a>,
     arena: &'a Arena,
 ) -> (Observed, u64) {
     let mut budget = Budget::default();
@@ -235,16 +235,11 @@ fn observe_rule(case: &Json) -> Report {
     let env = version_env(case)
         .with_schema_variable("self", Arc::clone(&schema))
         .with_schema_variable("oldSelf", schema);
-    let program = match env.compile(text(case, "expr")) {
+    let message = "cel expression must evaluate to a bool";
+    let program = match env.compile_to(text(case, "expr"), &[Type::Bool], message) {
         Ok(program) => program,
         Err(issues) => return Report::refused(issues),
     };
-    if *program.static_type() != Type::Bool && *program.static_type() != Type::Dyn {
-        return Report::refused(vec![Issue::whole(
-            Phase::ResultType,
-            "cel expression must evaluate to a bool",
-        )]);
-    }
     let arena = Arena::new();
     let mut activation = Activation::new();
     for name in ["self", "oldSelf"] {
@@ -263,6 +258,9 @@ fn observe_rule(case: &Json) -> Report {
 }
 
 fn version_env(case: &Json) -> Env {
+    if text(case, "profile") == "spec" {
+        return Env::spec();
+    }
     let version = text(case, "compat").parse().unwrap_or(Version::LATEST);
     Env::kubernetes(version)
 }

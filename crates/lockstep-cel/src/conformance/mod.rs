@@ -8,6 +8,7 @@ mod suite;
 mod tagged;
 
 pub use suite::Deviations;
+pub use tagged::tagged;
 
 use crate::env::Profile;
 use crate::issue::{Issue, Phase};

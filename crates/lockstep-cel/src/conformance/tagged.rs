@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
 /// A value with its type, such as `{"int": 1}`.
-pub(super) fn tagged(value: &Value<'_>) -> Json {
+pub fn tagged(value: &Value<'_>) -> Json {
     match value {
         Value::Null => json!({"null": true}),
         Value::Bool(value) => json!({"bool": value}),

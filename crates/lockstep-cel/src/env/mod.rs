@@ -177,6 +177,7 @@ impl Env {
             two_variables: self.has(Feature::TwoVariableMacros),
             sort_by: self.has(Feature::ListsExt),
             bind: spec,
+            math: spec,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::activation::{Binding, Lazy};
 use crate::env::Profile;
 use crate::plan::{Attribute, Key, Root};
 use crate::schema::Schema;
-use crate::value::{Eval, Fault, List, Value, of_json, of_typed};
+use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
 
 /// The outcome of one selection.
 enum Found<'a> {
@@ -16,11 +16,35 @@ enum Found<'a> {
 impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
     pub(super) fn attribute(&mut self, attribute: &'a Attribute) -> Eval<'a> {
+        if let Some(value) = self.plain_field(attribute)? {
+            return Ok(value);
+        }
         let outcome = self.resolve(attribute);
         if attribute.test {
             self.budget.refund(1);
         }
         outcome
+    }
+
+    /// The common case, a field of a loop variable that is there, without the rest of the rules.
+    #[inline]
+    fn plain_field(&mut self, attribute: &'a Attribute) -> Result<Option<Value<'a>>, Fault<'a>> {
+        let (Root::Local(slot), [qualifier], false) =
+            (&attribute.root, &*attribute.steps, attribute.test)
+        else {
+            return Ok(None);
+        };
+        let (Key::Field(name), false) = (&qualifier.key, qualifier.optional) else {
+            return Ok(None);
+        };
+        let Value::Map(Map::Json(entries)) = self.locals[*slot] else {
+            return Ok(None);
+        };
+        let Some(found) = entries.get(&**name) else {
+            return Ok(None);
+        };
+        self.budget.charge(1 + u64::from(attribute.charged))?;
+        Ok(Some(of_json(found)))
     }
 
     fn resolve(&mut self, attribute: &'a Attribute) -> Eval<'a> {
@@ -119,7 +143,7 @@ impl<'a> Machine<'a, '_, '_> {
     }
 
     /// The value of a lazy variable; computed once, by whoever comes first.
-    fn force(&mut self, lazy: &'a Lazy<'a>) -> Eval<'a> {
+    fn force(&mut self, lazy: &Lazy<'a>) -> Eval<'a> {
         if let Some(outcome) = lazy.outcome.get() {
             return *outcome;
         }

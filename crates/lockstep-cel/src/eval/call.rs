@@ -41,17 +41,53 @@ impl<'a> Machine<'a, '_, '_> {
         Ok(arguments)
     }
 
-    #[inline(never)]
     pub(super) fn call(&mut self, call: &'a Call) -> Eval<'a> {
+        match *call.args {
+            [only] => self.call_one(call, only),
+            [left, right] => self.call_two(call, left, right),
+            _ => self.call_many(call),
+        }
+    }
+
+    #[inline(never)]
+    fn call_one(&mut self, call: &'a Call, only: Step) -> Eval<'a> {
+        let only = self.step(only);
+        let args = [only.unwrap_or(Value::Null)];
+        self.budget.charge(call.cost.of(&args))?;
+        only?;
+        self.invoke(call, &args)
+    }
+
+    #[inline(never)]
+    fn call_two(&mut self, call: &'a Call, left: Step, right: Step) -> Eval<'a> {
+        let left = self.step(left);
+        if let Err(fault) = left
+            && fault.is_final()
+        {
+            return Err(fault);
+        }
+        let right = self.step(right);
+        let args = [left.unwrap_or(Value::Null), right.unwrap_or(Value::Null)];
+        self.budget.charge(call.cost.of(&args))?;
+        left?;
+        right?;
+        self.invoke(call, &args)
+    }
+
+    #[inline(never)]
+    fn call_many(&mut self, call: &'a Call) -> Eval<'a> {
         let arguments = self.arguments(&call.args)?;
         self.budget.charge(call.cost.of(arguments.values()))?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
         }
-        match (call.run)(&self.scope, arguments.values()) {
-            Err(Fault::NoSuchOverload) => {
-                Err(no_overload(&self.scope, &call.function, arguments.values()))
-            }
+        self.invoke(call, arguments.values())
+    }
+
+    #[inline]
+    fn invoke(&mut self, call: &'a Call, args: &[Value<'a>]) -> Eval<'a> {
+        match (call.run)(&self.scope, args) {
+            Err(Fault::NoSuchOverload) => Err(no_overload(&self.scope, &call.function, args)),
             outcome => outcome,
         }
     }

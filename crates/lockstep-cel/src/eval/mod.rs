@@ -12,15 +12,17 @@ pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};
 use crate::plan::{Op, Plan, Step};
-use crate::value::{Arena, Eval, Fault, Value, equal};
+use crate::value::{Arena, Eval, Fault, Value, equal, equal_counted};
 
+/// Comparing a value inside a list or map, in bytes of work.
+const WORK_PER_VALUE: usize = 8;
 /// Deepest total nesting of plans that run inside one another through `variables`.
-pub(crate) const NESTED_DEPTH_MAX: u32 = 2_000;
+pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 
 /// One evaluation.
 pub(crate) struct Machine<'a, 'b, 'c> {
     pub(crate) plan: &'a Plan,
-    pub(crate) activation: &'a Activation<'a>,
+    pub(crate) activation: &'b Activation<'a>,
     pub(crate) scope: Scope<'a>,
     pub(crate) budget: &'b mut Budget<'c>,
     pub(crate) locals: &'a mut [Value<'a>],
@@ -30,7 +32,7 @@ pub(crate) struct Machine<'a, 'b, 'c> {
 /// Runs a plan.
 pub(crate) fn run<'a>(
     plan: &'a Plan,
-    activation: &'a Activation<'a>,
+    activation: &Activation<'a>,
     arena: &'a Arena,
     budget: &mut Budget<'_>,
     nested_depth: u32,
@@ -65,6 +67,10 @@ impl<'a> Machine<'a, '_, '_> {
         let plan = self.plan;
         match plan.op(step) {
             Op::Constant(constant) => Ok(constant.view()),
+            Op::Computed(constant, cost) => {
+                self.budget.charge(*cost)?;
+                Ok(constant.view())
+            }
             Op::Attribute(attribute) => self.attribute(attribute),
             Op::Call(call) => self.call(call),
             Op::Dispatch(dispatch) => self.dispatch(dispatch),
@@ -108,10 +114,22 @@ impl<'a> Machine<'a, '_, '_> {
 
     fn equality(&mut self, left: Step, right: Step) -> Result<bool, Fault<'a>> {
         let (left, right) = (self.step(left), self.step(right));
-        let size = |side: &Eval<'a>| side.as_ref().map_or(1, Value::cost_size);
-        self.budget
-            .charge(crate::cost::tenth(size(&left).min(size(&right))))?;
-        Ok(equal(&left?, &right?))
+        let size = match (&left, &right) {
+            (Ok(left), Ok(right)) => left.smaller_cost_size(right),
+            (Ok(side), Err(_)) | (Err(_), Ok(side)) => side.cost_size().min(1),
+            (Err(_), Err(_)) => 1,
+        };
+        self.budget.charge(crate::cost::tenth(size))?;
+        let (left, right) = (left?, right?);
+        if !matches!(left, Value::List(_) | Value::Map(_)) {
+            return Ok(equal(&left, &right));
+        }
+        // Lists and maps are priced by their own size, whatever they hold.
+        self.budget.poll()?;
+        let mut compared = 0;
+        let same = equal_counted(&left, &right, &mut compared);
+        self.scope.work(compared.saturating_mul(WORK_PER_VALUE))?;
+        Ok(same)
     }
 
     fn not(&mut self, operand: Step) -> Eval<'a> {

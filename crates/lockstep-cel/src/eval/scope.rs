@@ -1,19 +1,79 @@
 //! What library functions may use.
 
 use crate::env::Profile;
-use crate::value::{Arena, Eval, Fault, Value, decode};
+use crate::ext::re2::Pattern;
+use crate::value::{Arena, Eval, Fault, Value, code_points, decode};
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::rc::Rc;
+
+/// Most bytes one evaluation may go over in functions whose price does not grow with them.
+const UNPRICED_WORK_MAX: u64 = 200_000_000;
+
+/// Compiling a pattern takes many times as long as reading it.
+const WORK_PER_PATTERN_BYTE: usize = 1_000;
 
 /// The surroundings of a call.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) profile: Profile,
+    work: Cell<u64>,
+    /// The string measured last, by address and length, and its code points. Strings stay where they are while an
+    /// evaluation borrows them.
+    measured: Cell<(*const u8, usize, u64)>,
+    /// The pattern compiled last, by the address and length of its text.
+    compiled: RefCell<Option<(*const u8, usize, Rc<Pattern>)>>,
 }
 
 impl<'a> Scope<'a> {
     pub(crate) fn new(arena: &'a Arena, profile: Profile) -> Self {
-        Self { arena, profile }
+        let (work, measured) = (Cell::new(0), Cell::new((std::ptr::null(), 0, 0)));
+        Self {
+            arena,
+            profile,
+            work,
+            measured,
+            compiled: RefCell::new(None),
+        }
+    }
+
+    /// Compiles a pattern of the data; using the same text again, as loops do, compiles nothing.
+    pub(crate) fn pattern(&self, text: &'a str) -> Result<Rc<Pattern>, Fault<'a>> {
+        if let Some((address, length, pattern)) = &*self.compiled.borrow()
+            && (*address, *length) == (text.as_ptr(), text.len())
+        {
+            return Ok(Rc::clone(pattern));
+        }
+        self.work(text.len().saturating_mul(WORK_PER_PATTERN_BYTE))?;
+        let pattern = Pattern::compile_at_run_time(text).map_err(|error| self.fault(error))?;
+        let pattern = Rc::new(pattern);
+        let compiled = (text.as_ptr(), text.len(), Rc::clone(&pattern));
+        self.compiled.replace(Some(compiled));
+        Ok(pattern)
+    }
+
+    /// Counts bytes gone over without a price that says so.
+    pub(crate) fn work(&self, bytes: usize) -> Result<(), Fault<'a>> {
+        let work = self.work.get().saturating_add(bytes as u64);
+        self.work.set(work);
+        if work > UNPRICED_WORK_MAX {
+            Err(Fault::Work)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The code points of a string; measuring the same long string again is free.
+    pub(crate) fn code_points(&self, text: &'a str) -> Result<u64, Fault<'a>> {
+        let (address, length, count) = self.measured.get();
+        if (address, length) == (text.as_ptr(), text.len()) {
+            return Ok(count);
+        }
+        self.work(text.len())?;
+        let count = code_points(text);
+        self.measured.set((text.as_ptr(), text.len(), count));
+        Ok(count)
     }
 
     /// A fault with a text made on the spot.

@@ -4,7 +4,7 @@ use super::{Row, row};
 use crate::cost::Cost::{Both, One};
 use crate::eval::Scope;
 use crate::schema::{ListKind, Shape};
-use crate::value::{Duration, Eval, Fault, List, Merged, Value, equal};
+use crate::value::{Digests, Duration, Eval, Fault, List, Merged, Value, digest, equal};
 
 pub(super) const ROWS: &[Row] = &[
     row("add_int64", "_+_(int, int) -> int", One, add),
@@ -128,18 +128,21 @@ fn add_lists<'a>(scope: &Scope<'a>, left: List<'a>, right: List<'a>) -> Eval<'a>
         ListKind::Set => &[],
         ListKind::Map(keys) => keys,
     };
-    let mut values = scope.arena.vec();
+    let mut values = scope.arena.vec_with(left.len() + right.len());
+    let mut known = Digests::of(std::iter::empty());
     for value in left.values() {
-        values.push(value?);
+        let value = value?;
+        known.insert(item_digest(&value, keys), values.len(), value);
+        values.push(value);
     }
     for value in right.values() {
         let value = value?;
-        match values
-            .iter_mut()
-            .find(|known| same_item(known, &value, keys))
-        {
-            Some(known) => *known = value,
-            None => values.push(value),
+        let digest = item_digest(&value, keys);
+        if let Some(index) = known.find_at(digest, &value, |a, b| same_item(a, b, keys)) {
+            values[index] = value;
+        } else {
+            known.insert(digest, values.len(), value);
+            values.push(value);
         }
     }
     let merged = Merged {
@@ -147,6 +150,18 @@ fn add_lists<'a>(scope: &Scope<'a>, left: List<'a>, right: List<'a>) -> Eval<'a>
         schema,
     };
     Ok(Value::List(List::Merged(scope.arena.put(merged))))
+}
+
+/// Elements that are one have one digest: of the whole in a set, of the keys in a keyed list.
+fn item_digest(value: &Value<'_>, keys: &[Box<str>]) -> u64 {
+    match value {
+        Value::Map(map) if !keys.is_empty() => keys.iter().fold(0, |sum: u64, key| {
+            let part = map.field(key).and_then(Result::ok);
+            sum.wrapping_mul(31)
+                .wrapping_add(part.map_or(0, |part| digest(&part)))
+        }),
+        _ => digest(value),
+    }
 }
 
 /// Whether two elements are one: equal in a set, of equal keys in a keyed list.

@@ -156,7 +156,10 @@ fn type_of<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     Ok(Value::Type(args[0].type_name()))
 }
 
-fn size<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
-    let size = args[0].size().ok_or(Fault::NoSuchOverload)?;
+fn size<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+    let size = match args[0] {
+        Value::String(text) => scope.code_points(text)?,
+        other => other.size().ok_or(Fault::NoSuchOverload)?,
+    };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }

@@ -8,6 +8,10 @@ use crate::value::{Eval, Map, Value};
 use std::fmt;
 
 const PRECISION_DEFAULT: usize = 6;
+/// Writing a value takes many times as long as copying it.
+const WORK_PER_BYTE: usize = 16;
+/// Deepest value that is written.
+const DEPTH_MAX: u16 = 200;
 
 /// A part of a format text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +178,7 @@ pub(super) fn format<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
                     scope.fault(format_args!("error during formatting: {text}"))
                 })?);
                 scope.arena.room(out.len())?;
+                scope.work(out.len().saturating_mul(WORK_PER_BYTE))?;
                 next += 1;
             }
         }
@@ -260,12 +265,13 @@ impl Writer {
             Value::Timestamp(at) => at.to_string(),
             Value::Duration(span) => span.to_string(),
             Value::Type(name) => (*name).to_owned(),
-            other => self.nested(other)?,
+            other => self.nested(other, DEPTH_MAX)?,
         })
     }
 
     /// A value inside a list or map: Kubernetes writes it as a literal would be written.
-    fn nested(&self, value: &Value<'_>) -> Result<String, String> {
+    fn nested(&self, value: &Value<'_>, depth: u16) -> Result<String, String> {
+        let depth = depth.checked_sub(1).ok_or("value is nested too deeply")?;
         let literal = self.profile == Profile::Kubernetes;
         Ok(match value {
             Value::Null => "null".to_owned(),
@@ -295,12 +301,12 @@ impl Writer {
                     .values()
                     .map(|part| {
                         part.map_err(|fault| fault.to_string())
-                            .and_then(|part| self.nested(&part))
+                            .and_then(|part| self.nested(&part, depth))
                     })
                     .collect();
                 format!("[{}]", parts?.join(", "))
             }
-            Value::Map(map) => self.map(*map)?,
+            Value::Map(map) => self.map(*map, depth)?,
             Value::Optional(_) | Value::Object(_) | Value::Opaque(_) => {
                 let clause = Clause {
                     verb: 's',
@@ -313,7 +319,7 @@ impl Writer {
     }
 
     /// Entries sorted by the text of their keys.
-    fn map(&self, map: Map<'_>) -> Result<String, String> {
+    fn map(&self, map: Map<'_>, depth: u16) -> Result<String, String> {
         let separator = if self.profile == Profile::Spec {
             ": "
         } else {
@@ -322,7 +328,7 @@ impl Writer {
         let mut entries = Vec::new();
         for (key, value) in map.entries() {
             let value = value.map_err(|fault| fault.to_string())?;
-            entries.push((self.nested(&key)?, self.nested(&value)?));
+            entries.push((self.nested(&key, depth)?, self.nested(&value, depth)?));
         }
         entries.sort();
         let entries: Vec<String> = entries

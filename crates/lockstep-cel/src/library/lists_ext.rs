@@ -181,28 +181,25 @@ fn flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
         return Err(Fault::Fixed("level must be non-negative"));
     }
     let mut values = scope.arena.vec();
-    flatten_into(scope, args[0].as_list()?, depth, &mut values)?;
-    Ok(list_of(values))
-}
-
-fn flatten_into<'a>(
-    scope: &Scope<'a>,
-    list: List<'a>,
-    depth: i64,
-    values: &mut bumpalo::collections::Vec<'a, Value<'a>>,
-) -> Result<(), Fault<'a>> {
-    for value in list.values() {
-        match value? {
-            Value::List(inner) if depth > 0 => flatten_into(scope, inner, depth - 1, values)?,
+    // Lists within lists wait here, so that their depth does not matter.
+    let mut open = vec![(args[0].as_list()?, 0, depth)];
+    while let Some((list, index, depth)) = open.pop() {
+        if index == list.len() {
+            continue;
+        }
+        open.push((list, index + 1, depth));
+        match list.at(index)? {
+            Value::List(inner) if depth > 0 => open.push((inner, 0, depth - 1)),
             other => {
                 if values.len().is_power_of_two() {
                     scope.arena.room(values.len() * size_of::<Value<'_>>())?;
+                    scope.work(values.len() * size_of::<Value<'_>>())?;
                 }
                 values.push(other);
             }
         }
     }
-    Ok(())
+    Ok(list_of(values))
 }
 
 fn distinct<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
@@ -218,6 +215,7 @@ fn distinct<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 
 fn sort<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let list = args[0].as_list()?;
+    scope.work(list.len().saturating_mul(2 * size_of::<Value<'_>>()))?;
     let mut values = scope.arena.vec_with(list.len());
     for value in list.values() {
         values.push(value?);

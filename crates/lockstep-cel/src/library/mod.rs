@@ -7,6 +7,7 @@ mod encoders;
 pub(crate) mod format;
 mod lists;
 mod lists_ext;
+mod math;
 mod named_format;
 mod network;
 mod operators;
@@ -82,7 +83,7 @@ impl Library {
 pub(crate) fn all() -> impl Iterator<Item = Library> {
     use Availability::{KubernetesSince, Mutation, Since, SpecOnly};
     use Feature as F;
-    let libraries: [(Availability, &'static [Row]); 27] = [
+    let libraries: [(Availability, &'static [Row]); 28] = [
         (Since(F::Base), operators::ROWS),
         (Since(F::CrossTypeComparison), operators::CROSS_TYPE_ROWS),
         (Since(F::Base), arithmetic::ROWS),
@@ -112,6 +113,7 @@ pub(crate) fn all() -> impl Iterator<Item = Library> {
         (KubernetesSince(F::Formats), named_format::ROWS),
         (KubernetesSince(F::Semver), semver::ROWS),
         (SpecOnly, encoders::ROWS),
+        (SpecOnly, math::ROWS),
         (Mutation, strings::JSON_PATCH_ROWS),
     ];
     libraries

@@ -3,8 +3,7 @@
 use super::{Row, row};
 use crate::cost::Cost::Regex;
 use crate::eval::Scope;
-use crate::ext::re2::Pattern;
-use crate::value::{Eval, Fault, List, Value};
+use crate::value::{Eval, List, Value};
 
 pub(super) const MATCHES_ROWS: &[Row] = &[
     row("matches", "matches(string, string) -> bool", Regex, matches),
@@ -37,26 +36,27 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-fn pattern<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Result<Pattern, Fault<'a>> {
-    Pattern::compile(args[1].as_text()?).map_err(|error| scope.fault(error))
-}
-
 fn matches<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
-    Ok(Value::Bool(pattern(scope, args)?.is_match(subject)))
+    Ok(Value::Bool(
+        scope.pattern(args[1].as_text()?)?.is_match(subject),
+    ))
 }
 
 fn find<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
     Ok(Value::String(
-        pattern(scope, args)?.find(subject).unwrap_or(""),
+        scope
+            .pattern(args[1].as_text()?)?
+            .find(subject)
+            .unwrap_or(""),
     ))
 }
 
 fn find_all<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
     let limit = args.get(2).map_or(Ok(-1), Value::as_int)?;
-    let found = pattern(scope, args)?.find_all(subject, limit);
+    let found = scope.pattern(args[1].as_text()?)?.find_all(subject, limit);
     let mut values = scope.arena.vec_with(found.len());
     values.extend(found.into_iter().map(Value::String));
     Ok(Value::List(List::Built(values.into_bump_slice())))

@@ -179,6 +179,8 @@ fn outcome<'a, T>(
 }
 
 fn char_at<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+    let index = usize::try_from(args[1].as_int()?).unwrap_or(usize::MAX);
+    scope.work(args[0].as_text()?.len().min(index))?;
     outcome(
         scope,
         text::char_at(args[0].as_text()?, args[1].as_int()?),

@@ -1,7 +1,7 @@
 //! Calls that are macros: they bind names, so they become nodes of their own.
 
 use super::Parser;
-use crate::ast::{Expr, Fold, FoldKind, NodeId, SelectMode};
+use crate::ast::{Element, Expr, Fold, FoldKind, NodeId, SelectMode};
 use crate::lexer::Token;
 
 impl Parser<'_> {
@@ -56,6 +56,12 @@ impl Parser<'_> {
             ("optFlatMap", 2) if self.syntax.optionals => self.opt_map(target, &args, true),
             ("sortBy", 2) if self.syntax.sort_by => self.sort_by(target, &args),
             ("bind", 3) if self.syntax.bind && self.is_name(target, "cel") => self.bind(&args),
+            ("greatest", 1..) if self.syntax.math && self.is_name(target, "math") => {
+                Ok(self.extreme("math.@max", args, open))
+            }
+            ("least", 1..) if self.syntax.math && self.is_name(target, "math") => {
+                Ok(self.extreme("math.@min", args, open))
+            }
             _ => match two_variable_kind(name, args.len()) {
                 Some(kind) if self.syntax.two_variables => self.fold_pairs(kind, target, &args),
                 _ => {
@@ -71,6 +77,25 @@ impl Parser<'_> {
         match expanded {
             Ok(expr) => self.push(expr, open.start),
             Err(at) => self.error_node(at, "argument must be a simple name"),
+        }
+    }
+
+    /// `math.greatest(a, b, c, …)`: three and more arguments are a list.
+    fn extreme(&mut self, function: &str, args: Vec<NodeId>, open: Token) -> Expr {
+        let args = if args.len() > 2 {
+            let element = |value| Element {
+                value,
+                optional: false,
+            };
+            let elements = args.into_iter().map(element).collect();
+            vec![self.push(Expr::List(elements), open.start)]
+        } else {
+            args
+        };
+        Expr::Call {
+            function: function.into(),
+            target: None,
+            args,
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Syntax {
     pub(crate) sort_by: bool,
     /// `cel.bind(x, value, result)`
     pub(crate) bind: bool,
+    /// `math.greatest(a, b, …)` and `math.least(a, b, …)`
+    pub(crate) math: bool,
 }
 
 /// Parses a whole expression.

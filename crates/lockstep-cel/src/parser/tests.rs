@@ -9,6 +9,7 @@ const ALL: Syntax = Syntax {
     two_variables: true,
     sort_by: true,
     bind: true,
+    math: true,
 };
 const CORE: Syntax = Syntax {
     optionals: false,
@@ -16,6 +17,7 @@ const CORE: Syntax = Syntax {
     two_variables: false,
     sort_by: false,
     bind: false,
+    math: false,
 };
 
 fn errors(text: &str, syntax: Syntax) -> Vec<String> {

@@ -7,7 +7,7 @@ use crate::check::{Reference, dotted};
 use crate::cost::Cost;
 use crate::eval::Scope;
 use crate::ext::re2::Pattern;
-use crate::value::{Constant, code_points};
+use crate::value::{Arena, Constant, code_points};
 
 /// Conversions of constants are computed when planned.
 const CONVERSIONS: [&str; 10] = [
@@ -22,6 +22,8 @@ const CONVERSIONS: [&str; 10] = [
     "type",
     "uint",
 ];
+/// Functions of constants that are computed when planned but cost what running them would.
+const CONSTRUCTORS: [&str; 5] = ["cidr", "ip", "quantity", "semver", "url"];
 /// Most arguments of a function.
 pub(crate) const ARGUMENTS_MAX: usize = 4;
 
@@ -66,7 +68,24 @@ impl Planner<'_> {
         {
             return step;
         }
+        if CONSTRUCTORS.contains(&&*function)
+            && let Some(step) = self.construct(&overloads, &steps)
+        {
+            return step;
+        }
         self.invoke(function, steps, &overloads)
+    }
+
+    /// Runs a constructor of constants now; one that fails runs again, and fails, when its value is asked for.
+    fn construct(&mut self, overloads: &[u32], steps: &[Step]) -> Option<Step> {
+        let [overload] = overloads else { return None };
+        let overload = self.env.functions.overload(*overload);
+        let args: Option<Vec<_>> = steps.iter().map(|&step| self.view(step)).collect();
+        let args = args?;
+        let arena = Arena::new();
+        let value = (overload.run)(&Scope::new(&arena, self.env.profile), &args).ok()?;
+        let computed = Op::Computed(Constant::of(&value)?, overload.cost.of(&args));
+        Some(self.push(computed))
     }
 
     /// The function's full name, its receiver unless that is a namespace, and the overloads that may run.
@@ -141,8 +160,14 @@ impl Planner<'_> {
         }
         let functions = &self.env.functions;
         let first = functions.overload(overloads[0]);
-        if let [_] = overloads {
-            let (run, cost) = (first.run, first.cost);
+        let cost = match overloads {
+            [_] => first.cost,
+            _ => self.ambiguous_cost(overloads),
+        };
+        // Overloads with one implementation leave it to look at the values.
+        let alike = |index: &u32| std::ptr::fn_addr_eq(functions.overload(*index).run, first.run);
+        if overloads.iter().all(alike) {
+            let run = first.run;
             return self.push(Op::Call(Box::new(Call {
                 function,
                 args,
@@ -150,15 +175,14 @@ impl Planner<'_> {
                 cost,
             })));
         }
-        let cost = self.ambiguous_cost(overloads);
-        let candidates = overloads.iter().map(|&index| {
-            let overload = functions.overload(index);
+        let candidate = |index: &u32| {
+            let overload = functions.overload(*index);
             Candidate {
                 params: overload.params.clone().into(),
                 run: overload.run,
             }
-        });
-        let candidates = candidates.collect();
+        };
+        let candidates = overloads.iter().map(candidate).collect();
         self.push(Op::Dispatch(Box::new(Dispatch {
             function,
             args,

@@ -42,6 +42,8 @@ impl Plan {
 #[derive(Debug)]
 pub(crate) enum Op {
     Constant(Constant),
+    /// A call computed in advance, at the price of running it.
+    Computed(Constant, u64),
     Attribute(Box<Attribute>),
     Call(Box<Call>),
     Dispatch(Box<Dispatch>),

@@ -45,6 +45,11 @@ pub fn field_name(property: &str) -> Option<Box<str>> {
     )
 }
 
+/// Whether a field name is a reserved word written plainly.
+pub(crate) fn is_reserved(field: &str) -> bool {
+    RESERVED.contains(&field)
+}
+
 /// The plain spelling of a reserved word that may also be used as a field name.
 pub(super) fn plain_name(property: &str) -> Option<Box<str>> {
     RESERVED[4..].contains(&property).then(|| property.into())

@@ -5,6 +5,7 @@ mod size;
 mod structural;
 
 pub use escape::field_name;
+pub(crate) use escape::is_reserved;
 pub(crate) use size::Sizes;
 pub use structural::Resource;
 

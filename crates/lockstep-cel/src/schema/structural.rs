@@ -14,8 +14,15 @@ pub enum Resource {
     Part,
 }
 
+/// How deep schemas are read; what lies deeper is not visible.
+const DEPTH_MAX: u16 = 200;
+
 pub(super) fn convert(schema: &Json, name: &str, resource: Resource) -> Option<Schema> {
-    let shape = shape(schema, name, resource)?;
+    convert_at(schema, name, resource, DEPTH_MAX)
+}
+
+fn convert_at(schema: &Json, name: &str, resource: Resource, depth: u16) -> Option<Schema> {
+    let shape = shape(schema, name, resource, depth.checked_sub(1)?)?;
     let limit = match &shape {
         Shape::List(..) => "maxItems",
         Shape::Map(_) => "maxProperties",
@@ -37,7 +44,7 @@ fn text<'a>(schema: &'a Json, key: &str) -> &'a str {
     schema.get(key).and_then(Json::as_str).unwrap_or("")
 }
 
-fn shape(schema: &Json, name: &str, resource: Resource) -> Option<Shape> {
+fn shape(schema: &Json, name: &str, resource: Resource, depth: u16) -> Option<Shape> {
     if is_set(schema, "x-kubernetes-int-or-string") {
         return Some(Shape::IntOrString);
     }
@@ -47,14 +54,11 @@ fn shape(schema: &Json, name: &str, resource: Resource) -> Option<Shape> {
         "number" => Some(Shape::Double),
         "string" => Some(string(schema)),
         "array" => {
-            let items = convert(
-                schema.get("items")?,
-                &format!("{name}.@idx"),
-                Resource::Part,
-            )?;
+            let items = schema.get("items")?;
+            let items = convert_at(items, &format!("{name}.@idx"), Resource::Part, depth)?;
             Some(Shape::List(Arc::new(items), list_kind(schema)))
         }
-        "object" => object(schema, name, resource),
+        "object" => object(schema, name, resource, depth),
         _ => None,
     }
 }
@@ -98,9 +102,9 @@ fn list_kind(schema: &Json) -> ListKind {
     }
 }
 
-fn object(schema: &Json, name: &str, resource: Resource) -> Option<Shape> {
+fn object(schema: &Json, name: &str, resource: Resource, depth: u16) -> Option<Shape> {
     if let Some(values @ Json::Object(_)) = schema.get("additionalProperties") {
-        let values = convert(values, &format!("{name}.@elem"), Resource::Part)?;
+        let values = convert_at(values, &format!("{name}.@elem"), Resource::Part, depth)?;
         return Some(Shape::Map(Arc::new(values)));
     }
     let required: Vec<&str> = schema
@@ -120,7 +124,8 @@ fn object(schema: &Json, name: &str, resource: Resource) -> Option<Shape> {
         let Some(escaped) = escape::field_name(json_name) else {
             continue;
         };
-        let Some(schema) = convert(property, &format!("{name}.{escaped}"), Resource::Part) else {
+        let name = format!("{name}.{escaped}");
+        let Some(schema) = convert_at(property, &name, Resource::Part, depth) else {
             continue;
         };
         let required = required.contains(&json_name.as_str());

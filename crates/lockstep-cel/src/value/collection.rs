@@ -298,6 +298,15 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Lists and maps of the data or the plan: they hold nothing the expression built.
+    pub(crate) fn is_plain_data(&self) -> bool {
+        matches!(
+            self,
+            Self::List(List::Json(_) | List::Typed(..) | List::Constant(_))
+                | Self::Map(Map::Json(_) | Map::Typed(..) | Map::Constant(_))
+        )
+    }
+
     /// The string, or the fault of a call that wanted one.
     pub(crate) fn as_text(&self) -> Result<&'a str, Fault<'a>> {
         match self {

@@ -1,6 +1,6 @@
 //! Values a plan owns: literals and what was computed from them.
 
-use super::{Duration, List, Map, Timestamp, Value};
+use super::{Duration, List, Map, Opaque, Timestamp, Value};
 
 /// A value that lives as long as its plan; seen from outside only through lists and maps.
 #[derive(Debug, Clone)]
@@ -16,6 +16,7 @@ pub enum Constant {
     Duration(Duration),
     Type(Box<str>),
     List(Box<[Constant]>),
+    Opaque(Box<Opaque>),
     /// Sorted by key.
     Map(Box<[(Constant, Constant)]>),
 }
@@ -34,6 +35,7 @@ impl Constant {
             Self::Timestamp(at) => Value::Timestamp(*at),
             Self::Duration(nanos) => Value::Duration(*nanos),
             Self::Type(name) => Value::Type(name),
+            Self::Opaque(opaque) => Value::Opaque(opaque),
             Self::List(elements) => Value::List(List::Constant(elements)),
             Self::Map(entries) => Value::Map(Map::Constant(entries)),
         }
@@ -64,7 +66,8 @@ impl Constant {
                     };
                 Self::Map(map.entries().map(pair).collect::<Option<_>>()?)
             }
-            Value::Optional(_) | Value::Object(_) | Value::Opaque(_) => return None,
+            Value::Opaque(opaque) => Self::Opaque(Box::new((*opaque).clone())),
+            Value::Optional(_) | Value::Object(_) => return None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Between JSON and values: reading lazily, one step at a time, and writing results out.
 
-use super::{Duration, Eval, Fault, List, Map, Object, Opaque, Timestamp, Value};
+use super::{Duration, Eval, Fault, List, Map, Opaque, Timestamp, Value};
 use crate::schema::{Schema, Shape};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -97,59 +97,79 @@ pub enum ConversionError {
     /// Data that does not fit its schema.
     #[error("{0}")]
     Data(String),
+    /// Lists and maps nest too deeply.
+    #[error("the value is nested deeper than 200 levels")]
+    Depth,
 }
+
+/// Deepest result that is written as JSON.
+const DEPTH_MAX: u16 = 200;
 
 impl Value<'_> {
     /// The value as JSON: bytes in base64, timestamps and durations as strings, objects as their fields.
     pub fn to_json(&self) -> Result<Json, ConversionError> {
-        Ok(match self {
-            Self::Null | Self::Optional(None) => Json::Null,
-            Self::Bool(value) => Json::Bool(*value),
-            Self::Int(value) => Json::from(*value),
-            Self::Uint(value) => Json::from(*value),
-            Self::Double(value) => serde_json::Number::from_f64(*value)
-                .map(Json::Number)
-                .ok_or_else(|| ConversionError::Type("double".to_owned()))?,
-            Self::String(text) => Json::from(*text),
-            Self::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
-            Self::Timestamp(at) => Json::from(at.to_string()),
-            Self::Duration(nanos) => Json::from(nanos.to_string()),
-            Self::List(list) => list.values().map(json_of).collect::<Result<_, _>>()?,
-            Self::Map(map) => map.entries().map(json_entry).collect::<Result<_, _>>()?,
-            Self::Object(object) => object_json(object)?,
-            Self::Optional(Some(value)) => value.to_json()?,
-            Self::Opaque(opaque) => opaque_json(opaque)?,
-            Self::Type(_) => return Err(ConversionError::Type("type".to_owned())),
-        })
+        to_json(self, DEPTH_MAX)
     }
 }
 
-fn json_of(value: Eval<'_>) -> Result<Json, ConversionError> {
-    value
-        .map_err(|fault| ConversionError::Data(fault.to_string()))?
-        .to_json()
+fn to_json(value: &Value<'_>, depth: u16) -> Result<Json, ConversionError> {
+    let depth = depth.checked_sub(1).ok_or(ConversionError::Depth)?;
+    Ok(match value {
+        Value::Null | Value::Optional(None) => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Int(value) => Json::from(*value),
+        Value::Uint(value) => Json::from(*value),
+        Value::Double(value) => serde_json::Number::from_f64(*value)
+            .map(Json::Number)
+            .ok_or_else(|| ConversionError::Type("double".to_owned()))?,
+        Value::String(text) => Json::from(*text),
+        Value::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
+        Value::Timestamp(at) => Json::from(at.to_string()),
+        Value::Duration(span) => Json::from(span.to_string()),
+        Value::List(list) => {
+            let elements = list.values().map(|element| json_of(element, depth));
+            elements.collect::<Result<_, _>>()?
+        }
+        Value::Map(map) => {
+            let entries = map
+                .entries()
+                .map(|(key, value)| json_entry(&key, value, depth));
+            entries.collect::<Result<_, _>>()?
+        }
+        Value::Object(object) => {
+            let fields = object.fields.iter();
+            let fields =
+                fields.map(|(name, value)| Ok(((*name).to_owned(), to_json(value, depth)?)));
+            fields.collect::<Result<_, _>>()?
+        }
+        Value::Optional(Some(value)) => to_json(value, depth)?,
+        Value::Opaque(opaque) => opaque_json(opaque)?,
+        Value::Type(_) => return Err(ConversionError::Type("type".to_owned())),
+    })
 }
 
-fn json_entry((key, value): (Value<'_>, Eval<'_>)) -> Result<(String, Json), ConversionError> {
+fn json_of(value: Eval<'_>, depth: u16) -> Result<Json, ConversionError> {
+    match value {
+        Ok(value) => to_json(&value, depth),
+        Err(Fault::Encoded(text)) => Ok(Json::from(text)),
+        Err(fault) => Err(ConversionError::Data(fault.to_string())),
+    }
+}
+
+fn json_entry(
+    key: &Value<'_>,
+    value: Eval<'_>,
+    depth: u16,
+) -> Result<(String, Json), ConversionError> {
     match key {
-        Value::String(key) => Ok((key.to_owned(), json_of(value)?)),
+        Value::String(key) => Ok(((*key).to_owned(), json_of(value, depth)?)),
         other => Err(ConversionError::Key(other.type_name().to_owned())),
     }
 }
 
-fn object_json(object: &Object<'_>) -> Result<Json, ConversionError> {
-    object
-        .fields
-        .iter()
-        .map(|(name, value)| Ok(((*name).to_owned(), value.to_json()?)))
-        .collect()
-}
-
 fn opaque_json(opaque: &Opaque) -> Result<Json, ConversionError> {
-    opaque
-        .text()
-        .map(Json::from)
-        .ok_or_else(|| ConversionError::Type(opaque.type_name().to_owned()))
+    let text = opaque.text().map(Json::from);
+    text.ok_or_else(|| ConversionError::Type(opaque.type_name().to_owned()))
 }
 
 /// A value as messages show it.

@@ -3,6 +3,7 @@
 mod arena;
 mod collection;
 mod constant;
+mod digest;
 mod equality;
 mod json;
 mod opaque;
@@ -14,7 +15,8 @@ pub use arena::Arena;
 pub(crate) use collection::{BuiltMap, Merged};
 pub use collection::{List, Map, Object};
 pub(crate) use constant::Constant;
-pub(crate) use equality::equal;
+pub(crate) use digest::{Digests, digest};
+pub(crate) use equality::{equal, equal_counted};
 pub use json::ConversionError;
 pub(crate) use json::{decode, of_json, of_typed};
 pub use opaque::Opaque;
@@ -98,6 +100,22 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The smaller of two cost sizes. A long string is not measured against one that is certainly shorter.
+    pub(crate) fn smaller_cost_size(&self, other: &Self) -> u64 {
+        const BYTES_PER_CODE_POINT_MAX: u64 = 4;
+        let (short, long) = match (self, other) {
+            (Self::String(a), Self::String(b)) if a.len() <= b.len() => (self, b),
+            (Self::String(a), Self::String(_)) => (other, a),
+            (Self::String(text), single) | (single, Self::String(text)) => (single, text),
+            _ => return self.cost_size().min(other.cost_size()),
+        };
+        let size = short.cost_size();
+        if long.len() as u64 / BYTES_PER_CODE_POINT_MAX >= size {
+            return size;
+        }
+        size.min(code_points(long))
+    }
+
     /// False, zero, empty or null.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
@@ -153,12 +171,17 @@ pub(crate) enum Fault<'a> {
     Cancelled,
     /// The expression built more than it may: never absorbed.
     Memory,
+    /// The expression went over more data than its price covers: never absorbed.
+    Work,
 }
 
 impl Fault<'_> {
     /// Whether the whole evaluation ends, whatever the logic around it says.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::CostLimit | Self::Cancelled | Self::Memory)
+        matches!(
+            self,
+            Self::CostLimit | Self::Cancelled | Self::Memory | Self::Work
+        )
     }
 }
 
@@ -184,9 +207,21 @@ impl fmt::Display for Fault<'_> {
             Self::CostLimit => f.write_str("operation cancelled: actual cost limit exceeded"),
             Self::Cancelled => f.write_str("operation interrupted"),
             Self::Memory => f.write_str("operation cancelled: memory limit exceeded"),
+            Self::Work => f.write_str("operation cancelled: work limit exceeded"),
         }
     }
 }
 
 /// The outcome of evaluating a part of an expression.
 pub(crate) type Eval<'a> = Result<Value<'a>, Fault<'a>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_small() {
+        assert_eq!(size_of::<Value<'_>>(), 32);
+        assert_eq!(size_of::<Eval<'_>>(), 40);
+    }
+}

@@ -247,16 +247,31 @@ fn plain_parentheses_nest_without_end() {
 
 #[test]
 fn a_pattern_beyond_a_size_limit_is_refused() {
-    for pattern in [
+    let patterns = [
         "a".repeat(PATTERN_BYTES_MAX + 1),
-        "[^a\\PN]{1000}".repeat(100),
-    ] {
+        r"\pL".repeat(PATTERN_BYTES_MAX / 3),
+        format!("[{}]", r"\pL".repeat(PATTERN_BYTES_MAX / 3 - 1)),
+        r"\pL{1000}".to_owned(),
+    ];
+    for pattern in patterns {
         let refused = Pattern::compile(&pattern).map(|_| ());
         assert_eq!(
             refused.map_err(|error| error.fault),
             Err(PatternFault::TooLarge)
         );
     }
+}
+
+#[test]
+fn a_pattern_known_only_at_run_time_has_less_room() {
+    let name = r"^\pL{1,253}$";
+    let compiled = Pattern::compile(name).expect("room for a constant");
+    assert!(compiled.is_match("é"));
+    let refused = Pattern::compile_at_run_time(name).map(|_| ());
+    assert_eq!(
+        refused.map_err(|error| error.fault),
+        Err(PatternFault::TooLarge)
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs the tables in `cases/*.json`.
+//! Runs the tables in `cases/*.json`, and the answers of upstream to generated inputs in `cases/samples/*.json`.
 //!
 //! A table holds rules (sentences), each with rows `[function, arguments, outcome]`. An outcome is the value returned,
 //! or `{"error": message}`.
@@ -43,12 +43,33 @@ impl Arguments<'_> {
     }
 }
 
-/// Runs every row of `table` through `evaluate` and reports all rows that differ at once.
-fn check(table: &str, evaluate: fn(&str, &Arguments<'_>) -> Outcome) {
-    let table: Value = serde_json::from_str(table).expect("a table is JSON");
+/// The tables called `name`: facts with their rules, and answers recorded from upstream where there are any.
+macro_rules! tables {
+    ($name:literal) => {
+        &[include_str!(concat!("cases/", $name, ".json"))]
+    };
+    ($name:literal, samples) => {
+        &[
+            include_str!(concat!("cases/", $name, ".json")),
+            include_str!(concat!("cases/samples/", $name, ".json")),
+        ]
+    };
+}
+
+/// Runs every row of the tables through `evaluate` and reports all rows that differ at once.
+fn check(tables: &[&str], evaluate: fn(&str, &Arguments<'_>) -> Outcome) {
+    let tables = tables
+        .iter()
+        .map(|table| serde_json::from_str::<Value>(table).expect("a table is JSON"));
+    let rules = tables.flat_map(|table| {
+        table["rules"]
+            .as_array()
+            .expect("a table has rules")
+            .clone()
+    });
     let mut differences = Vec::new();
     let mut rows = 0;
-    for rule in table["rules"].as_array().expect("a table has rules") {
+    for rule in rules {
         for row in rule["rows"].as_array().expect("a rule has rows") {
             rows += 1;
             let function = row[0].as_str().expect("a row names its function");
@@ -74,9 +95,11 @@ fn check(table: &str, evaluate: fn(&str, &Arguments<'_>) -> Outcome) {
 
 #[test]
 fn patterns_follow_go_re2_syntax() {
-    check(include_str!("cases/re2.json"), |function, arguments| {
+    check(tables!("re2", samples), |function, arguments| {
         let pattern = Pattern::compile(arguments.text(0))?;
         let subject = arguments.text(1);
+        let once = Pattern::compile_at_run_time(arguments.text(0))?;
+        assert_eq!(once.find_all(subject, -1), pattern.find_all(subject, -1));
         Ok(match function {
             "matches" => json!(pattern.is_match(subject)),
             "find" => json!(pattern.find(subject)),
@@ -88,33 +111,30 @@ fn patterns_follow_go_re2_syntax() {
 
 #[test]
 fn quantities_follow_kubernetes() {
-    check(
-        include_str!("cases/quantity.json"),
-        |function, arguments| {
-            let quantity = |index| Quantity::parse(arguments.text(index));
-            let whole = |index| Quantity::from_int(arguments.int(index));
-            let first = quantity(0)?;
-            Ok(match function {
-                "print" => json!(first.to_string()),
-                "add" => json!(first.add(&quantity(1)?)?.to_string()),
-                "sub" => json!(first.sub(&quantity(1)?)?.to_string()),
-                "addInt" => json!(first.add(&whole(1))?.to_string()),
-                "subInt" => json!(first.sub(&whole(1))?.to_string()),
-                "compareTo" => json!(first.cmp(&quantity(1)?) as i8),
-                "sign" => json!(first.sign()),
-                "isInteger" => json!(first.is_integer()),
-                "asInteger" => json!(first.as_integer()?),
-                "asApproximateFloat" => json!(first.as_approximate_float()),
-                "sumAsApproximateFloat" => json!(first.add(&quantity(1)?)?.as_approximate_float()),
-                other => panic!("no function `{other}`"),
-            })
-        },
-    );
+    check(tables!("quantity", samples), |function, arguments| {
+        let quantity = |index| Quantity::parse(arguments.text(index));
+        let whole = |index| Quantity::from_int(arguments.int(index));
+        let first = quantity(0)?;
+        Ok(match function {
+            "print" => json!(first.to_string()),
+            "add" => json!(first.add(&quantity(1)?)?.to_string()),
+            "sub" => json!(first.sub(&quantity(1)?)?.to_string()),
+            "addInt" => json!(first.add(&whole(1))?.to_string()),
+            "subInt" => json!(first.sub(&whole(1))?.to_string()),
+            "compareTo" => json!(first.cmp(&quantity(1)?) as i8),
+            "sign" => json!(first.sign()),
+            "isInteger" => json!(first.is_integer()),
+            "asInteger" => json!(first.as_integer()?),
+            "asApproximateFloat" => json!(first.as_approximate_float()),
+            "sumAsApproximateFloat" => json!(first.add(&quantity(1)?)?.as_approximate_float()),
+            other => panic!("no function `{other}`"),
+        })
+    });
 }
 
 #[test]
 fn text_functions_count_code_points() {
-    check(include_str!("cases/text.json"), |function, arguments| {
+    check(tables!("text"), |function, arguments| {
         let lenient = OffsetBeyondEnd::NotFound;
         let strict = OffsetBeyondEnd::Fails;
         let subject = arguments.text(0);
@@ -154,7 +174,7 @@ fn text_functions_count_code_points() {
 
 #[test]
 fn versions_follow_semver_precedence() {
-    check(include_str!("cases/semver.json"), |function, arguments| {
+    check(tables!("semver"), |function, arguments| {
         let parts = |version: Semver| json!([version.major(), version.minor(), version.patch()]);
         let version = |index| Semver::parse(arguments.text(index), Normalize::No);
         Ok(match function {
@@ -180,7 +200,7 @@ fn addresses_and_blocks_follow_kubernetes() {
         let yes = yes.map(|answer| answer.0.to_owned());
         [ip.family().to_string()].into_iter().chain(yes).collect()
     }
-    check(include_str!("cases/ip.json"), |function, arguments| {
+    check(tables!("ip"), |function, arguments| {
         let block = |index| Cidr::parse(arguments.text(index));
         Ok(match function {
             "ip" => json!(Ip::parse(arguments.text(0))?.to_string()),
@@ -205,7 +225,7 @@ fn addresses_and_blocks_follow_kubernetes() {
 
 #[test]
 fn formats_answer_with_the_messages_of_the_api() {
-    check(include_str!("cases/formats.json"), |function, arguments| {
+    check(tables!("formats"), |function, arguments| {
         let format = NamedFormat::named(arguments.text(0));
         Ok(match function {
             "validate" => json!(format.map(|format| format.validate(arguments.text(1)))),
@@ -217,7 +237,7 @@ fn formats_answer_with_the_messages_of_the_api() {
 
 #[test]
 fn urls_follow_go() {
-    check(include_str!("cases/go_url.json"), |function, arguments| {
+    check(tables!("go_url", samples), |function, arguments| {
         let url = Url::parse(arguments.text(0))?;
         Ok(match function {
             "url" => json!({
@@ -237,65 +257,59 @@ fn urls_follow_go() {
 
 #[test]
 fn durations_follow_go() {
-    check(
-        include_str!("cases/go_duration.json"),
-        |function, arguments| {
-            let duration = |index| Duration::parse(arguments.text(index));
-            let first = duration(0)?;
-            Ok(match function {
-                "parse" => json!(first.nanoseconds()),
-                "print" => json!(first.to_string()),
-                "parts" => json!([
-                    first.hours(),
-                    first.minutes(),
-                    first.seconds(),
-                    first.milliseconds()
-                ]),
-                "plus" => json!(first.plus(duration(1)?)?.to_string()),
-                "minus" => json!(first.minus(duration(1)?)?.to_string()),
-                "negated" => json!(first.negated()?.to_string()),
-                other => panic!("no function `{other}`"),
-            })
-        },
-    );
+    check(tables!("go_duration", samples), |function, arguments| {
+        let duration = |index| Duration::parse(arguments.text(index));
+        let first = duration(0)?;
+        Ok(match function {
+            "parse" => json!(first.nanoseconds()),
+            "print" => json!(first.to_string()),
+            "parts" => json!([
+                first.hours(),
+                first.minutes(),
+                first.seconds(),
+                first.milliseconds()
+            ]),
+            "plus" => json!(first.plus(duration(1)?)?.to_string()),
+            "minus" => json!(first.minus(duration(1)?)?.to_string()),
+            "negated" => json!(first.negated()?.to_string()),
+            other => panic!("no function `{other}`"),
+        })
+    });
 }
 
 #[test]
 fn timestamps_are_rfc_3339_from_year_1_to_9999() {
-    check(
-        include_str!("cases/timestamp.json"),
-        |function, arguments| {
-            if function == "fromUnix" {
-                return Ok(json!(
-                    Timestamp::from_unix_seconds(arguments.int(0))?.to_string()
-                ));
+    check(tables!("timestamp", samples), |function, arguments| {
+        if function == "fromUnix" {
+            return Ok(json!(
+                Timestamp::from_unix_seconds(arguments.int(0))?.to_string()
+            ));
+        }
+        let timestamp = |index| Timestamp::parse(arguments.text(index));
+        let duration = |index| Duration::parse(arguments.text(index));
+        let first = timestamp(0)?;
+        Ok(match function {
+            "print" => json!(first.to_string()),
+            "unix" => json!(first.unix_seconds()),
+            "plus" => json!(first.plus(duration(1)?)?.to_string()),
+            "minus" => json!(first.minus(duration(1)?)?.to_string()),
+            "since" => json!(first.since(timestamp(1)?)?.to_string()),
+            "compare" => json!(first.cmp(&timestamp(1)?) as i8),
+            "in" => {
+                let time = first.in_zone(&Zone::parse(arguments.text(1))?);
+                let date = [
+                    time.year,
+                    time.month,
+                    time.date,
+                    time.day_of_week,
+                    time.day_of_year,
+                ];
+                let clock = [time.hours, time.minutes, time.seconds, time.milliseconds];
+                json!([date.as_slice(), clock.as_slice()].concat())
             }
-            let timestamp = |index| Timestamp::parse(arguments.text(index));
-            let duration = |index| Duration::parse(arguments.text(index));
-            let first = timestamp(0)?;
-            Ok(match function {
-                "print" => json!(first.to_string()),
-                "unix" => json!(first.unix_seconds()),
-                "plus" => json!(first.plus(duration(1)?)?.to_string()),
-                "minus" => json!(first.minus(duration(1)?)?.to_string()),
-                "since" => json!(first.since(timestamp(1)?)?.to_string()),
-                "compare" => json!(first.cmp(&timestamp(1)?) as i8),
-                "in" => {
-                    let time = first.in_zone(&Zone::parse(arguments.text(1))?);
-                    let date = [
-                        time.year,
-                        time.month,
-                        time.date,
-                        time.day_of_week,
-                        time.day_of_year,
-                    ];
-                    let clock = [time.hours, time.minutes, time.seconds, time.milliseconds];
-                    json!([date.as_slice(), clock.as_slice()].concat())
-                }
-                other => panic!("no function `{other}`"),
-            })
-        },
-    );
+            other => panic!("no function `{other}`"),
+        })
+    });
 }
 
 #[test]
@@ -311,38 +325,32 @@ fn numbers_read_and_print_as_in_cel_go() {
             integer.binary(),
         ]
     }
-    check(
-        include_str!("cases/number_text.json"),
-        |function, arguments| {
-            let double = || numbers::parse_double(arguments.text(0));
-            let precision = || usize::try_from(arguments.int(1)).expect("a precision");
-            let (kubernetes, spec) = (NumberStyle::Kubernetes, NumberStyle::Spec);
-            Ok(match function {
-                "int" => json!(numbers::parse_int(arguments.text(0))?),
-                "uint" => json!(numbers::parse_uint(arguments.text(0))?),
-                "double" => json!(double()?),
-                "bool" => json!(numbers::parse_bool(arguments.text(0))?),
-                "doubleText" => json!(numbers::double_text(double()?)),
-                "doubleToInt" => json!(numbers::double_to_int(double()?)?),
-                "doubleToUint" => json!(numbers::double_to_uint(double()?)?),
-                "fixed" => json!(numbers::fixed(double()?, precision(), kubernetes)?),
-                "specFixed" => json!(numbers::fixed(double()?, precision(), spec)?),
-                "scientific" => json!(numbers::scientific(double()?, precision(), kubernetes)?),
-                "specScientific" => json!(numbers::scientific(double()?, precision(), spec)?),
-                "integer" => json!(in_bases(Integer::Signed(arguments.int(0)))),
-                "uinteger" => {
-                    let value = arguments.0[0].as_u64().expect("an unsigned argument");
-                    json!(in_bases(Integer::Unsigned(value)))
-                }
-                "hexText" => {
-                    let bytes = arguments.text(0).as_bytes();
-                    json!(
-                        [HexCase::Lower, HexCase::Upper]
-                            .map(|case| numbers::hex_bytes(bytes, case))
-                    )
-                }
-                other => panic!("no function `{other}`"),
-            })
-        },
-    );
+    check(tables!("number_text"), |function, arguments| {
+        let double = || numbers::parse_double(arguments.text(0));
+        let precision = || usize::try_from(arguments.int(1)).expect("a precision");
+        let (kubernetes, spec) = (NumberStyle::Kubernetes, NumberStyle::Spec);
+        Ok(match function {
+            "int" => json!(numbers::parse_int(arguments.text(0))?),
+            "uint" => json!(numbers::parse_uint(arguments.text(0))?),
+            "double" => json!(double()?),
+            "bool" => json!(numbers::parse_bool(arguments.text(0))?),
+            "doubleText" => json!(numbers::double_text(double()?)),
+            "doubleToInt" => json!(numbers::double_to_int(double()?)?),
+            "doubleToUint" => json!(numbers::double_to_uint(double()?)?),
+            "fixed" => json!(numbers::fixed(double()?, precision(), kubernetes)?),
+            "specFixed" => json!(numbers::fixed(double()?, precision(), spec)?),
+            "scientific" => json!(numbers::scientific(double()?, precision(), kubernetes)?),
+            "specScientific" => json!(numbers::scientific(double()?, precision(), spec)?),
+            "integer" => json!(in_bases(Integer::Signed(arguments.int(0)))),
+            "uinteger" => {
+                let value = arguments.0[0].as_u64().expect("an unsigned argument");
+                json!(in_bases(Integer::Unsigned(value)))
+            }
+            "hexText" => {
+                let bytes = arguments.text(0).as_bytes();
+                json!([HexCase::Lower, HexCase::Upper].map(|case| numbers::hex_bytes(bytes, case)))
+            }
+            other => panic!("no function `{other}`"),
+        })
+    });
 }

@@ -1,7 +1,10 @@
 //! Sets of characters: brackets, `\d`-like escapes, POSIX names, Unicode categories and scripts.
 
+use std::sync::OnceLock;
+
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
+use super::CLASS_RANGES_MAX;
 use super::error::{PatternError, PatternFault};
 use super::escape;
 
@@ -23,35 +26,39 @@ pub(super) fn read_bracket(
     text: &str,
     fold_case: bool,
 ) -> Result<(ClassUnicode, &str), PatternError> {
-    let mut set = ClassUnicode::empty();
+    // Sorted and merged once at the end: a bracket may hold thousands of members.
+    let mut ranges = Vec::new();
     let inside = &text[1..];
     let negated = inside.starts_with('^');
     let start = &inside[usize::from(negated)..];
     let mut rest = start;
     // A `]` in first place is an ordinary member.
     while rest.len() == start.len() || !rest.starts_with(']') {
-        rest = read_member(text, rest, fold_case, &mut set)?;
+        let (member, after) = read_member(text, rest, fold_case)?;
+        ranges.extend_from_slice(member.ranges());
+        if ranges.len() > CLASS_RANGES_MAX {
+            return Err(PatternError::new(PatternFault::TooLarge, text));
+        }
+        rest = after;
     }
+    let mut set = ClassUnicode::new(ranges);
     if negated {
         set.negate();
     }
     Ok((set, &rest[1..]))
 }
 
-/// Adds one member of a bracket to `set` and returns what follows it.
+/// One member of a bracket and what follows it.
 fn read_member<'p>(
     bracket: &'p str,
     text: &'p str,
     fold_case: bool,
-    set: &mut ClassUnicode,
-) -> Result<&'p str, PatternError> {
-    if let Some((named, rest)) = read_posix(text, fold_case)? {
-        set.union(&named);
-        return Ok(rest);
+) -> Result<(ClassUnicode, &'p str), PatternError> {
+    if let Some(named) = read_posix(text, fold_case)? {
+        return Ok(named);
     }
-    if let Some((named, rest)) = read_escape(text, fold_case)? {
-        set.union(&named);
-        return Ok(rest);
+    if let Some(named) = read_escape(text, fold_case)? {
+        return Ok(named);
     }
     let (low, mut rest) = read_member_char(bracket, text)?;
     let mut high = low;
@@ -63,9 +70,7 @@ fn read_member<'p>(
             return Err(PatternError::new(PatternFault::InvalidCharRange, range));
         }
     }
-    let range = between(low, high);
-    set.union(&if fold_case { folded(range) } else { range });
-    Ok(rest)
+    Ok((signed(between(low, high), fold_case, false), rest))
 }
 
 fn read_member_char<'p>(bracket: &'p str, text: &'p str) -> Result<(u32, &'p str), PatternError> {
@@ -161,13 +166,15 @@ fn unicode_set(name: &str) -> Option<ClassUnicode> {
     if name.is_empty() || !name.bytes().all(is_name) {
         return None;
     }
-    ["gc", "sc"].iter().find_map(|property| {
-        let parsed = regex_syntax::parse(&format!("\\p{{{property}={name}}}")).ok()?;
-        match parsed.into_kind() {
-            HirKind::Class(Class::Unicode(set)) => Some(set),
-            _ => None,
-        }
-    })
+    parse_property(&format!("gc={name}")).or_else(|| parse_property(&format!("sc={name}")))
+}
+
+fn parse_property(property: &str) -> Option<ClassUnicode> {
+    let parsed = regex_syntax::parse(&format!("\\p{{{property}}}")).ok()?;
+    match parsed.into_kind() {
+        HirKind::Class(Class::Unicode(set)) => Some(set),
+        _ => None,
+    }
 }
 
 /// Folding comes before negation: `(?i)[^k]` refuses all three letters that fold to `k`.
@@ -179,10 +186,24 @@ fn signed(set: ClassUnicode, fold_case: bool, negated: bool) -> ClassUnicode {
     set
 }
 
+/// With all case variants of its members.
 fn folded(mut set: ClassUnicode) -> ClassUnicode {
-    set.try_case_fold_simple()
+    // Folding visits every code point, so only those that have a case are handed over.
+    let mut cased = set.clone();
+    cased.intersect(cased_characters());
+    cased
+        .try_case_fold_simple()
         .expect("the Unicode case tables are compiled in");
+    set.union(&cased);
     set
+}
+
+/// Every character that any case mapping changes, which includes every one with a case variant.
+fn cased_characters() -> &'static ClassUnicode {
+    static CASED: OnceLock<ClassUnicode> = OnceLock::new();
+    CASED.get_or_init(|| {
+        parse_property("Changes_When_Casemapped").expect("the Unicode properties are compiled in")
+    })
 }
 
 fn of(ranges: &[(char, char)]) -> ClassUnicode {
@@ -204,4 +225,22 @@ fn between(low: u32, high: u32) -> ClassUnicode {
         (low <= high).then(|| ClassUnicodeRange::new(low, high))
     });
     ClassUnicode::new(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_only_cased_characters_finds_every_variant_of_every_character() {
+        // The planes that hold letters.
+        for character in '\0'..='\u{1ffff}' {
+            let single = ClassUnicode::new([ClassUnicodeRange::new(character, character)]);
+            let mut every_variant = single.clone();
+            every_variant
+                .try_case_fold_simple()
+                .expect("the Unicode case tables are compiled in");
+            assert_eq!(folded(single), every_variant, "{character:?}");
+        }
+    }
 }

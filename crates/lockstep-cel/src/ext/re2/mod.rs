@@ -18,9 +18,14 @@ pub use error::{PatternError, PatternFault};
 use regex_automata::meta;
 
 /// Longest pattern that is compiled, in bytes; Go has no such bound, but a longer one could not pay its cost either.
-pub const PATTERN_BYTES_MAX: usize = 128 * 1024;
-/// Largest compiled program, in bytes. Counted repetition multiplies a pattern's size, this bounds the product.
-pub const PROGRAM_BYTES_MAX: usize = 10 * 1024 * 1024;
+pub const PATTERN_BYTES_MAX: usize = 32 * 1024;
+/// Most ranges of characters in all classes of a pattern together; `\pL` alone has some 650.
+pub const CLASS_RANGES_MAX: usize = 100_000;
+/// Largest compiled program, in bytes. Counted repetition multiplies a pattern's size, this bounds the product: a
+/// Unicode class repeated as often as a DNS name is long still fits.
+pub const PROGRAM_BYTES_MAX: usize = 24 * 1024 * 1024;
+/// Largest compiled program of a pattern that is only known at run time, where each evaluation pays for compiling.
+pub const RUN_TIME_PROGRAM_BYTES_MAX: usize = 1024 * 1024;
 /// Largest repeat count, alone or as the product of nested counts, as in Go.
 pub const REPEAT_MAX: u32 = 1000;
 /// Deepest expression tree; plain parentheses do not count. Go stops at 1000, but the engine's compiler recurses, and
@@ -36,10 +41,24 @@ pub struct Pattern {
 impl Pattern {
     /// Compiles `pattern`, refusing what Go refuses with Go's message, and what exceeds a limit of this module.
     pub fn compile(pattern: &str) -> Result<Self, PatternError> {
+        let config = meta::Config::new().nfa_size_limit(Some(PROGRAM_BYTES_MAX));
+        Self::compile_with(pattern, config)
+    }
+
+    /// As [`compile`](Self::compile), for a pattern that is used once: within [`RUN_TIME_PROGRAM_BYTES_MAX`], and
+    /// without preparations that only pay off over many texts.
+    pub fn compile_at_run_time(pattern: &str) -> Result<Self, PatternError> {
+        let config = meta::Config::new()
+            .nfa_size_limit(Some(RUN_TIME_PROGRAM_BYTES_MAX))
+            .onepass(false)
+            .auto_prefilter(false);
+        Self::compile_with(pattern, config)
+    }
+
+    fn compile_with(pattern: &str, config: meta::Config) -> Result<Self, PatternError> {
         let expression = parser::parse(pattern)?;
-        let limits = meta::Config::new().nfa_size_limit(Some(PROGRAM_BYTES_MAX));
         meta::Builder::new()
-            .configure(limits)
+            .configure(config)
             .build_from_hir(&expression)
             .map(|program| Self { program })
             .map_err(|_| PatternError::new(PatternFault::TooLarge, pattern))

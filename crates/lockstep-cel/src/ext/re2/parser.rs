@@ -1,13 +1,13 @@
 //! Reads a whole pattern into an expression tree, with an explicit stack instead of recursion.
 
-use regex_syntax::hir::{Class, Dot, Hir, Look};
+use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, Look};
 
 use super::class;
 use super::error::{PatternError, PatternFault};
 use super::escape;
 use super::group::{self, Flags, Opening};
 use super::repeat::{self, Operator};
-use super::{NESTING_MAX, PATTERN_BYTES_MAX};
+use super::{CLASS_RANGES_MAX, NESTING_MAX, PATTERN_BYTES_MAX};
 
 /// A piece of the tree with the two measures Go limits.
 pub(super) struct Node {
@@ -78,6 +78,8 @@ struct Parser<'p> {
     /// Groups around the innermost one, outermost first.
     outer: Vec<Frame>,
     frame: Frame,
+    /// Ranges in all sets so far.
+    class_ranges: usize,
 }
 
 /// Parses `pattern` as Go's `regexp.Compile` would.
@@ -91,6 +93,7 @@ pub(super) fn parse(pattern: &str) -> Result<Hir, PatternError> {
         flags: Flags::default(),
         outer: Vec::new(),
         frame: Frame::new(Flags::default()),
+        class_ranges: 0,
     };
     parser.run()?;
     if !parser.outer.is_empty() {
@@ -135,7 +138,7 @@ impl<'p> Parser<'p> {
             '|' => self.frame.end_alternative(),
             '[' => {
                 let (set, rest) = class::read_bracket(before, self.flags.fold_case)?;
-                self.push(Hir::class(Class::Unicode(set)));
+                self.push_set(set)?;
                 return Ok(rest);
             }
             '\\' => return self.escape(before),
@@ -152,6 +155,16 @@ impl<'p> Parser<'p> {
 
     fn push(&mut self, hir: Hir) {
         self.frame.sequence.push(Node::leaf(hir));
+    }
+
+    /// A pattern pays for the ranges of all its sets together.
+    fn push_set(&mut self, set: ClassUnicode) -> Result<(), PatternError> {
+        self.class_ranges += set.ranges().len();
+        if self.class_ranges > CLASS_RANGES_MAX {
+            return Err(PatternError::new(PatternFault::TooLarge, self.pattern));
+        }
+        self.push(Hir::class(Class::Unicode(set)));
+        Ok(())
     }
 
     fn push_char(&mut self, code_point: u32) {
@@ -219,7 +232,7 @@ impl<'p> Parser<'p> {
             return Ok(rest);
         }
         if let Some((set, rest)) = class::read_escape(before, self.flags.fold_case)? {
-            self.push(Hir::class(Class::Unicode(set)));
+            self.push_set(set)?;
             return Ok(rest);
         }
         let (code_point, rest) = escape::read(before)?;

@@ -1,0 +1,147 @@
+//! Macros: the variables they bind and the type they give.
+
+use super::Checker;
+use crate::ast::{Fold, FoldKind, NodeId};
+use crate::types::Type;
+
+impl Checker<'_> {
+    pub(super) fn within<T>(
+        &mut self,
+        names: &[(&str, Type)],
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = self.locals.len();
+        self.locals
+            .extend(names.iter().map(|(name, ty)| ((*name).into(), ty.clone())));
+        let result = run(self);
+        self.locals.truncate(before);
+        result
+    }
+
+    /// Types of the first and second variable of a macro over a range.
+    fn range(&mut self, range: NodeId, pairs: bool) -> (Type, Type) {
+        let ty = self.node(range);
+        match self.unifier.substitute(&ty) {
+            Type::List(element) if pairs => (Type::Int, (*element).clone()),
+            Type::List(element) => ((*element).clone(), Type::Dyn),
+            Type::Map(entry) => (entry.0.clone(), entry.1.clone()),
+            var @ Type::Var(_) => {
+                self.unifier.assignable(&Type::Dyn, &var);
+                (Type::Dyn, Type::Dyn)
+            }
+            Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
+            other => {
+                let shown = other.in_message();
+                let message = format!(
+                    "expression of type '{shown}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                );
+                self.error_at(range, message);
+                (Type::Error, Type::Error)
+            }
+        }
+    }
+
+    pub(super) fn fold(&mut self, fold: &Fold) -> Type {
+        let (first, second) = self.range(fold.range, fold.value.is_some());
+        let mut names = vec![(&*fold.variable, first.clone())];
+        names.extend(fold.value.iter().map(|name| (&**name, second.clone())));
+        let body = self.within(&names, |checker| {
+            if let Some(filter) = fold.filter {
+                checker.condition(filter);
+            }
+            match fold.kind {
+                FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => {
+                    checker.condition(fold.body)
+                }
+                FoldKind::List | FoldKind::Map | FoldKind::MapEntry => checker.node(fold.body),
+            }
+        });
+        match fold.kind {
+            FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::Bool,
+            FoldKind::List => Type::list(body),
+            FoldKind::Map => Type::map(first, body),
+            FoldKind::MapEntry => self.entry_map(fold.body, &body),
+        }
+    }
+
+    /// A predicate of a macro.
+    fn condition(&mut self, node: NodeId) -> Type {
+        let ty = self.node(node);
+        if !self.unifier.assignable(&ty, &Type::Bool) {
+            self.mismatch(node, &Type::Bool, &ty);
+        }
+        Type::Bool
+    }
+
+    fn entry_map(&mut self, node: NodeId, body: &Type) -> Type {
+        let expected = Type::map(self.unifier.fresh(), self.unifier.fresh());
+        if !self.unifier.assignable(&expected, body) {
+            let shown = self.unifier.substitute(body).in_message();
+            let message = format!(
+                "found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), {shown})'"
+            );
+            self.error_at(node, message);
+        }
+        self.unifier.substitute(&expected)
+    }
+
+    pub(super) fn opt_map(
+        &mut self,
+        node: NodeId,
+        target: NodeId,
+        variable: &str,
+        body: NodeId,
+        flat: bool,
+    ) -> Type {
+        let ty = self.node(target);
+        let inner = self.unifier.fresh();
+        let inner = match self.unifier.substitute(&ty) {
+            Type::Dyn | Type::Error => Type::Dyn,
+            found
+                if self
+                    .unifier
+                    .assignable(&Type::optional(inner.clone()), &found) =>
+            {
+                inner
+            }
+            found => {
+                let shown = found.in_message();
+                self.error_at(
+                    node,
+                    format!("found no matching overload for 'hasValue' applied to '{shown}.()'"),
+                );
+                Type::Error
+            }
+        };
+        let result = self.within(&[(variable, inner)], |checker| checker.node(body));
+        if !flat {
+            return Type::optional(result);
+        }
+        match self.unifier.substitute(&result) {
+            found @ (Type::Optional(_) | Type::Dyn | Type::Error) => found,
+            other => {
+                let shown = other.in_message();
+                let message = format!(
+                    "found no matching overload for '_?_:_' applied to '(bool, {shown}, optional_type(dyn))'"
+                );
+                self.error_at(node, message);
+                Type::Error
+            }
+        }
+    }
+
+    pub(super) fn sort_by(
+        &mut self,
+        node: NodeId,
+        target: NodeId,
+        variable: &str,
+        key: NodeId,
+    ) -> Type {
+        let (element, _) = self.range(target, false);
+        let key = self.within(&[(variable, element.clone())], |checker| checker.node(key));
+        let target_type = self.types[target.index()].clone();
+        let arguments = [target_type, Type::list(key)];
+        self.resolve(node, "@sortByAssociatedKeys", &arguments, true);
+        Type::list(element)
+    }
+}
