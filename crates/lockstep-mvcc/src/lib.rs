@@ -40,7 +40,10 @@ mod watch;
 mod write;
 
 mod canonical;
+mod encoded;
 mod lease_clock;
+mod reader;
+mod restore;
 
 pub use canonical::{DecodeError, StateHash};
 pub use error::{Code, ReadError, RequestError, WriteError};
@@ -49,6 +52,7 @@ pub use lease_clock::{LeaseClock, Millis};
 pub use leases::{Lease, LeaseTtl};
 pub use machine::Machine;
 pub use pair::KeyValue;
+pub use reader::Malformed;
 pub use request::{
     Bounds, Command, Content, DeleteRange, Previous, Put, PutLease, PutValue, Range, Sort,
     SortOrder, SortTarget,
@@ -57,6 +61,7 @@ pub use response::{
     Applied, DeleteRangeResponse, Effect, OpResponse, PutResponse, RangeResponse, Response,
     TxnResponse,
 };
+pub use restore::Restore;
 pub use revision::{LeaseId, Revision};
 pub use sweep::Sweep;
 pub use txn::{

@@ -126,7 +126,7 @@ impl Store for MemoryStore {
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {
         Box::pin(async move {
             self.apply(Command::Compact { at }).response?;
-            while self.shared.live.sweep() == Sweep::More {
+            while self.shared.live.sweep(|_| {}) == Sweep::More {
                 tokio::task::yield_now().await;
             }
             Ok(())

@@ -28,7 +28,8 @@ use sha2::{Digest, Sha256};
 
 pub use read::DecodeError;
 
-use crate::{KeyValue, Machine, Revision};
+use crate::reader::Reader;
+use crate::{KeyValue, Machine, Malformed, Revision};
 
 pub(crate) const MAGIC: &[u8; 8] = b"lockmvcc";
 pub(crate) const FORMAT: u32 = 1;
@@ -107,6 +108,21 @@ impl Machine {
             sink(&[TAG_CHANGE]);
             encode_pair(kv, sink);
         }
+    }
+}
+
+impl KeyValue {
+    /// Appends the bytes of a pair, as they are in the canonical form.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        encode_pair(self, &mut |bytes| out.extend_from_slice(bytes));
+    }
+
+    /// The pair that [`KeyValue::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes, 0);
+        let kv = reader.pair()?;
+        reader.finish()?;
+        Ok(kv)
     }
 }
 

@@ -114,7 +114,7 @@ fn a_state_that_breaks_a_rule_is_refused_also_with_a_right_checksum() {
         Machine::decode(&bytes).err()
     };
     assert_eq!(sealed(body), None);
-    let malformed = |offset, what| Some(DecodeError::Malformed { offset, what });
+    let malformed = |offset, what| Some(DecodeError::Malformed(Malformed { offset, what }));
     assert_eq!(
         sealed(&body[..body.len() - 1]),
         malformed(body.len() - 1, "an entry is cut short")

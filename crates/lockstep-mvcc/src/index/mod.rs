@@ -11,7 +11,7 @@ mod record;
 
 use bytes::Bytes;
 
-use crate::{KeyRange, Revision};
+use crate::{KeyRange, KeyValue, Revision};
 pub(crate) use chunk::CHUNK_MAX;
 use chunk::Chunk;
 use counts::Counts;
@@ -181,13 +181,19 @@ impl Index {
         self.counts = Counts::new(self.chunks.iter().map(Chunk::live));
     }
 
-    /// Drops what a compaction made unreachable from the record of a key.
-    pub(crate) fn prune(&mut self, key: &[u8], compacted: Revision) {
+    /// Drops what a compaction made unreachable from the record of a key, and names it.
+    pub(crate) fn prune(
+        &mut self,
+        key: &[u8],
+        compacted: Revision,
+        dropped: &mut impl FnMut(&KeyValue),
+    ) {
         let Ok(place) = self.find(key) else { return };
         if self.record(place).is_dead_at(compacted) {
+            self.record(place).versions().for_each(dropped);
             self.remove(place);
         } else {
-            self.change(place, |record| record.prune(compacted));
+            self.change(place, |record| record.prune(compacted, dropped));
         }
     }
 }

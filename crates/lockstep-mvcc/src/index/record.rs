@@ -71,8 +71,14 @@ impl Record {
         !self.is_live() && self.latest.mod_revision <= compacted
     }
 
-    /// Drops what no revision from `compacted` on sees.
-    pub(super) fn prune(&mut self, compacted: Revision) {
+    /// All versions, oldest first.
+    pub(super) fn versions(&self) -> impl Iterator<Item = &KeyValue> {
+        let older = self.older.iter().map(|kv| &**kv);
+        older.chain(std::iter::once(&*self.latest))
+    }
+
+    /// Drops what no revision from `compacted` on sees, and names it.
+    pub(super) fn prune(&mut self, compacted: Revision, dropped: &mut impl FnMut(&KeyValue)) {
         let seen = if self.latest.mod_revision <= compacted {
             self.older.len()
         } else {
@@ -83,7 +89,7 @@ impl Record {
             let is_gone = self.older.get(newest).is_some_and(|kv| kv.is_tombstone());
             if end > 0 && is_gone { end } else { newest }
         };
-        self.older.drain(..seen);
+        self.older.drain(..seen).for_each(|kv| dropped(&kv));
         if self.older.capacity() > 2 * self.older.len() {
             self.older.shrink_to_fit();
         }

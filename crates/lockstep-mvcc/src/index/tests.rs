@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::KeyValue;
 
 fn version(key: &Bytes, mod_revision: u64, version: u64) -> Arc<KeyValue> {
     Arc::new(KeyValue {
@@ -60,7 +59,7 @@ fn records_stay_in_order_and_counted_while_keys_come_and_go() {
     }
     check(&index, &model);
     for key in shuffled(KEYS) {
-        index.prune(&key, Revision(3));
+        index.prune(&key, Revision(3), &mut |_| {});
     }
     model.retain(|_, live| *live);
     check(&index, &model);
@@ -108,13 +107,13 @@ fn a_record_keeps_what_a_compacted_store_can_still_see() {
     ];
     assert_eq!(seen(&record), all);
     let mut pruned = record.clone();
-    pruned.prune(Revision(3));
+    pruned.prune(Revision(3), &mut |_| {});
     assert_eq!(seen(&pruned)[2..], all[2..]);
     assert_eq!(pruned.older.len(), 3);
-    pruned.prune(Revision(4));
+    pruned.prune(Revision(4), &mut |_| {});
     assert_eq!(seen(&pruned)[3..], all[3..]);
     assert_eq!(pruned.older.len(), 1, "the tombstone goes too");
-    pruned.prune(Revision(8));
+    pruned.prune(Revision(8), &mut |_| {});
     assert_eq!(seen(&pruned)[6..], all[6..]);
     assert_eq!(pruned.older.len(), 0);
 }

@@ -1,10 +1,13 @@
 //! Random commands: the machine against the model, and against itself.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use lockstep_mvcc::{
-    Bounds, Budget, CheckedTxn, Command, Compare, Comparison, Content, DeleteRange, Filters, Key,
-    KeyRange, LeaseId, Machine, Op, Predicate, Previous, Put, PutLease, PutValue, Range,
-    RequestError, Revision, Sort, SortOrder, SortTarget, Txn, WatchCompacted, WatchSelector,
+    Bounds, Budget, CheckedTxn, Command, Compare, Comparison, Content, DeleteRange, Effect,
+    Filters, Key, KeyRange, KeyValue, LeaseId, Machine, Op, Predicate, Previous, Put, PutLease,
+    PutValue, Range, RequestError, Restore, Revision, Sort, SortOrder, SortTarget, Txn,
+    WatchCompacted, WatchSelector,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -224,6 +227,10 @@ fn changes_a_key_twice(ops: &[Op]) -> bool {
     })
 }
 
+fn place(kv: &KeyValue) -> (Revision, u32) {
+    (kv.mod_revision, kv.sub_revision)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -278,6 +285,35 @@ proptest! {
     }
 
     #[test]
+    fn a_copy_of_each_version_that_follows_the_sweeps_is_the_state(
+        steps in vec((command(), 0..9_usize), 1..COMMANDS_MAX),
+    ) {
+        let mut machine = Machine::default();
+        let mut copy = BTreeMap::new();
+        for (command, sweep) in steps {
+            if let Effect::Changed { revision } | Effect::LeaseRevoked { changed: Some(revision), .. } =
+                machine.apply(command).effect
+            {
+                copy.extend(machine.changes(revision).map(|kv| (place(kv), kv.clone())));
+            }
+            machine.sweep_and_tell(sweep, |kv| { copy.remove(&place(kv)); });
+        }
+        machine.sweep_and_tell(usize::MAX, |kv| { copy.remove(&place(kv)); });
+        let mut restore = Restore::begin(machine.revision(), machine.compacted()).unwrap();
+        for (id, lease) in machine.leases() {
+            restore.lease(id, lease.ttl_seconds()).unwrap();
+        }
+        for kv in copy.into_values() {
+            if kv.mod_revision < machine.compacted() {
+                restore.kept(kv).unwrap();
+            } else {
+                restore.change(kv).unwrap();
+            }
+        }
+        prop_assert_eq!(restore.finish().encode(), machine.encode());
+    }
+
+    #[test]
     fn a_transaction_is_refused_exactly_if_a_branch_may_change_a_key_twice(txn in txn()) {
         let twice = changes_a_key_twice(&txn.success) || changes_a_key_twice(&txn.failure);
         let expected = if twice { Some(RequestError::DuplicateKey) } else { None };
@@ -303,4 +339,38 @@ fn a_transaction_nested_too_deeply_is_refused_whatever_the_budget() {
     assert_eq!(nested(depth_max).check(usize::MAX).err(), None);
     let refused = nested(depth_max + 1).check(usize::MAX).err();
     assert_eq!(refused, Some(RequestError::TooManyOps));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_command_comes_back_from_its_bytes(command in command()) {
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        prop_assert_eq!(Command::decode(&bytes), Ok(command));
+    }
+
+    #[test]
+    fn no_bytes_make_decoding_or_applying_a_command_panic(
+        command in command(),
+        flips in vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        let shorter = &bytes[..cut.index(bytes.len())];
+        prop_assert!(Command::decode(shorter).is_err(), "a cut command is refused");
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(command) = Command::decode(&bytes) {
+            let mut machine = Machine::default();
+            machine.apply(command.clone());
+            let mut again = Vec::new();
+            command.encode(&mut again);
+            prop_assert_eq!(Command::decode(&again), Ok(command));
+        }
+    }
 }

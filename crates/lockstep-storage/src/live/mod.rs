@@ -9,7 +9,7 @@ mod watchers;
 use std::sync::Arc;
 
 use lockstep_mvcc::{
-    Applied, Command, Effect, LeaseClock, LeaseId, Machine, Millis, Range, RangeResponse,
+    Applied, Command, Effect, KeyValue, LeaseClock, LeaseId, Machine, Millis, Range, RangeResponse,
     ReadError, ReadTxn, Revision, Sweep, TxnResponse,
 };
 use parking_lot::{Mutex, RwLock};
@@ -85,9 +85,11 @@ impl Live {
         look(&self.state.read().machine)
     }
 
-    /// Frees one step of what a compaction made unreachable.
-    pub fn sweep(&self) -> Sweep {
-        self.state.write().machine.sweep(SWEEP_STEP)
+    /// Frees one step of what a compaction made unreachable, and tells which versions no longer
+    /// belong to the state.
+    pub fn sweep(&self, dropped: impl FnMut(&KeyValue)) -> Sweep {
+        let machine = &mut self.state.write().machine;
+        machine.sweep_and_tell(SWEEP_STEP, dropped)
     }
 
     /// Renews a lease, see [`LeaseClock::keep_alive`].
