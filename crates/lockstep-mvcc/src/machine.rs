@@ -1,5 +1,7 @@
 //! The machine: state, commands in, outcomes out.
 
+use std::sync::Arc;
+
 use crate::history::History;
 use crate::index::Index;
 use crate::leases::Leases;
@@ -73,10 +75,10 @@ impl Machine {
     }
 
     /// What changed at a revision, in sub-revision order; empty if it is not kept.
-    pub fn changes(&self, revision: Revision) -> impl Iterator<Item = &KeyValue> {
+    pub fn changes(&self, revision: Revision) -> impl Iterator<Item = &Arc<KeyValue>> {
         self.history
             .since(revision)
-            .map(|change| &*change.kv)
+            .map(|change| &change.kv)
             .take_while(move |kv| kv.mod_revision == revision)
     }
 

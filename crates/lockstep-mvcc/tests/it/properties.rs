@@ -294,7 +294,7 @@ proptest! {
             if let Effect::Changed { revision } | Effect::LeaseRevoked { changed: Some(revision), .. } =
                 machine.apply(command).effect
             {
-                copy.extend(machine.changes(revision).map(|kv| (place(kv), kv.clone())));
+                copy.extend(machine.changes(revision).map(|kv| (place(kv), KeyValue::clone(kv))));
             }
             machine.sweep_and_tell(sweep, |kv| { copy.remove(&place(kv)); });
         }
