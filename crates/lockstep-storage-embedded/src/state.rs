@@ -284,3 +284,37 @@ fn read_row(key: &[u8], value: &[u8]) -> Result<KeyValue, StateError> {
     }
     Ok(kv)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_comes_back_and_no_flipped_bit_does() {
+        let kv = KeyValue {
+            key: "key".into(),
+            value: "value".into(),
+            create_revision: Revision(0x0102),
+            mod_revision: Revision(0x0304),
+            sub_revision: 5,
+            version: 6,
+            lease: LeaseId(7),
+        };
+        let (key, value) = (row_key(place(&kv)), row_value(&kv));
+        assert_eq!(key, [0, 0, 0, 0, 0, 0, 3, 4, 0, 0, 0, 5]);
+        assert_eq!(read_row(&key, &value).unwrap(), kv);
+        for at in 0..value.len() {
+            let mut flipped = value.clone();
+            flipped[at] ^= 4;
+            let refused = read_row(&key, &flipped).unwrap_err().to_string();
+            let expected = "the row of revision 772.5 is damaged: its checksum does not match";
+            assert_eq!(refused, expected, "byte {at}");
+        }
+        let other = row_key((Revision(0x0305), 5));
+        let refused = read_row(&other, &value).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "the row of revision 773.5 is damaged: it holds another revision"
+        );
+    }
+}

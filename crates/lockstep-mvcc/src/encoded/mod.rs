@@ -213,3 +213,6 @@ impl Writer<'_> {
         self.choice(&TARGETS, &target);
     }
 }
+
+#[cfg(test)]
+mod tests;

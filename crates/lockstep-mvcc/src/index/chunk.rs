@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::Record;
+use super::heads::Heads;
 
 /// The most records of a chunk: small enough that an insert moves few bytes, large enough that
 /// there are few chunks. 64 to 256 measure alike.
@@ -12,6 +13,8 @@ pub(crate) const CHUNK_MAX: usize = 128;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunk {
     records: Vec<Record>,
+    /// Of the keys of `records`.
+    heads: Heads,
     live: usize,
 }
 
@@ -25,8 +28,11 @@ impl Chunk {
     }
 
     pub(super) fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        self.records
-            .binary_search_by(|record| record.key().as_ref().cmp(key))
+        let candidates = self.heads.candidates(key);
+        let first = candidates.start;
+        let found =
+            self.records[candidates].binary_search_by(|record| record.key().as_ref().cmp(key));
+        found.map(|at| first + at).map_err(|at| first + at)
     }
 
     pub(super) fn record(&self, slot: usize) -> &Record {
@@ -56,11 +62,16 @@ impl Chunk {
 
     pub(super) fn insert(&mut self, slot: usize, record: Record) {
         self.live += usize::from(record.is_live());
+        let begins_alike = self.heads.insert(slot, record.key());
         self.records.insert(slot, record);
+        if !begins_alike || self.records.len() == 1 {
+            self.rebuild_heads();
+        }
     }
 
     pub(super) fn remove(&mut self, slot: usize) -> Record {
         let record = self.records.remove(slot);
+        self.heads.remove(slot);
         self.live -= usize::from(record.is_live());
         record
     }
@@ -80,19 +91,24 @@ impl Chunk {
         } else {
             self.records.len() / 2
         };
-        let mut right = Self {
-            records: Vec::with_capacity(CHUNK_MAX + 1),
-            live: 0,
-        };
+        let mut right = Self::default();
+        right.records.reserve_exact(CHUNK_MAX + 1);
         right.records.extend(self.records.drain(at..));
         right.live = right.count();
         self.live -= right.live;
+        right.rebuild_heads();
+        self.rebuild_heads();
         right
     }
 
     pub(super) fn append(&mut self, right: Self) {
         self.live += right.live;
         self.records.extend(right.records);
+        self.rebuild_heads();
+    }
+
+    fn rebuild_heads(&mut self) {
+        self.heads = Heads::new(self.records.iter().map(Record::key));
     }
 
     fn count(&self) -> usize {

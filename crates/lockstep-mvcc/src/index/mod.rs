@@ -7,6 +7,7 @@
 
 mod chunk;
 mod counts;
+mod heads;
 mod record;
 
 use bytes::Bytes;

@@ -126,3 +126,48 @@ pub(super) fn read(bytes: &[u8], sequence: u64) -> Option<Frame<'_>> {
         length: HEAD_BYTES + length,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(sequence: u64) -> Vec<u8> {
+        let mut builder = FrameBuilder::default();
+        builder.begin(7);
+        builder.push(|bytes| bytes.extend_from_slice(b"one"));
+        builder.push(|_| {});
+        assert_eq!(builder.next_index(), 9);
+        builder.seal(sequence).to_vec()
+    }
+
+    #[test]
+    fn a_known_frame_has_these_bytes_for_ever() {
+        let hex: String = sealed(3).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            hex,
+            "1700000000ea88ca070000000000000002000000030000006f6e6500000000"
+        );
+    }
+
+    #[test]
+    fn a_frame_comes_back_only_from_its_own_segment_and_whole() {
+        let bytes = sealed(3);
+        let frame = Frame {
+            first_index: 7,
+            commands: vec![b"one", b""],
+            length: bytes.len(),
+        };
+        assert_eq!(read(&bytes, 3), Some(frame));
+        assert_eq!(read(&bytes, 4), None);
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end], 3), None, "cut at {end}");
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[end] ^= 1 << bit;
+                assert_eq!(read(&flipped, 3), None, "bit {bit} of byte {end}");
+            }
+        }
+        assert_eq!(read(&[0; 100], 3), None);
+        assert_eq!(read(&[0xff; 100], 3), None);
+    }
+}

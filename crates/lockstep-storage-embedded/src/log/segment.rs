@@ -110,3 +110,41 @@ pub(super) fn read_header(bytes: &[u8], sequence: u64) -> Header {
         Header::Unfinished
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_header_has_these_bytes_for_ever() {
+        let file = tempfile::tempfile().unwrap();
+        write_header(&file, 3, 7).unwrap();
+        let mut bytes = [0xff; HEADER_BYTES + frame::HEAD_BYTES];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let hex: String = bytes[..40]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            hex,
+            "6c6f636b736c6f670100000000000000030000000000000007000000000000004b0404a800000000"
+        );
+        assert_eq!(bytes[40..], [0; 32]);
+        assert_eq!(read_header(&bytes, 3), Header::Right { first_index: 7 });
+        assert_eq!(read_header(&bytes, 4), Header::Unfinished);
+    }
+
+    #[test]
+    fn only_our_names_are_segments() {
+        let name = path(Path::new(""), 0x1f);
+        assert_eq!(sequence_of(name.to_str().unwrap()), Some(0x1f));
+        for other in [
+            "log-1.seg",
+            "log-000000000000001g.seg",
+            "state.redb",
+            "log-0000000000000001",
+        ] {
+            assert_eq!(sequence_of(other), None, "{other}");
+        }
+    }
+}

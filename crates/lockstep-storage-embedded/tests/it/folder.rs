@@ -1,9 +1,15 @@
 //! The folder: made, locked, closed and opened again.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options};
+use lockstep_storage::{
+    Event, EventKind, Key, KeyRange, LeaseTtl, Op, Put, PutLease, Store, Txn, WatchMessage,
+    WatchRequest, WatchSelector, WriteFailure,
+};
+use lockstep_storage_embedded::{EmbeddedStore, Faults, OpenError, Options};
 use tokio::runtime::Runtime;
 
 use crate::workload::{command, digest, digest_of, expected, send};
@@ -68,6 +74,76 @@ fn segments_that_the_state_has_overtaken_are_used_again() {
     drop(store);
     let store = EmbeddedStore::open(folder.path(), &options).unwrap();
     assert_eq!(digest_of(&store), digest(&expected(3000)));
+}
+
+#[test]
+fn a_store_whose_disk_failed_still_reads_and_takes_no_more_writes() {
+    let runtime = Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let fails = Arc::new(AtomicBool::new(false));
+    let failing = fails.clone();
+    let options = Options {
+        faults: Faults::new(move |_| failing.load(Ordering::SeqCst)),
+        ..Options::default()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    for index in 1..=5 {
+        runtime.block_on(send(&store, command(index))).unwrap();
+    }
+    fails.store(true, Ordering::SeqCst);
+    let uncertain = runtime.block_on(send(&store, command(6)));
+    assert!(
+        matches!(uncertain, Err(WriteFailure::Uncertain { .. })),
+        "{uncertain:?}"
+    );
+    for index in 7..9 {
+        let refused = runtime.block_on(send(&store, command(index)));
+        assert!(
+            matches!(refused, Err(WriteFailure::Unavailable(_))),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(digest_of(&store), digest(&expected(5)));
+}
+
+#[test]
+fn a_lease_survives_a_restart_and_then_expires() {
+    let runtime = Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let mut options = Options::default();
+        options.limits.lease_ttl_min_seconds = 1;
+        EmbeddedStore::open(folder.path(), &options).unwrap()
+    };
+    let key = Key::new("leased").unwrap();
+    let store = open();
+    let lease = runtime.block_on(store.grant_lease(LeaseTtl(1))).unwrap();
+    let put = Put {
+        lease: PutLease::Set(lease.id),
+        ..Put::new(key.clone(), "v")
+    };
+    let txn = Txn {
+        success: vec![Op::Put(put)],
+        ..Txn::default()
+    };
+    runtime.block_on(store.txn(txn.check(1).unwrap())).unwrap();
+    drop(store);
+    let store = open();
+    let status = runtime.block_on(store.lease(lease.id)).unwrap().unwrap();
+    assert_eq!(status.keys, [key.bytes()]);
+    let mut watch = store.live().watch(WatchRequest {
+        selector: WatchSelector::new(KeyRange::single(key)),
+        from: None,
+    });
+    let message = runtime.block_on(watch.next()).unwrap();
+    let WatchMessage::Events { events, .. } = message else {
+        panic!("{message:?}");
+    };
+    assert_eq!(
+        events.iter().map(Event::kind).collect::<Vec<_>>(),
+        [EventKind::Delete]
+    );
+    assert_eq!(runtime.block_on(store.lease(lease.id)), Ok(None));
 }
 
 fn segments(folder: &std::path::Path) -> Vec<String> {
