@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lockstep_storage::{
-    Event, EventKind, Key, KeyRange, LeaseTtl, Op, Put, PutLease, Store, Txn, WatchMessage,
+    Event, EventKind, Key, KeyRange, LeaseTtl, Op, Put, PutLease, Range, Store, Txn, WatchMessage,
     WatchRequest, WatchSelector, WriteFailure,
 };
 use lockstep_storage_embedded::{EmbeddedStore, Faults, OpenError, Options};
+use redb::{Database, ReadableDatabase, ReadableTableMetadata, TableDefinition};
 use tokio::runtime::Runtime;
 
 use crate::workload::{command, digest, digest_of, expected, send};
@@ -104,6 +105,28 @@ fn a_store_whose_disk_failed_still_reads_and_takes_no_more_writes() {
         );
     }
     assert_eq!(digest_of(&store), digest(&expected(5)));
+}
+
+#[test]
+fn the_state_holds_no_version_that_a_compaction_dropped() {
+    const PAIRS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("pairs");
+    let runtime = Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+    for index in 1..=500 {
+        runtime.block_on(send(&store, command(index))).unwrap();
+    }
+    let at = store.live().revision();
+    runtime.block_on(store.compact(at)).unwrap();
+    let live = store.live().range(&Range::new(KeyRange::all())).unwrap();
+    let deletes = store.live().inspect(|machine| {
+        let changes = machine.changes(at);
+        changes.filter(|kv| kv.is_tombstone()).count()
+    });
+    drop(store);
+    let state = Database::open(folder.path().join("state.redb")).unwrap();
+    let rows = state.begin_read().unwrap().open_table(PAIRS).unwrap().len();
+    assert_eq!(rows.unwrap(), (live.count + deletes) as u64);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Watches.
 
+use std::future::poll_fn;
+use std::task::Poll;
+
 use lockstep_mvcc::{Event, Filters, Previous, Revision, WatchSelector};
 use tokio::task::JoinSet;
 
@@ -89,6 +92,8 @@ pub(super) async fn a_watch_from_the_future_is_silent_until_then(subject: Subjec
     let current = subject.put("k", "0").await;
     let mut watch = subject.watch_all(Some(Revision(current.0 + 3))).await;
     watch.request_progress();
+    let is_silent = poll_fn(|cx| Poll::Ready(watch.poll_next(cx).is_pending()));
+    assert!(is_silent.await, "no progress before the watch has begun");
     let mut last = current;
     for nth in 1..=4 {
         last = subject.put("k", &nth.to_string()).await;
