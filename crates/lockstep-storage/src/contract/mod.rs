@@ -94,6 +94,7 @@ rules! { $
     txns::a_failing_operation_leaves_nothing => "etcd-api.md §2, Txn atomic failure",
     txns::concurrent_writers_never_share_a_revision => "etcd-api.md, lessons: repeated revisions",
     txns::of_concurrent_writers_with_one_expectation_one_wins => "etcd-api.md §11, Update",
+    txns::concurrent_increments_lose_none => "etcd-api.md §2, serializable; §11, Update",
     guarded_writes::a_guarded_write_happens_if_all_its_fences_stand => "storage-version.md §5, F1",
     guarded_writes::a_stopped_write_tells_the_object_and_the_fences => "storage-version.md §5, F2",
     guarded_writes::a_fence_that_moves_meanwhile_stops_every_writer => "storage-version.md §5, F5",

@@ -214,3 +214,46 @@ pub(super) async fn of_concurrent_writers_with_one_expectation_one_wins(subject:
     assert_eq!(won.len(), 1);
     assert_eq!(subject.list().await, [format!("k={}", won[0].0)]);
 }
+
+/// Adds one to the number under `k`, as often as it takes; answers with the revision it wrote.
+async fn increment(subject: &Subject) -> (u64, Revision) {
+    loop {
+        let before = subject.get("k").await.expect("the key is there");
+        let number: u64 = String::from_utf8_lossy(&before.value)
+            .parse()
+            .expect("the value is a number");
+        let txn = Txn {
+            compares: vec![subject.mod_is("k", before.mod_revision)],
+            success: vec![subject.put_op("k", &(number + 1).to_string())],
+            failure: vec![],
+        };
+        let answer = subject.txn(txn).await;
+        if answer.succeeded {
+            return (number + 1, answer.revision);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(super) async fn concurrent_increments_lose_none(subject: Subject) {
+    subject.put("k", "0").await;
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        let subject = subject.clone();
+        writers.spawn(async move {
+            let mut written = Vec::new();
+            for _ in 0..WRITES_EACH {
+                written.push(increment(&subject).await);
+            }
+            written
+        });
+    }
+    let mut written: Vec<_> = writers.join_all().await.into_iter().flatten().collect();
+    written.sort_unstable();
+    let numbers: Vec<_> = written.iter().map(|(number, _)| *number).collect();
+    let total = (WRITERS * WRITES_EACH) as u64;
+    assert_eq!(numbers, (1..=total).collect::<Vec<_>>());
+    let revisions = written.iter().map(|(_, revision)| revision);
+    assert!(revisions.is_sorted(), "numbers and revisions grow together");
+    assert_eq!(subject.list().await, [format!("k={total}")]);
+}
