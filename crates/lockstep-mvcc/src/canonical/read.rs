@@ -1,0 +1,77 @@
+//! Canonical bytes back to a machine.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{CHECKSUM_BYTES, FORMAT, MAGIC, TAG_CHANGE, TAG_END, TAG_KEPT, TAG_LEASE};
+use crate::Machine;
+use crate::reader::{Malformed, Reader};
+use crate::restore::Restore;
+
+/// Why bytes are not the state of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// They do not begin as one.
+    #[error("not the state of a store")]
+    NotAState,
+    /// They were written by a version of this program that this one does not know.
+    #[error("state format {found} is unknown, this program reads format {FORMAT}")]
+    UnknownFormat {
+        /// The format they claim.
+        found: u32,
+    },
+    /// They are cut short or changed.
+    #[error("the checksum of the state does not match")]
+    Checksum,
+    /// Their checksum matches and yet they break a rule of the format.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+}
+
+impl Machine {
+    /// The machine whose canonical bytes these are.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = open(bytes)?;
+        let (revision, compacted) = (reader.revision()?, reader.revision()?);
+        let restore = Restore::begin(revision, compacted);
+        let mut restore = restore.map_err(|what| reader.malformed(what))?;
+        let mut last_kept = Bytes::new();
+        loop {
+            let restored = match reader.byte()? {
+                TAG_LEASE => {
+                    let (id, ttl_seconds) = (reader.lease()?, reader.signed()?);
+                    restore.lease(id, ttl_seconds)
+                }
+                TAG_KEPT => {
+                    let kv = reader.pair()?;
+                    let in_order = kv.key > last_kept;
+                    last_kept = kv.key.clone();
+                    let kept = restore.kept(kv);
+                    kept.and_then(|()| in_order.then_some(()).ok_or("keys are not in order"))
+                }
+                TAG_CHANGE => restore.change(reader.pair()?),
+                TAG_END => break,
+                _ => Err("unknown entry"),
+            };
+            restored.map_err(|what| reader.malformed(what))?;
+        }
+        reader.finish()?;
+        Ok(restore.finish())
+    }
+}
+
+/// Checks everything that can be checked before looking at entries.
+fn open(bytes: &[u8]) -> Result<Reader<'_>, DecodeError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(DecodeError::NotAState)?;
+    let (format, _) = rest.split_first_chunk().ok_or(DecodeError::NotAState)?;
+    let found = u32::from_le_bytes(*format);
+    if found != FORMAT {
+        return Err(DecodeError::UnknownFormat { found });
+    }
+    let split = bytes.split_last_chunk::<CHECKSUM_BYTES>();
+    let (body, checksum) = split.ok_or(DecodeError::Checksum)?;
+    if Sha256::digest(body).as_slice() != checksum {
+        return Err(DecodeError::Checksum);
+    }
+    Ok(Reader::new(body, MAGIC.len() + size_of::<u32>()))
+}

@@ -1,0 +1,85 @@
+//! The kept changes in the order in which they happened.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::{KeyRange, KeyValue, Revision};
+
+/// One change of one key.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// What the change left, a tombstone for a delete.
+    pub(crate) kv: Arc<KeyValue>,
+    /// The version before, unless it is compacted or the key did not exist.
+    pub(crate) previous: Option<Arc<KeyValue>>,
+}
+
+impl Change {
+    fn revision(&self) -> Revision {
+        self.kv.mod_revision
+    }
+}
+
+/// Changes ascending by revision and sub-revision.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    changes: VecDeque<Change>,
+}
+
+impl History {
+    pub(crate) fn push(&mut self, change: Change) {
+        self.changes.push_back(change);
+    }
+
+    /// The changes from a revision on.
+    pub(crate) fn since(&self, from: Revision) -> impl ExactSizeIterator<Item = &Change> {
+        self.changes.range(self.first_of(from)..)
+    }
+
+    /// Whether anything changed after a revision.
+    pub(crate) fn is_newer_than(&self, revision: Revision) -> bool {
+        self.changes
+            .back()
+            .is_some_and(|newest| newest.revision() > revision)
+    }
+
+    /// How many keys of a range more there are now than there were at a revision.
+    pub(crate) fn growth_since(&self, at: Revision, keys: &KeyRange) -> isize {
+        let inside = self
+            .since(at.next())
+            .filter(|change| keys.contains(&change.kv.key));
+        inside
+            .map(|change| {
+                isize::from(change.kv.is_create()) - isize::from(change.kv.is_tombstone())
+            })
+            .sum()
+    }
+
+    /// Takes the oldest change if it is older than `before`.
+    pub(crate) fn pop_before(&mut self, before: Revision) -> Option<Change> {
+        let oldest = self.changes.front()?;
+        if oldest.revision() >= before {
+            return None;
+        }
+        self.changes.pop_front()
+    }
+
+    /// The changes of one revision, to be changed.
+    pub(crate) fn of_mut(&mut self, revision: Revision) -> impl Iterator<Item = &mut Change> {
+        let (first, end) = (self.first_of(revision), self.first_of(revision.next()));
+        self.changes.range_mut(first..end)
+    }
+
+    /// Gives back memory that a large sweep left unused.
+    pub(crate) fn shrink(&mut self) {
+        const SLACK: usize = 4;
+        if self.changes.capacity() > SLACK * self.changes.len() {
+            self.changes.shrink_to(2 * self.changes.len());
+        }
+    }
+
+    fn first_of(&self, revision: Revision) -> usize {
+        self.changes
+            .partition_point(|change| change.revision() < revision)
+    }
+}

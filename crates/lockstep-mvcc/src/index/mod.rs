@@ -1,0 +1,203 @@
+//! The ordered index of keys, with counts.
+//!
+//! A sorted list of chunks, each a sorted list of at most [`CHUNK_MAX`] records. Finding a key is
+//! one binary search over the chunks' lower bounds and one inside a chunk; walking a range reads
+//! neighbouring memory; counting the live keys of a range adds up per-chunk counts through a
+//! [`Counts`] tree and looks into at most two chunks.
+
+mod chunk;
+mod counts;
+mod heads;
+mod record;
+
+use bytes::Bytes;
+
+use crate::{KeyRange, KeyValue, Revision};
+pub(crate) use chunk::CHUNK_MAX;
+use chunk::Chunk;
+use counts::Counts;
+pub(crate) use record::Record;
+
+/// Every key with a kept version, in key order.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    /// INVARIANT: never empty; as long as `chunks`; ascending; the first bound is the empty key;
+    /// all keys of chunk `i` are at least bound `i` and less than bound `i + 1`.
+    bounds: Vec<Bytes>,
+    chunks: Vec<Chunk>,
+    /// Live keys by chunk.
+    counts: Counts,
+}
+
+/// A place in the index: chunk, and place in the chunk. Any change of the index ends its validity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    chunk: usize,
+    slot: usize,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self {
+            bounds: vec![Bytes::new()],
+            chunks: vec![Chunk::default()],
+            counts: Counts::new([0]),
+        }
+    }
+}
+
+impl Index {
+    /// The place of `key`, or the place where it belongs.
+    pub(crate) fn find(&self, key: &[u8]) -> Result<Place, Place> {
+        let chunk = self.bounds.partition_point(|bound| bound <= key) - 1;
+        match self.chunks[chunk].find(key) {
+            Ok(slot) => Ok(Place { chunk, slot }),
+            Err(slot) => Err(Place { chunk, slot }),
+        }
+    }
+
+    /// The record at a place that [`Index::find`] found.
+    pub(crate) fn record(&self, place: Place) -> &Record {
+        self.chunks[place.chunk].record(place.slot)
+    }
+
+    /// The record of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Record> {
+        self.find(key).ok().map(|place| self.record(place))
+    }
+
+    /// Changes a record and keeps the counts.
+    pub(crate) fn change(&mut self, place: Place, change: impl FnOnce(&mut Record)) {
+        let delta = self.chunks[place.chunk].change(place.slot, change);
+        self.counts.add(place.chunk, delta);
+    }
+
+    /// Adds the record of a new key at the place where [`Index::find`] said it belongs.
+    pub(crate) fn insert(&mut self, place: Place, record: Record) {
+        let live = isize::from(record.is_live());
+        self.chunks[place.chunk].insert(place.slot, record);
+        self.counts.add(place.chunk, live);
+        if self.chunks[place.chunk].len() > CHUNK_MAX {
+            self.split(place.chunk);
+        }
+    }
+
+    /// Removes a record.
+    pub(crate) fn remove(&mut self, place: Place) {
+        let removed = self.chunks[place.chunk].remove(place.slot);
+        self.counts
+            .add(place.chunk, -isize::from(removed.is_live()));
+        self.shrink(place.chunk);
+    }
+
+    /// The records of a range in key order, dead ones included.
+    pub(crate) fn range(
+        &self,
+        keys: &KeyRange,
+    ) -> impl DoubleEndedIterator<Item = &Record> + use<'_> {
+        let (from, to) = self.places(keys);
+        self.chunks[from.chunk..=to.chunk]
+            .iter()
+            .enumerate()
+            .flat_map(move |(nth, chunk)| {
+                let first = if nth == 0 { from.slot } else { 0 };
+                let is_last = from.chunk + nth == to.chunk;
+                let end = if is_last { to.slot } else { chunk.len() };
+                chunk.records(first, end).iter()
+            })
+    }
+
+    /// How many keys of a range exist now.
+    pub(crate) fn count_live(&self, keys: &KeyRange) -> usize {
+        let (from, to) = self.places(keys);
+        if from.chunk == to.chunk {
+            return self.chunks[from.chunk].count_live(from.slot, to.slot);
+        }
+        let first = &self.chunks[from.chunk];
+        first.count_live(from.slot, first.len())
+            + self.counts.between(from.chunk + 1, to.chunk)
+            + self.chunks[to.chunk].count_live(0, to.slot)
+    }
+
+    /// At least as many records as a range has, known without looking at them.
+    pub(crate) fn span(&self, keys: &KeyRange) -> usize {
+        let (from, to) = self.places(keys);
+        (to.chunk - from.chunk + 1) * CHUNK_MAX
+    }
+
+    /// The places of the first record in a range and of the first one behind it.
+    fn places(&self, keys: &KeyRange) -> (Place, Place) {
+        if keys.is_empty() {
+            let start = Place { chunk: 0, slot: 0 };
+            return (start, start);
+        }
+        let place = |found: Result<Place, Place>| found.unwrap_or_else(|place| place);
+        if let Some(key) = keys.as_single() {
+            let found = self.find(key);
+            let from = place(found);
+            let slot = from.slot + usize::from(found.is_ok());
+            return (from, Place { slot, ..from });
+        }
+        let from = place(self.find(keys.start()));
+        let to = keys
+            .end()
+            .map_or_else(|| self.end(), |end| place(self.find(end)));
+        (from, to)
+    }
+
+    fn end(&self) -> Place {
+        let chunk = self.chunks.len() - 1;
+        let slot = self.chunks[chunk].len();
+        Place { chunk, slot }
+    }
+
+    fn split(&mut self, chunk: usize) {
+        let is_last = chunk + 1 == self.chunks.len();
+        let right = self.chunks[chunk].split(is_last);
+        self.bounds.insert(chunk + 1, right.first_key());
+        self.chunks.insert(chunk + 1, right);
+        self.recount();
+    }
+
+    /// Joins a chunk that became small with a neighbour, so that chunks stay worth their bound.
+    fn shrink(&mut self, chunk: usize) {
+        let left = if chunk + 1 < self.chunks.len() {
+            chunk
+        } else {
+            chunk.saturating_sub(1)
+        };
+        if left + 1 >= self.chunks.len() {
+            return;
+        }
+        let together = self.chunks[left].len() + self.chunks[left + 1].len();
+        if self.chunks[chunk].len() < CHUNK_MAX / 8 && together <= CHUNK_MAX / 2 {
+            let right = self.chunks.remove(left + 1);
+            self.bounds.remove(left + 1);
+            self.chunks[left].append(right);
+            self.recount();
+        }
+    }
+
+    fn recount(&mut self) {
+        self.counts = Counts::new(self.chunks.iter().map(Chunk::live));
+    }
+
+    /// Drops what a compaction made unreachable from the record of a key, and names it.
+    pub(crate) fn prune(
+        &mut self,
+        key: &[u8],
+        compacted: Revision,
+        dropped: &mut impl FnMut(&KeyValue),
+    ) {
+        let Ok(place) = self.find(key) else { return };
+        if self.record(place).is_dead_at(compacted) {
+            self.record(place).versions().for_each(dropped);
+            self.remove(place);
+        } else {
+            self.change(place, |record| record.prune(compacted, dropped));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! The machine: state, commands in, outcomes out.
+
+use std::sync::Arc;
+
+use crate::history::History;
+use crate::index::Index;
+use crate::leases::Leases;
+use crate::write::Write;
+use crate::{
+    Applied, Command, Effect, KeyValue, Lease, LeaseId, ReadError, Response, Revision, WriteError,
+};
+
+/// The whole state of a store. See the crate's page for what it promises.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) revision: Revision,
+    /// INVARIANT: at most `revision`.
+    pub(crate) compacted: Revision,
+    /// Up to which compaction memory was given back; at most `compacted`.
+    pub(crate) swept: Revision,
+    pub(crate) index: Index,
+    pub(crate) history: History,
+    pub(crate) leases: Leases,
+}
+
+impl Default for Machine {
+    /// An empty store, at revision 1.
+    fn default() -> Self {
+        Self {
+            revision: Revision::FIRST,
+            compacted: Revision::NONE,
+            swept: Revision::NONE,
+            index: Index::default(),
+            history: History::default(),
+            leases: Leases::default(),
+        }
+    }
+}
+
+impl Machine {
+    /// Carries out one command, or nothing of it.
+    ///
+    /// Same state and same command give the same outcome, on every member, for ever. No command
+    /// panics.
+    pub fn apply(&mut self, command: Command) -> Applied {
+        let outcome = match command {
+            Command::Put(put) => self.write(|write| write.command_put(put)),
+            Command::DeleteRange(delete) => {
+                self.write(|write| Ok(Response::DeleteRange(write.delete_range(&delete))))
+            }
+            Command::Txn(txn) => self.write(|write| write.command_txn(txn.into_txn())),
+            Command::Compact { at } => self.compact(at),
+            Command::LeaseGrant { id, ttl_seconds } => self.grant(id, ttl_seconds),
+            Command::LeaseRevoke { id } => self.revoke(id),
+        };
+        let (response, effect) = match outcome {
+            Ok((response, effect)) => (Ok(response), effect),
+            Err(error) => (Err(error), Effect::None),
+        };
+        Applied {
+            revision: self.revision,
+            response,
+            effect,
+        }
+    }
+
+    /// The revision of the last change.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The oldest revision that can be read; [`Revision::NONE`] before the first compaction.
+    pub fn compacted(&self) -> Revision {
+        self.compacted
+    }
+
+    /// What changed at a revision, in sub-revision order; empty if it is not kept.
+    pub fn changes(&self, revision: Revision) -> impl Iterator<Item = &Arc<KeyValue>> {
+        self.history
+            .since(revision)
+            .map(|change| &change.kv)
+            .take_while(move |kv| kv.mod_revision == revision)
+    }
+
+    /// A lease by its id.
+    pub fn lease(&self, id: LeaseId) -> Option<&Lease> {
+        self.leases.get(id)
+    }
+
+    /// All leases in the order of their ids.
+    pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
+        self.leases.iter()
+    }
+
+    fn write<E>(
+        &mut self,
+        run: impl FnOnce(&mut Write<'_>) -> Result<Response, E>,
+    ) -> Result<(Response, Effect), E> {
+        let mut write = Write::new(self);
+        let response = run(&mut write)?;
+        let effect = match write.commit() {
+            Some(revision) => Effect::Changed { revision },
+            None => Effect::None,
+        };
+        Ok((response, effect))
+    }
+
+    fn compact(&mut self, at: Revision) -> Result<(Response, Effect), WriteError> {
+        let (compacted, current) = (self.compacted, self.revision);
+        if at <= compacted {
+            return Err(ReadError::Compacted { compacted }.into());
+        }
+        if at > current {
+            return Err(ReadError::FutureRevision { current }.into());
+        }
+        self.compacted = at;
+        Ok((Response::Compact, Effect::Compacted { at }))
+    }
+
+    fn grant(&mut self, id: LeaseId, ttl_seconds: i64) -> Result<(Response, Effect), WriteError> {
+        self.leases.grant(id, ttl_seconds)?;
+        let response = Response::LeaseGrant { ttl_seconds };
+        Ok((response, Effect::LeaseGranted { id, ttl_seconds }))
+    }
+
+    fn revoke(&mut self, id: LeaseId) -> Result<(Response, Effect), WriteError> {
+        let keys = self.leases.remove(id)?;
+        let mut write = Write::new(self);
+        for key in keys {
+            write.delete(&key);
+        }
+        let changed = write.commit();
+        Ok((Response::LeaseRevoke, Effect::LeaseRevoked { id, changed }))
+    }
+}

@@ -1,0 +1,135 @@
+//! The thread that keeps the state near the end of the log.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::queue::Clock;
+use crate::state::{Pending, State, StateError};
+
+/// How many versions gather at most before they are committed.
+const PAIRS_ENOUGH: usize = 10_000;
+/// How many versions may gather while a commit is under way before writers wait for it.
+const PAIRS_MAX: usize = 200_000;
+
+/// What the writer leaves for the state.
+pub(crate) struct Keeper {
+    pending: Mutex<Pending>,
+    control: Mutex<Control>,
+    wake: Condvar,
+    /// There is room in `pending`.
+    room: Condvar,
+    /// How long effects gather before they are committed.
+    interval: Duration,
+    /// The index of the last command that is in the state.
+    applied: AtomicU64,
+}
+
+#[derive(Default)]
+struct Control {
+    nudged: bool,
+    closed: Option<Closing>,
+}
+
+#[derive(Clone, Copy)]
+enum Closing {
+    InOrder,
+    AtOnce,
+}
+
+impl Keeper {
+    pub(crate) fn new(applied: u64, interval: Duration) -> Self {
+        Self {
+            pending: Mutex::default(),
+            control: Mutex::default(),
+            wake: Condvar::new(),
+            room: Condvar::new(),
+            interval,
+            applied: AtomicU64::new(applied),
+        }
+    }
+
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock()
+    }
+
+    /// Waits while there is too much for one commit.
+    pub(crate) fn wait_for_room(&self) {
+        let mut pending = self.pending.lock();
+        while pending.pairs.len() >= PAIRS_MAX {
+            self.room.wait(&mut pending);
+        }
+    }
+
+    /// There is something to commit.
+    pub(crate) fn nudge(&self) {
+        self.control.lock().nudged = true;
+        self.wake.notify_one();
+    }
+
+    /// Nothing more comes. After a failure of the log, what is pending may be more than the log
+    /// has, and is left alone.
+    pub(crate) fn close(&self, in_order: bool) {
+        let closing = if in_order {
+            Closing::InOrder
+        } else {
+            Closing::AtOnce
+        };
+        self.control.lock().closed.get_or_insert(closing);
+        self.wake.notify_one();
+    }
+
+    /// Commits until the writer is done. `failed` is told when that is no longer possible.
+    pub(crate) fn run(&self, state: &State, failed: impl FnOnce(&StateError)) {
+        loop {
+            let closing = self.wait();
+            if matches!(closing, Some(Closing::AtOnce)) {
+                return;
+            }
+            let pending = std::mem::take(&mut *self.pending.lock());
+            self.room.notify_one();
+            if let Err(error) = state.commit(&pending) {
+                // Nothing is committed any more, so nothing has to wait for it either.
+                failed(&error);
+                return self.discard();
+            }
+            if let Some(numbers) = pending.numbers {
+                self.applied.store(numbers.applied, Ordering::Release);
+            }
+            if closing.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Lets the writer come to its end.
+    fn discard(&self) {
+        let mut control = self.control.lock();
+        while control.closed.is_none() {
+            *self.pending.lock() = Pending::default();
+            self.room.notify_one();
+            self.wake.wait(&mut control);
+        }
+    }
+
+    /// Waits for work, and then for more of it.
+    fn wait(&self) -> Option<Closing> {
+        let mut control = self.control.lock();
+        while !control.nudged && control.closed.is_none() {
+            self.wake.wait(&mut control);
+        }
+        let deadline = Clock::after(self.interval);
+        while control.closed.is_none() && self.pending.lock().pairs.len() < PAIRS_ENOUGH {
+            if self.wake.wait_until(&mut control, deadline).timed_out() {
+                break;
+            }
+        }
+        control.nudged = false;
+        control.closed
+    }
+}

@@ -1,0 +1,173 @@
+//! One group commit in a segment.
+//!
+//! ```text
+//! length       u32   of everything behind the checksum
+//! checksum     u32   CRC-32C of the segment's sequence number (u64) and everything behind
+//! first index  u64   of the first command
+//! count        u32   of commands; 0 closes a log in order
+//! commands           each: length u32, bytes
+//! ```
+//!
+//! A frame is written while none before it is in doubt, so a frame that cannot be read is either
+//! the last one, torn by a crash, or damaged. The sequence number in the checksum makes what a
+//! recycled file held before unreadable.
+
+/// Bytes before the length counts.
+pub(super) const HEAD_BYTES: usize = 8;
+/// The shortest content: index and count.
+const CONTENT_BYTES_MIN: usize = 12;
+
+/// A frame that was read.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) first_index: u64,
+    pub(super) commands: Vec<&'a [u8]>,
+    /// With its head.
+    pub(super) length: usize,
+}
+
+/// Frames under construction; keeps its memory from one to the next.
+#[derive(Default)]
+pub(crate) struct FrameBuilder {
+    bytes: Vec<u8>,
+    first_index: u64,
+    count: u32,
+}
+
+impl FrameBuilder {
+    /// Starts a frame whose first command gets this index.
+    pub(crate) fn begin(&mut self, first_index: u64) {
+        self.bytes.clear();
+        self.bytes.resize(HEAD_BYTES + CONTENT_BYTES_MIN, 0);
+        self.first_index = first_index;
+        self.count = 0;
+    }
+
+    /// Adds a command, which gets [`FrameBuilder::next_index`].
+    pub(crate) fn push(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 4]);
+        encode(&mut self.bytes);
+        let length = length_of(self.bytes.len() - start - 4);
+        self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        self.count += 1;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The index after the last command.
+    pub(crate) fn next_index(&self) -> u64 {
+        self.first_index + u64::from(self.count)
+    }
+
+    /// The bytes for a segment.
+    pub(super) fn seal(&mut self, sequence: u64) -> &[u8] {
+        let length = length_of(self.bytes.len() - HEAD_BYTES);
+        self.bytes[8..16].copy_from_slice(&self.first_index.to_le_bytes());
+        self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
+        let checksum = checksum(sequence, &self.bytes[HEAD_BYTES..]);
+        self.bytes[0..4].copy_from_slice(&length.to_le_bytes());
+        self.bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+        &self.bytes
+    }
+}
+
+fn length_of(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("a group commit is smaller than 4 GiB")
+}
+
+fn checksum(sequence: u64, content: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&sequence.to_le_bytes()), content)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    bytes.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn usize_at(bytes: &[u8], at: usize) -> Option<usize> {
+    u32_at(bytes, at).and_then(|number| usize::try_from(number).ok())
+}
+
+/// How far ahead of what was read a frame is looked for behind damage: far more than one segment
+/// holds.
+const INDEXES_AHEAD_MAX: u64 = 1 << 24;
+
+/// Whether `bytes` may begin with a frame whose first index is not before `next_index`. Says no
+/// to nearly everything else without looking at more than a few bytes.
+pub(super) fn may_begin(bytes: &[u8], next_index: u64) -> bool {
+    let index = bytes.get(HEAD_BYTES..HEAD_BYTES + 8);
+    let index = index.and_then(|index| index.try_into().ok().map(u64::from_le_bytes));
+    let ahead = index.and_then(|index| index.checked_sub(next_index));
+    ahead.is_some_and(|ahead| ahead < INDEXES_AHEAD_MAX)
+}
+
+/// The frame at the start of `bytes`, if it is whole and right.
+pub(super) fn read(bytes: &[u8], sequence: u64) -> Option<Frame<'_>> {
+    let length = usize_at(bytes, 0).filter(|length| *length >= CONTENT_BYTES_MIN)?;
+    let content = bytes.get(HEAD_BYTES..HEAD_BYTES.checked_add(length)?)?;
+    if u32_at(bytes, 4)? != checksum(sequence, content) {
+        return None;
+    }
+    let (index, mut rest) = content.split_first_chunk()?;
+    let count = u32_at(rest, 0)?;
+    rest = &rest[4..];
+    let mut commands = Vec::new();
+    for _ in 0..count {
+        let length = usize_at(rest, 0)?;
+        commands.push(rest.get(4..4_usize.checked_add(length)?)?);
+        rest = &rest[4 + length..];
+    }
+    rest.is_empty().then_some(Frame {
+        first_index: u64::from_le_bytes(*index),
+        commands,
+        length: HEAD_BYTES + length,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(sequence: u64) -> Vec<u8> {
+        let mut builder = FrameBuilder::default();
+        builder.begin(7);
+        builder.push(|bytes| bytes.extend_from_slice(b"one"));
+        builder.push(|_| {});
+        assert_eq!(builder.next_index(), 9);
+        builder.seal(sequence).to_vec()
+    }
+
+    #[test]
+    fn a_known_frame_has_these_bytes_for_ever() {
+        let hex: String = sealed(3).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            hex,
+            "1700000000ea88ca070000000000000002000000030000006f6e6500000000"
+        );
+    }
+
+    #[test]
+    fn a_frame_comes_back_only_from_its_own_segment_and_whole() {
+        let bytes = sealed(3);
+        let frame = Frame {
+            first_index: 7,
+            commands: vec![b"one", b""],
+            length: bytes.len(),
+        };
+        assert_eq!(read(&bytes, 3), Some(frame));
+        assert_eq!(read(&bytes, 4), None);
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end], 3), None, "cut at {end}");
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[end] ^= 1 << bit;
+                assert_eq!(read(&flipped, 3), None, "bit {bit} of byte {end}");
+            }
+        }
+        assert_eq!(read(&[0; 100], 3), None);
+        assert_eq!(read(&[0xff; 100], 3), None);
+    }
+}

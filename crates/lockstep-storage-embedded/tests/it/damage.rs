@@ -1,0 +1,196 @@
+//! Files that are not as the store left them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lockstep_storage_embedded::{EmbeddedStore, Faults, LogError, OpenError, Options, Step};
+use tokio::runtime::Runtime;
+
+use crate::workload::{command, digest, digest_of, expected, send};
+
+const COMMANDS: u64 = 12;
+const HEADER_BYTES: usize = 64;
+
+fn options() -> Options {
+    Options {
+        segment_bytes: 1 << 16,
+        // The state stays empty, so that everything is read from the log.
+        state_interval: std::time::Duration::from_secs(3600),
+        ..Options::default()
+    }
+}
+
+/// A folder whose log holds the workload, and whose state is empty as after a crash.
+fn filled(faults: Faults) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        faults,
+        ..options()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    let runtime = Runtime::new().unwrap();
+    for index in 1..=COMMANDS {
+        runtime.block_on(send(&store, command(index))).unwrap();
+    }
+    drop(store);
+    folder
+}
+
+/// Dies when the state is about to be written for the first time, which is when it is closed.
+fn crashed() -> tempfile::TempDir {
+    filled(Faults::new(|step| step == Step::StateBegun))
+}
+
+fn segment(folder: &Path) -> PathBuf {
+    folder.join("log-0000000000000001.seg")
+}
+
+/// Where each frame begins, the closing one included, and where the last one ends.
+fn frames(bytes: &[u8]) -> Vec<usize> {
+    let mut starts = vec![HEADER_BYTES];
+    loop {
+        let at = *starts.last().unwrap();
+        let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        if length == 0 {
+            return starts;
+        }
+        starts.push(at + 8 + usize::try_from(length).unwrap());
+    }
+}
+
+fn damage_of(opened: Result<EmbeddedStore, OpenError>) -> Option<(PathBuf, u64)> {
+    match opened {
+        Err(OpenError::Log(LogError::Damaged { file, offset, .. })) => Some((file, offset)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_the_middle_is_refused_with_file_and_offset() {
+    let folder = crashed();
+    let file = segment(folder.path());
+    let intact = fs::read(&file).unwrap();
+    let starts = frames(&intact);
+    assert_eq!(starts.len(), usize::try_from(COMMANDS).unwrap() + 2);
+    // The closing frame protects the last command too.
+    for frame in starts.windows(2).take(starts.len() - 2) {
+        for at in (frame[0]..frame[1]).step_by(5) {
+            let mut damaged = intact.clone();
+            damaged[at] ^= 0x10;
+            fs::write(&file, &damaged).unwrap();
+            let refused = damage_of(EmbeddedStore::open(folder.path(), &options()));
+            assert_eq!(refused, Some((file.clone(), frame[0] as u64)), "byte {at}");
+            assert_eq!(fs::read(&file).unwrap(), damaged, "nothing was changed");
+        }
+    }
+    fs::write(&file, &intact).unwrap();
+    let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(COMMANDS)));
+}
+
+#[test]
+fn a_torn_tail_is_cut() {
+    let folder = crashed();
+    let file = segment(folder.path());
+    let intact = fs::read(&file).unwrap();
+    let starts = frames(&intact);
+    let last = starts[starts.len() - 3]..starts[starts.len() - 2];
+    for end in last.clone().step_by(3) {
+        if intact[end..last.end].iter().all(|byte| *byte == 0) {
+            // Zeros in place of zeros tear nothing.
+            break;
+        }
+        // What a crash leaves: a part of the last frame, and what was there before it.
+        let mut torn = intact.clone();
+        torn[end..].fill(0);
+        fs::write(&file, &torn).unwrap();
+        let copy = copy_of(folder.path());
+        let store = EmbeddedStore::open(copy.path(), &options()).unwrap();
+        assert_eq!(
+            digest_of(&store),
+            digest(&expected(COMMANDS - 1)),
+            "cut at {end}"
+        );
+        assert_eq!(store.next_index(), COMMANDS);
+    }
+    // Nor does a shorter file matter.
+    fs::write(&file, &intact[..last.start + 5]).unwrap();
+    let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(COMMANDS - 1)));
+}
+
+fn copy_of(folder: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn a_damaged_header_is_refused() {
+    let folder = crashed();
+    let file = segment(folder.path());
+    let intact = fs::read(&file).unwrap();
+    for at in 0..36 {
+        let mut damaged = intact.clone();
+        damaged[at] ^= 1;
+        fs::write(&file, &damaged).unwrap();
+        let refused = damage_of(EmbeddedStore::open(folder.path(), &options()));
+        assert_eq!(refused, Some((file.clone(), 0)), "byte {at}");
+    }
+}
+
+#[test]
+fn a_log_of_a_later_format_is_told_apart_from_damage() {
+    let folder = crashed();
+    let file = segment(folder.path());
+    let mut later = fs::read(&file).unwrap();
+    later[8] = 2;
+    let checksum = crc32c::crc32c(&later[..32]);
+    later[32..36].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&file, &later).unwrap();
+    let refused = EmbeddedStore::open(folder.path(), &options())
+        .err()
+        .unwrap();
+    let expected = format!(
+        "`{}` has log format 2, which this program does not know",
+        file.display()
+    );
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
+fn a_missing_log_is_refused() {
+    let folder = filled(Faults::default());
+    let file = segment(folder.path());
+    fs::remove_file(&file).unwrap();
+    let refused = EmbeddedStore::open(folder.path(), &options())
+        .err()
+        .unwrap();
+    let expected = format!("`{}` is missing; restore it from a backup", file.display());
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
+fn a_log_that_ends_before_the_state_is_refused() {
+    let folder = filled(Faults::default());
+    let file = segment(folder.path());
+    let intact = fs::read(&file).unwrap();
+    let starts = frames(&intact);
+    let cut = starts[starts.len() - 4];
+    let mut shorter = intact.clone();
+    shorter[cut..].fill(0);
+    fs::write(&file, &shorter).unwrap();
+    let refused = damage_of(EmbeddedStore::open(folder.path(), &options()));
+    assert_eq!(refused, Some((file, cut as u64)));
+}
+
+#[test]
+fn a_state_that_is_none_is_refused() {
+    let folder = filled(Faults::default());
+    fs::write(folder.path().join("state.redb"), b"not a database").unwrap();
+    let refused = EmbeddedStore::open(folder.path(), &options());
+    assert!(matches!(refused.err(), Some(OpenError::State { .. })));
+}

@@ -1,0 +1,137 @@
+//! The writes of the API server.
+
+use std::sync::Arc;
+
+use lockstep_mvcc::{KeyValue, LeaseId, Limits, Revision};
+use tokio::task::JoinSet;
+
+use super::Subject;
+use crate::{Expected, Fence, GuardedWrite, Outcome, Written};
+
+fn write(
+    subject: &Subject,
+    expected: Expected,
+    value: &str,
+    fences: &[(&str, Revision)],
+) -> GuardedWrite {
+    let fence = |(name, at): &(&str, Revision)| Fence {
+        key: subject.key(name),
+        at: *at,
+    };
+    GuardedWrite {
+        key: subject.key("object"),
+        expected,
+        written: Written::Put {
+            value: value.to_owned().into(),
+            lease: LeaseId::NONE,
+        },
+        fences: fences.iter().map(fence).collect(),
+    }
+}
+
+async fn send(subject: &Subject, write: GuardedWrite) -> Outcome {
+    let txn = write.txn(Limits::default().txn_ops_max);
+    let answer = subject.store().txn(txn.expect("few fences")).await;
+    Outcome::of(answer.expect("the store answers"))
+}
+
+async fn done(subject: &Subject, write: GuardedWrite) -> Revision {
+    match send(subject, write).await {
+        Outcome::Done { revision } => revision,
+        stopped @ Outcome::Stopped { .. } => panic!("{stopped:?}"),
+    }
+}
+
+type Found = Option<Arc<KeyValue>>;
+
+async fn stopped(subject: &Subject, write: GuardedWrite) -> (Found, Vec<Found>) {
+    match send(subject, write).await {
+        Outcome::Stopped {
+            current, fences, ..
+        } => (current, fences),
+        done @ Outcome::Done { .. } => panic!("{done:?}"),
+    }
+}
+
+pub(super) async fn a_guarded_write_happens_if_all_its_fences_stand(subject: Subject) {
+    let fence = subject.put("sv", "v1").await;
+    let fences = [("sv", fence), ("missing", Revision::NONE)];
+    let created = done(&subject, write(&subject, Expected::Absent, "1", &fences)).await;
+    let updated = done(
+        &subject,
+        write(&subject, Expected::At(created), "2", &fences),
+    )
+    .await;
+    assert!(updated > created);
+    assert_eq!(subject.list().await, ["object=2", "sv=v1"]);
+    let deleted = GuardedWrite {
+        written: Written::Delete,
+        ..write(&subject, Expected::At(updated), "", &fences)
+    };
+    done(&subject, deleted).await;
+    assert_eq!(subject.list().await, ["sv=v1"]);
+}
+
+pub(super) async fn a_stopped_write_tells_the_object_and_the_fences(subject: Subject) {
+    let old = subject.put("sv", "v1").await;
+    let created = done(
+        &subject,
+        write(&subject, Expected::Absent, "1", &[("sv", old)]),
+    )
+    .await;
+    subject.put("sv", "v2").await;
+    let object = subject.get("object").await;
+    let moved = subject.get("sv").await;
+    // The fence moved.
+    let fenced = write(&subject, Expected::At(created), "2", &[("sv", old)]);
+    assert_eq!(
+        stopped(&subject, fenced).await,
+        (object.clone(), vec![moved.clone()])
+    );
+    // The object moved.
+    let current = moved.as_ref().map_or(Revision::NONE, |kv| kv.mod_revision);
+    let outdated = write(&subject, Expected::Absent, "2", &[("sv", current)]);
+    assert_eq!(stopped(&subject, outdated).await, (object, vec![moved]));
+    // Both are gone.
+    subject.delete("sv").await;
+    subject.delete("object").await;
+    let gone = write(&subject, Expected::At(created), "2", &[("sv", current)]);
+    assert_eq!(stopped(&subject, gone).await, (None, vec![None]));
+    assert_eq!(subject.list().await, [""; 0]);
+}
+
+pub(super) async fn a_fence_that_moves_meanwhile_stops_every_writer(subject: Subject) {
+    const WRITERS: usize = 8;
+    let fence = subject.put("sv", "v1").await;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let subject = subject.clone();
+        writers.spawn(async move {
+            let mut revisions = Vec::new();
+            loop {
+                let write = GuardedWrite {
+                    key: subject.key(&format!("object{writer}")),
+                    ..write(&subject, Expected::Absent, "v", &[("sv", fence)])
+                };
+                let write = match revisions.last() {
+                    Some(last) => GuardedWrite {
+                        expected: Expected::At(*last),
+                        ..write
+                    },
+                    None => write,
+                };
+                match send(&subject, write).await {
+                    Outcome::Done { revision } => revisions.push(revision),
+                    Outcome::Stopped { .. } => return revisions,
+                }
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    for _ in 0..WRITERS * 4 {
+        tokio::task::yield_now().await;
+    }
+    let moved = subject.delete("sv").await;
+    let written: Vec<_> = writers.join_all().await.into_iter().flatten().collect();
+    assert!(written.iter().all(|revision| *revision < moved));
+}

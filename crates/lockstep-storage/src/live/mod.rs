@@ -1,0 +1,132 @@
+//! A machine with readers and watchers around it: what all stores in this process share.
+//!
+//! [`Live`] is synchronous. It does not decide when a command may be applied; the store around it
+//! does, for example after the command is safe on disk.
+
+mod source;
+mod watchers;
+
+use std::sync::Arc;
+
+use lockstep_mvcc::{
+    Applied, Command, Effect, KeyValue, LeaseClock, LeaseId, Machine, Millis, Range, RangeResponse,
+    ReadError, ReadTxn, Revision, Sweep, TxnResponse,
+};
+use parking_lot::{Mutex, RwLock};
+
+use crate::{LeaseStatus, Watch, WatchRequest};
+use source::LiveSource;
+use watchers::Watchers;
+
+/// How many changes one step of [`Live::sweep`] looks at: some 100 µs during which writers wait.
+const SWEEP_STEP: usize = 256;
+
+/// A machine that many threads read and watch while one after the other writes.
+pub struct Live {
+    state: RwLock<State>,
+    /// Locked after `state`, never before.
+    watchers: Mutex<Watchers>,
+}
+
+struct State {
+    machine: Machine,
+    clock: LeaseClock,
+}
+
+impl Live {
+    /// Puts a machine to work. All its leases have their full TTL ahead.
+    pub fn new(machine: Machine, now: Millis) -> Arc<Self> {
+        let clock = LeaseClock::start(&machine, now);
+        Arc::new(Self {
+            state: RwLock::new(State { machine, clock }),
+            watchers: Mutex::default(),
+        })
+    }
+
+    /// Applies a command, tells the watchers and runs the clocks of leases.
+    pub fn apply(&self, command: Command, now: Millis) -> Applied {
+        let state = &mut *self.state.write();
+        let applied = state.machine.apply(command);
+        let changed = match applied.effect {
+            Effect::Changed { revision } => Some(revision),
+            Effect::LeaseRevoked { id, changed } => {
+                state.clock.revoked(id);
+                changed
+            }
+            Effect::LeaseGranted { id, ttl_seconds } => {
+                state.clock.granted(id, ttl_seconds, now);
+                None
+            }
+            Effect::None | Effect::Compacted { .. } => None,
+        };
+        if let Some(revision) = changed {
+            self.watchers.lock().note(&state.machine, revision);
+        }
+        applied
+    }
+
+    /// Reads a range.
+    pub fn range(&self, range: &Range) -> Result<RangeResponse, ReadError> {
+        self.state.read().machine.range(range)
+    }
+
+    /// Runs a transaction that only reads.
+    pub fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, ReadError> {
+        self.state.read().machine.read_txn(txn)
+    }
+
+    /// The current revision.
+    pub fn revision(&self) -> Revision {
+        self.state.read().machine.revision()
+    }
+
+    /// Looks at the whole machine while writers wait.
+    pub fn inspect<T>(&self, look: impl FnOnce(&Machine) -> T) -> T {
+        look(&self.state.read().machine)
+    }
+
+    /// Frees one step of what a compaction made unreachable, and tells which versions no longer
+    /// belong to the state.
+    pub fn sweep(&self, dropped: impl FnMut(&KeyValue)) -> Sweep {
+        let machine = &mut self.state.write().machine;
+        machine.sweep_and_tell(SWEEP_STEP, dropped)
+    }
+
+    /// Renews a lease, see [`LeaseClock::keep_alive`].
+    pub fn keep_lease_alive(&self, id: LeaseId, now: Millis) -> Option<i64> {
+        self.state.write().clock.keep_alive(id, now)
+    }
+
+    /// A lease as it is now.
+    pub fn lease(&self, id: LeaseId, now: Millis) -> Option<LeaseStatus> {
+        let state = self.state.read();
+        let lease = state.machine.lease(id)?;
+        Some(LeaseStatus {
+            granted_ttl_seconds: lease.ttl_seconds(),
+            remaining_seconds: state.clock.remaining_seconds(id, now)?,
+            keys: lease.keys().cloned().collect(),
+        })
+    }
+
+    /// Leases to revoke, see [`LeaseClock::expired`].
+    pub fn expired_leases(&self, now: Millis, max: usize) -> Vec<LeaseId> {
+        self.state.read().clock.expired(now, max)
+    }
+
+    /// When the next lease expires.
+    pub fn next_lease_deadline(&self) -> Option<Millis> {
+        self.state.read().clock.next_deadline()
+    }
+
+    /// Starts a watch.
+    pub fn watch(self: &Arc<Self>, request: WatchRequest) -> Watch {
+        let state = self.state.read();
+        let current = state.machine.revision();
+        let from = request.from.unwrap_or(current.next());
+        let id = self
+            .watchers
+            .lock()
+            .add(request.selector.clone(), from, current);
+        Watch::new(current, LiveSource::new(self.clone(), id, request.selector))
+    }
+}

@@ -1,0 +1,80 @@
+//! One watcher's way through the history.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use lockstep_mvcc::{Budget, WatchSelector};
+
+use super::Live;
+use super::watchers::WatcherId;
+use crate::{WatchError, WatchMessage, WatchSource};
+
+/// How much one message may hold, and how much history is looked at before others get their turn.
+const BUDGET: Budget = Budget {
+    events_max: 1000,
+    changes_max: 10_000,
+};
+
+pub(super) struct LiveSource {
+    live: Arc<Live>,
+    id: WatcherId,
+    selector: WatchSelector,
+}
+
+impl LiveSource {
+    pub(super) fn new(live: Arc<Live>, id: WatcherId, selector: WatchSelector) -> Self {
+        Self { live, id, selector }
+    }
+}
+
+impl WatchSource for LiveSource {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<WatchMessage, WatchError>> {
+        let state = self.live.state.read();
+        let machine = &state.machine;
+        let mut watchers = self.live.watchers.lock();
+        let watcher = watchers
+            .get(self.id)
+            .expect("a watcher is there until its source is dropped");
+        if let Some(from) = watcher.pending {
+            let batch = match machine.events(&self.selector, from, BUDGET) {
+                Ok(batch) => batch,
+                Err(error) => {
+                    let compacted = error.compacted;
+                    return Poll::Ready(Err(WatchError::Compacted { compacted }));
+                }
+            };
+            let progress = batch.next.previous();
+            watcher.pending = (progress < machine.revision()).then_some(batch.next);
+            if !batch.events.is_empty() {
+                let events = batch.events;
+                return Poll::Ready(Ok(WatchMessage::Events { events, progress }));
+            }
+        }
+        if watcher.pending.is_some() {
+            // A long stretch without a match: let others have the locks before the next one.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let progress = machine.revision();
+        if watcher.progress_wanted && watcher.may_tell_progress(progress) {
+            watcher.progress_wanted = false;
+            return Poll::Ready(Ok(WatchMessage::Progress { progress }));
+        }
+        watcher.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn request_progress(&mut self) {
+        let mut watchers = self.live.watchers.lock();
+        if let Some(watcher) = watchers.get(self.id) {
+            watcher.progress_wanted = true;
+            watcher.wake();
+        }
+    }
+}
+
+impl Drop for LiveSource {
+    fn drop(&mut self) {
+        self.live.watchers.lock().remove(self.id);
+    }
+}
