@@ -9,8 +9,6 @@ use crate::{KeyValue, Revision};
 /// A key and its kept versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// The same bytes as in `latest`, one step nearer for the search.
-    key: Bytes,
     latest: Arc<KeyValue>,
     /// Ascending by revision. Empty, and without memory of its own, for most keys.
     pub(super) older: Vec<Arc<KeyValue>>,
@@ -19,14 +17,13 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new(first: Arc<KeyValue>) -> Self {
         Self {
-            key: first.key.clone(),
             latest: first,
             older: Vec::new(),
         }
     }
 
     pub(crate) fn key(&self) -> &Bytes {
-        &self.key
+        &self.latest.key
     }
 
     /// The newest version, a tombstone if the key is gone.

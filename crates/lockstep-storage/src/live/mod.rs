@@ -7,6 +7,7 @@ mod source;
 mod watchers;
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use lockstep_mvcc::{
     Applied, Command, Effect, KeyValue, LeaseClock, LeaseId, Machine, Millis, Range, RangeResponse,
@@ -45,7 +46,8 @@ impl Live {
 
     /// Applies a command, tells the watchers and runs the clocks of leases.
     pub fn apply(&self, command: Command, now: Millis) -> Applied {
-        let state = &mut *self.state.write();
+        let mut guard = self.state.write();
+        let state = &mut *guard;
         let applied = state.machine.apply(command);
         let changed = match applied.effect {
             Effect::Changed { revision } => Some(revision),
@@ -59,9 +61,12 @@ impl Live {
             }
             Effect::None | Effect::Compacted { .. } => None,
         };
-        if let Some(revision) = changed {
-            self.watchers.lock().note(&state.machine, revision);
-        }
+        let woken = match changed {
+            Some(revision) => self.watchers.lock().note(&state.machine, revision),
+            None => Vec::new(),
+        };
+        drop(guard);
+        woken.into_iter().for_each(Waker::wake);
         applied
     }
 

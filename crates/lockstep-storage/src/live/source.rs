@@ -60,21 +60,26 @@ impl WatchSource for LiveSource {
             watcher.progress_wanted = false;
             return Poll::Ready(Ok(WatchMessage::Progress { progress }));
         }
-        watcher.waker = Some(cx.waker().clone());
+        let outdated = watcher.waker.replace(cx.waker().clone());
+        drop((watchers, state));
+        drop(outdated);
         Poll::Pending
     }
 
     fn request_progress(&mut self) {
-        let mut watchers = self.live.watchers.lock();
-        if let Some(watcher) = watchers.get(self.id) {
+        let waiting = self.live.watchers.lock().get(self.id).and_then(|watcher| {
             watcher.progress_wanted = true;
-            watcher.wake();
+            watcher.waker.take()
+        });
+        if let Some(waker) = waiting {
+            waker.wake();
         }
     }
 }
 
 impl Drop for LiveSource {
     fn drop(&mut self) {
-        self.live.watchers.lock().remove(self.id);
+        let removed = self.live.watchers.lock().remove(self.id);
+        drop(removed);
     }
 }

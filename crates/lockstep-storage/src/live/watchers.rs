@@ -48,19 +48,22 @@ impl Watchers {
         id
     }
 
-    pub(super) fn remove(&mut self, id: WatcherId) {
-        self.by_id.remove(&id);
+    /// The caller drops what is returned after it let go of the locks, as with all wakers.
+    pub(super) fn remove(&mut self, id: WatcherId) -> Option<Watcher> {
+        self.by_id.remove(&id)
     }
 
     pub(super) fn get(&mut self, id: WatcherId) -> Option<&mut Watcher> {
         self.by_id.get_mut(&id)
     }
 
-    /// Wakes those who wait for something in the newest revision.
-    pub(super) fn note(&mut self, machine: &Machine, revision: Revision) {
+    /// Notes what the newest revision has for whom. The caller wakes who is returned after it let
+    /// go of the locks: waking runs code of others.
+    pub(super) fn note(&mut self, machine: &Machine, revision: Revision) -> Vec<Waker> {
+        let mut woken = Vec::new();
         for watcher in self.by_id.values_mut() {
             if watcher.progress_wanted && watcher.may_tell_progress(revision) {
-                watcher.wake();
+                woken.extend(watcher.waker.take());
             }
             if watcher.pending.is_some() || revision < watcher.first {
                 continue;
@@ -68,9 +71,10 @@ impl Watchers {
             let mut changes = machine.changes(revision);
             if changes.any(|kv| watcher.selector.matches(kv)) {
                 watcher.pending = Some(revision);
-                watcher.wake();
+                woken.extend(watcher.waker.take());
             }
         }
+        woken
     }
 }
 
@@ -78,11 +82,5 @@ impl Watcher {
     /// Whether the watch has begun, or begins with the next revision.
     pub(super) fn may_tell_progress(&self, current: Revision) -> bool {
         current.next() >= self.first
-    }
-
-    pub(super) fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
     }
 }
