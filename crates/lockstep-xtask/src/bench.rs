@@ -38,8 +38,12 @@ const BENCHES: &[Bench] = &[
         package: "lockstep-cel",
     },
     Bench {
+        name: "mvcc",
+        package: "lockstep-mvcc",
+    },
+    Bench {
         name: "store",
-        package: "lockstep-store",
+        package: "lockstep-storage-embedded",
     },
 ];
 
