@@ -2,6 +2,8 @@
 //!
 //! Tests of one binary share that set, so each takes its turn first.
 
+#[path = "support/installed.rs"]
+mod installed;
 #[path = "support/panics.rs"]
 mod panics;
 #[path = "support/sets.rs"]
@@ -13,8 +15,9 @@ use std::{
     thread,
 };
 
+use installed::value_and_source;
 use lockstep_featuregate::{
-    Gate, Source, enabled, features,
+    Source, enabled, features,
     testing::{emulate_for_test, serial, set_all_for_test, set_for_test},
     v,
 };
@@ -39,34 +42,20 @@ fn install() {
     });
 }
 
-/// What the default set holds, as a test can see it: through a state of its own.
-fn value_and_source(gate: Gate) -> (bool, Source) {
-    let mut seen = None;
-    // The matrix starts from the installed set; a neighbour's source shows the installed one's.
-    lockstep_featuregate::for_each_state!(FINISHED, |gates| {
-        seen = seen.or_else(|| {
-            gates
-                .explain(gate.name())
-                .map(|why| (why.value, why.source))
-        });
-    });
-    seen.expect("the gate is known")
-}
-
 #[test]
 fn a_guard_restores_the_value_and_who_set_it() {
     let _turn = serial();
     install();
-    assert_eq!(value_and_source(QUIET), (false, Source::Flag));
-    assert_eq!(value_and_source(BASE), (true, Source::Default));
+    assert_eq!(value_and_source(FINISHED, QUIET), (false, Source::Flag));
+    assert_eq!(value_and_source(FINISHED, BASE), (true, Source::Default));
     {
         let _guard = set_all_for_test([(QUIET, true), (TOP, false)]);
         assert_eq!([QUIET, TOP, BASE].map(|g| enabled!(g)), [true, false, true]);
-        assert_eq!(value_and_source(QUIET), (true, Source::Test));
+        assert_eq!(value_and_source(FINISHED, QUIET), (true, Source::Test));
     }
     assert_eq!([QUIET, TOP, BASE].map(|g| enabled!(g)), [false, true, true]);
-    assert_eq!(value_and_source(QUIET), (false, Source::Flag));
-    assert_eq!(value_and_source(TOP), (true, Source::Default));
+    assert_eq!(value_and_source(FINISHED, QUIET), (false, Source::Flag));
+    assert_eq!(value_and_source(FINISHED, TOP), (true, Source::Default));
 }
 
 #[test]
@@ -92,9 +81,9 @@ fn nested_guards_restore_in_reverse() {
     assert!(!enabled!(QUIET));
     drop(inner);
     assert!(enabled!(QUIET));
-    assert_eq!(value_and_source(QUIET), (true, Source::Test));
+    assert_eq!(value_and_source(FINISHED, QUIET), (true, Source::Test));
     drop(outer);
-    assert_eq!(value_and_source(QUIET), (false, Source::Flag));
+    assert_eq!(value_and_source(FINISHED, QUIET), (false, Source::Flag));
 }
 
 #[test]
@@ -109,7 +98,7 @@ fn a_guard_dropped_out_of_order_panics_naming_both_and_still_restores() {
     );
     assert_eq!([QUIET, TOP].map(|gate| enabled!(gate)), [false, true]);
     drop(younger);
-    assert_eq!(value_and_source(QUIET), (false, Source::Flag));
+    assert_eq!(value_and_source(FINISHED, QUIET), (false, Source::Flag));
 }
 
 #[test]

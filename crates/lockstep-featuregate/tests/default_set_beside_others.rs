@@ -3,6 +3,8 @@
 //!
 //! Each test runs in a process of its own, where nobody else touches that set.
 
+#[path = "support/installed.rs"]
+mod installed;
 #[path = "support/panics.rs"]
 mod panics;
 #[path = "support/sets.rs"]
@@ -10,8 +12,9 @@ mod sets;
 
 use std::{process::Command, sync::mpsc, thread};
 
+use installed::value_and_source;
 use lockstep_featuregate::{
-    BinaryVersion, Builder, Component, Gate, Registry, Source, enabled, features,
+    BinaryVersion, Builder, Component, Registry, Source, enabled, features,
     testing::{
         emulate_component_for_test, emulate_for_test, serial, set_all_for_test, set_for_test,
     },
@@ -37,20 +40,6 @@ features! {
 fn install() {
     let started = builder(v(1, 37), &[&KUBE]).flag("Quiet=false").try_finish();
     started.expect("it starts").gates.install();
-}
-
-/// What the default set holds, as a test can see it: through a state of its own.
-fn value_and_source(gate: Gate) -> (bool, Source) {
-    let mut seen = None;
-    // The matrix starts from the installed set; a neighbour's source shows the installed one's.
-    lockstep_featuregate::for_each_state!(FINISHED, |gates| {
-        seen = seen.or_else(|| {
-            gates
-                .explain(gate.name())
-                .map(|why| (why.value, why.source))
-        });
-    });
-    seen.expect("the gate is known")
 }
 
 #[test]
@@ -175,7 +164,7 @@ fn a_set_installed_while_a_guard_lives_stays() {
         for guard in [inner, outer] {
             drop(guard); // what it saved is of the set before
             assert_eq!([QUIET, TOP].map(|gate| enabled!(gate)), [true; 2]);
-            assert_eq!(value_and_source(QUIET), (true, Source::Flag));
+            assert_eq!(value_and_source(FINISHED, QUIET), (true, Source::Flag));
         }
     });
     if let Some((succeeded, output)) = child {

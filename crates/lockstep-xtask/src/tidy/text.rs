@@ -48,7 +48,7 @@ const PROSE: &[Phrases] = &[
         instead: "finish it, or refuse the input with a clear error",
     },
     Phrases {
-        phrases: &["as requested", "per the brief", "in this session"],
+        phrases: &["as requested", "per the brief"],
         instead: "say what the code does and why, not how it came about",
     },
 ];
