@@ -37,6 +37,7 @@ pub mod schema;
 pub mod source;
 mod types;
 mod value;
+mod words;
 
 pub use activation::{Activation, Budget, EXPRESSION_COST_MAX};
 pub use env::{Env, Feature, Profile, Version, VersionError};

@@ -38,15 +38,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Compiles a pattern of the data; using the same text again, as loops do, compiles nothing.
-    pub(crate) fn pattern(&self, text: &'a str) -> Result<Rc<Pattern>, Fault<'a>> {
+    /// Compiles a pattern of the data; using the same text again, as loops do, compiles nothing. `complaint` stands
+    /// before what is wrong with it.
+    pub(crate) fn pattern(&self, text: &'a str, complaint: &str) -> Result<Rc<Pattern>, Fault<'a>> {
         if let Some((address, length, pattern)) = &*self.compiled.borrow()
             && (*address, *length) == (text.as_ptr(), text.len())
         {
             return Ok(Rc::clone(pattern));
         }
         self.work(text.len().saturating_mul(WORK_PER_PATTERN_BYTE))?;
-        let pattern = Pattern::compile_at_run_time(text).map_err(|error| self.fault(error))?;
+        let pattern = Pattern::compile_at_run_time(text)
+            .map_err(|error| self.fault(format_args!("{complaint}{error}")))?;
         let pattern = Rc::new(pattern);
         let compiled = (text.as_ptr(), text.len(), Rc::clone(&pattern));
         self.compiled.replace(Some(compiled));

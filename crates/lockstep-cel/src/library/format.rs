@@ -183,7 +183,8 @@ pub(super) fn format<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
             }
         }
     }
-    if next < list.len() {
+    // The Kubernetes dialect counts arguments when it checks a literal list, and not again when it runs.
+    if scope.profile == Profile::Spec && next < list.len() {
         let given = list.len();
         let text = format_args!(
             "too many arguments supplied to string.format (expected {next}, got {given})"
@@ -282,7 +283,8 @@ impl Writer {
                 go_quote::quote(&number_text::double_text(*double))
             }
             Value::Double(double) if literal => {
-                number_text::fixed(*double, PRECISION_DEFAULT, self.style())
+                // Thousands are grouped by `%f` alone, not inside a list or map.
+                number_text::fixed(*double, PRECISION_DEFAULT, NumberStyle::Spec)
                     .map_err(|error| error.to_string())?
             }
             Value::String(text) if literal => go_quote::quote(text),

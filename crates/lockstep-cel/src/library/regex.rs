@@ -5,6 +5,9 @@ use crate::cost::Cost::Regex;
 use crate::eval::Scope;
 use crate::value::{Eval, List, Value};
 
+/// What `find` and `findAll` say before a fault of their pattern; `matches` says nothing.
+const SEARCH_COMPLAINT: &str = "Illegal regex: ";
+
 pub(super) const MATCHES_ROWS: &[Row] = &[
     row("matches", "matches(string, string) -> bool", Regex, matches),
     row(
@@ -39,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
 fn matches<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
     Ok(Value::Bool(
-        scope.pattern(args[1].as_text()?)?.is_match(subject),
+        scope.pattern(args[1].as_text()?, "")?.is_match(subject),
     ))
 }
 
@@ -47,7 +50,7 @@ fn find<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
     Ok(Value::String(
         scope
-            .pattern(args[1].as_text()?)?
+            .pattern(args[1].as_text()?, SEARCH_COMPLAINT)?
             .find(subject)
             .unwrap_or(""),
     ))
@@ -56,7 +59,9 @@ fn find<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 fn find_all<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let subject = args[0].as_text()?;
     let limit = args.get(2).map_or(Ok(-1), Value::as_int)?;
-    let found = scope.pattern(args[1].as_text()?)?.find_all(subject, limit);
+    let found = scope
+        .pattern(args[1].as_text()?, SEARCH_COMPLAINT)?
+        .find_all(subject, limit);
     let mut values = scope.arena.vec_with(found.len());
     values.extend(found.into_iter().map(Value::String));
     Ok(Value::List(List::Built(values.into_bump_slice())))

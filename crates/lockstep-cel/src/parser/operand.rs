@@ -3,29 +3,7 @@
 use super::Parser;
 use crate::ast::{Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};
 use crate::lexer::{self, StringFault, Token, TokenKind};
-
-/// Words that cannot be names, only fields.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-/// Words of the grammar: neither names nor fields.
-const KEYWORDS: [&str; 4] = ["in", "true", "false", "null"];
+use crate::words::{KEYWORDS, RESERVED};
 
 impl Parser<'_> {
     /// A primary expression followed by any number of `.f`, `.f()`, `[i]`.

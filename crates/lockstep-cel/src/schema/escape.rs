@@ -1,33 +1,10 @@
 //! How a property's name is written in expressions.
 
-/// Words whose property is written `__word__`; all of them but the first four may also be written plainly.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use crate::words::{KEYWORDS, RESERVED};
 
 /// The name expressions use for a property, or nothing when no name can stand for it.
 pub fn field_name(property: &str) -> Option<Box<str>> {
-    if RESERVED.contains(&property) {
+    if is_reserved(property) {
         return Some(format!("__{property}__").into());
     }
     let starts_well = property.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
@@ -47,12 +24,12 @@ pub fn field_name(property: &str) -> Option<Box<str>> {
 
 /// Whether a field name is a reserved word written plainly.
 pub(crate) fn is_reserved(field: &str) -> bool {
-    RESERVED.contains(&field)
+    RESERVED.contains(&field) || KEYWORDS.contains(&field)
 }
 
 /// The plain spelling of a reserved word that may also be used as a field name.
 pub(super) fn plain_name(property: &str) -> Option<Box<str>> {
-    RESERVED[4..].contains(&property).then(|| property.into())
+    RESERVED.contains(&property).then(|| property.into())
 }
 
 #[cfg(test)]
