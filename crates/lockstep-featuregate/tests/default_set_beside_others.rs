@@ -91,9 +91,7 @@ fn the_same_gate_from_another_test_thread_panics_naming_both() {
             assert_eq!([BASE, QUIET].map(|gate| enabled!(gate)), [false, false]);
         },
     );
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -111,9 +109,7 @@ fn a_gate_that_must_follow_but_is_held_elsewhere_panics_too() {
         .expect("t2 handles its panics");
         assert_eq!([BASE, MIDDLE, TOP].map(|gate| enabled!(gate)), [true; 3]);
     });
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -148,9 +144,7 @@ fn an_emulated_version_or_a_turn_keeps_every_other_test_out() {
             );
         },
     );
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -167,9 +161,7 @@ fn a_set_installed_while_a_guard_lives_stays() {
             assert_eq!(value_and_source(FINISHED, QUIET), (true, Source::Flag));
         }
     });
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -191,9 +183,7 @@ fn the_cluster_is_heard_through_the_default_set_once_the_guards_are_gone() {
             assert_eq!([enabled!(AGREED), started.gates.enabled(AGREED)], [true; 2]);
         },
     );
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -215,9 +205,7 @@ fn without_a_default_set_reading_panics_and_a_guard_brings_one() {
             assert_eq!([QUIET, BASE].map(|gate| enabled!(gate)), [false, true]);
         },
     );
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -244,9 +232,7 @@ fn each_component_can_be_emulated() {
             "component not registered: nobody"
         );
     });
-    if let Some((succeeded, output)) = child {
-        assert!(succeeded, "{output}");
-    }
+    passed(child);
 }
 
 #[test]
@@ -271,6 +257,13 @@ fn a_leaked_guard_fails_the_run_even_if_every_test_passes() {
 fn on_test_thread(name: &str, body: impl FnOnce() + Send + 'static) -> thread::Result<()> {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(body).expect("a thread").join()
+}
+
+/// The child's test passed; in the child itself there is nothing to look at.
+fn passed(child: Option<(bool, String)>) {
+    if let Some((succeeded, output)) = child {
+        assert!(succeeded, "{output}");
+    }
 }
 
 /// Runs one test of this binary in a process of its own, where it has the default set to itself.
