@@ -92,6 +92,11 @@ impl Builder {
         self
     }
 
+    /// The default that code wants instead of the one in the history.
+    pub(crate) fn overridden_default(&self, component: &str, name: &str) -> Option<bool> {
+        self.inputs.overrides.get(component)?.get(name).copied()
+    }
+
     /// Adds one use of `--emulated-version`.
     #[must_use]
     pub fn emulated_version(mut self, text: impl Into<String>) -> Self {

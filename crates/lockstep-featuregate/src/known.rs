@@ -23,7 +23,13 @@ impl ComponentGates<'_> {
             versions.min_compatibility,
         );
         let newest = resolve(&feature.entries, versions.emulation, versions.emulation);
-        let plain = option(feature, held);
+        let plain = option(
+            feature,
+            Entry {
+                default: self.effective_default(feature, held),
+                ..held
+            },
+        );
         if held == newest || is_group_switch(&feature.name) {
             return plain;
         }
@@ -35,6 +41,14 @@ impl ComponentGates<'_> {
             (Some(plain), Some(conditional)) => Some(format!("{plain}, or {conditional}")),
             (plain, conditional) => plain.or(conditional),
         }
+    }
+
+    fn effective_default(self, feature: &Feature, held: Entry) -> bool {
+        let component = self.component().name();
+        let builder = self.gates.builder();
+        builder
+            .overridden_default(component, &feature.name)
+            .unwrap_or(held.default)
     }
 }
 

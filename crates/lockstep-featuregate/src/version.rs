@@ -20,7 +20,7 @@ pub enum VersionError {
     /// Not numbers separated by dots, or something trails them.
     #[error("could not parse \"{0}\" as version")]
     Unparsable(String),
-    /// A major number alone.
+    /// A major number and no minor one: `1`, `1.`, `1.foo`.
     #[error("illegal version string \"{0}\"")]
     TooShort(String),
     /// A patch number where only `major.minor` makes sense.
@@ -114,15 +114,20 @@ impl fmt::Display for BinaryVersion {
 }
 
 fn parse_numbers(text: &str) -> Result<BinaryVersion, VersionError> {
-    let unparsable = || VersionError::Unparsable(text.to_owned());
     let trimmed = text.trim();
     let digits = trimmed.strip_prefix('v').unwrap_or(trimmed);
+    let unparsable = || {
+        if has_major_alone(digits) {
+            VersionError::TooShort(text.to_owned())
+        } else {
+            VersionError::Unparsable(text.to_owned())
+        }
+    };
     let numbers = digits
         .split('.')
         .map(|part| parse_number(part).ok_or_else(unparsable))
         .collect::<Result<Vec<u16>, _>>()?;
     match numbers[..] {
-        [_] => Err(VersionError::TooShort(text.to_owned())),
         [major, minor] => Ok(BinaryVersion {
             line: v(major, minor),
             patch: None,
@@ -133,6 +138,13 @@ fn parse_numbers(text: &str) -> Result<BinaryVersion, VersionError> {
         }),
         _ => Err(unparsable()),
     }
+}
+
+/// Whether a number stands first and none follows it after a dot.
+fn has_major_alone(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let minor = rest.strip_prefix('.').unwrap_or_default();
+    rest.len() < text.len() && !minor.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Digits only: `u16::from_str` would also take a plus sign, and `01` reads as a typing error.
@@ -164,6 +176,8 @@ mod tests {
             ("1.36.0", Ok("1.36")),
             ("1.36.2", Err("patch version not allowed, got: 1.36.2")),
             ("1", Err("illegal version string \"1\"")),
+            ("1.", Err("illegal version string \"1.\"")),
+            ("v1.foo", Err("illegal version string \"v1.foo\"")),
             ("latest", Err("could not parse \"latest\" as version")),
             ("1.36abc", Err("could not parse \"1.36abc\" as version")),
             (
@@ -171,7 +185,6 @@ mod tests {
                 Err("could not parse \"1.36-alpha.1\" as version"),
             ),
             ("", Err("could not parse \"\" as version")),
-            ("1.", Err("could not parse \"1.\" as version")),
             (".1", Err("could not parse \".1\" as version")),
             ("+1.2", Err("could not parse \"+1.2\" as version")),
             ("1.036", Err("could not parse \"1.036\" as version")),

@@ -262,18 +262,21 @@ fn check_values(case: &Case, gates: &Gates) -> Result<(), String> {
             &expected.as_str().unwrap().to_owned(),
         )?;
     }
+    for component in gates.components() {
+        let key = match component.component().name() {
+            "kube" => "versions".to_owned(),
+            name => format!("{name}Versions"),
+        };
+        let versions = component.versions();
+        let actual = format!("{} {}", versions.emulation, versions.min_compatibility);
+        if let Some(expected) = case.own[&key].as_str() {
+            same(&key, &actual, &expected.to_owned())?;
+        }
+    }
     let kube = gates
         .component("kube")
         .expect("every case has a component kube");
-    let versions = kube.versions();
-    for (key, actual) in [
-        ("string", gates.to_string()),
-        ("log", kube.start_line()),
-        (
-            "versions",
-            format!("{} {}", versions.emulation, versions.min_compatibility),
-        ),
-    ] {
+    for (key, actual) in [("string", gates.to_string()), ("log", kube.start_line())] {
         if let Some(expected) = case.own[key].as_str() {
             same(key, &actual, &expected.to_owned())?;
         }
