@@ -1,0 +1,73 @@
+//! Where objects lie in the store, and which of them a request is about.
+
+use bytes::Bytes;
+
+/// First segments below the prefix that hold several resources of the core group.
+const SHARED_SEGMENTS: &[&[u8]] = &[b"services"];
+
+/// The place of one resource below the server's prefix: `configmaps`, or `ex.io/widgets`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct BucketKey(Bytes);
+
+impl BucketKey {
+    /// The bucket that starts with these segments, joined by slashes.
+    pub fn new(segments: impl Into<Bytes>) -> Self {
+        Self(segments.into())
+    }
+
+    /// As it stands in the keys of the store.
+    pub fn name(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+/// Splits a key below the prefix into its bucket and the rest: `[namespace/]name`.
+///
+/// Custom resources lie below their group, which has a dot; so do built-in ones that upstream keeps
+/// below a group. A key without a rest belongs to nobody.
+pub(super) fn split(key: &Bytes) -> Option<(Bytes, Bytes)> {
+    let slash = |from: usize| Some(from + key.get(from..)?.iter().position(|&b| b == b'/')?);
+    let first = slash(0)?;
+    let segment = key.get(..first)?;
+    let is_shared = segment.contains(&b'.') || SHARED_SEGMENTS.contains(&segment);
+    let end = if is_shared { slash(first + 1)? } else { first };
+    let rest = key.slice(end + 1..);
+    (!rest.is_empty()).then(|| (key.slice(..end), rest))
+}
+
+/// Which objects of a bucket somebody asks for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Scope {
+    /// All of them.
+    All,
+    /// Those of one namespace.
+    Namespace(Box<str>),
+    /// The one with this key: `[namespace/]name`.
+    Object(Box<str>),
+}
+
+impl Scope {
+    /// Whether an object with this key is meant.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(namespace) => namespace_of(key) == Some(namespace.as_bytes()),
+            Self::Object(wanted) => key == wanted.as_bytes(),
+        }
+    }
+
+    /// What every key of the scope starts with.
+    pub(super) fn start(&self) -> Bytes {
+        match self {
+            Self::All => Bytes::new(),
+            Self::Namespace(namespace) => [namespace.as_bytes(), b"/"].concat().into(),
+            Self::Object(key) => Bytes::copy_from_slice(key.as_bytes()),
+        }
+    }
+}
+
+/// The namespace in the key of an object; none if the object has none.
+pub(super) fn namespace_of(key: &[u8]) -> Option<&[u8]> {
+    let slash = key.iter().position(|&b| b == b'/')?;
+    key.get(..slash)
+}

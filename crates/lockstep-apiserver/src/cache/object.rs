@@ -1,0 +1,64 @@
+//! One object as it is stored, and what selectors look at.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use lockstep_storage::{KeyValue, Revision};
+use serde::Deserialize;
+
+/// One version of one object. Nobody changes one after it was made.
+#[derive(Debug)]
+pub struct Object {
+    /// Its key inside the bucket: `[namespace/]name`.
+    pub key: Bytes,
+    /// The revision that left it.
+    pub revision: Revision,
+    /// The stored bytes.
+    pub value: Bytes,
+    facts: OnceLock<Facts>,
+}
+
+/// What selectors look at.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// The labels.
+    pub labels: BTreeMap<Box<str>, Box<str>>,
+}
+
+impl Object {
+    pub(super) fn new(key: Bytes, kv: &KeyValue) -> Arc<Self> {
+        Arc::new(Self {
+            key,
+            revision: kv.mod_revision,
+            value: kv.value.clone(),
+            facts: OnceLock::new(),
+        })
+    }
+
+    /// What selectors look at; found on first use. Bytes that are no object have none.
+    pub fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| Facts::read(&self.value))
+    }
+}
+
+impl Facts {
+    fn read(value: &[u8]) -> Self {
+        let stored: Stored = serde_json::from_slice(value).unwrap_or_default();
+        Self {
+            labels: stored.metadata.labels.unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct Stored {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Deserialize, Default)]
+struct Metadata {
+    #[serde(default)]
+    labels: Option<BTreeMap<Box<str>, Box<str>>>,
+}
