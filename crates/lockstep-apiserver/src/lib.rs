@@ -1,3 +1,5 @@
 //! The API server.
 
 pub mod cache;
+pub mod query;
+pub mod route;
