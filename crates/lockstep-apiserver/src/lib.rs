@@ -3,3 +3,4 @@
 pub mod cache;
 pub mod query;
 pub mod route;
+pub mod stored;

@@ -1,0 +1,151 @@
+//! Objects as stored bytes: how they are laid out, and how they are served without being parsed.
+//!
+//! A stored object is compact JSON that starts with `{"apiVersion":"…","kind":"…","metadata":{` and
+//! has no `resourceVersion`: that is the revision of its key. Serving one is three copies: what
+//! stands before the inside of the metadata, the `resourceVersion`, and the rest.
+
+use lockstep_storage::Revision;
+use serde_json::{Map, Value};
+
+const METADATA: &[u8] = br#"","metadata":{"#;
+
+/// Where the parts of a stored object lie. Found by looking at its first bytes only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout<'a> {
+    /// The version it is stored in.
+    pub api_version: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// Everything behind the brace that opens the metadata.
+    inside: &'a [u8],
+}
+
+/// Which `apiVersion` and `kind` an object is served with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TypeMeta<'a> {
+    /// The ones it is stored with.
+    Stored,
+    /// These.
+    Served {
+        /// `group/version`
+        api_version: &'a str,
+        /// The kind.
+        kind: &'a str,
+    },
+    /// None, as in lists of built-in kinds.
+    Omitted,
+}
+
+/// Bytes in the store that are not laid out as an object of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the stored bytes do not start as an object does")]
+pub struct NotAnObject;
+
+impl<'a> Layout<'a> {
+    /// Reads the first bytes of a stored object.
+    pub fn of(stored: &'a [u8]) -> Result<Self, NotAnObject> {
+        let rest = stored.strip_prefix(br#"{"apiVersion":""#.as_slice());
+        let (api_version, rest) = rest.and_then(plain_text).ok_or(NotAnObject)?;
+        let rest = rest.strip_prefix(br#"","kind":""#.as_slice());
+        let (kind, rest) = rest.and_then(plain_text).ok_or(NotAnObject)?;
+        let inside = rest.strip_prefix(METADATA).ok_or(NotAnObject)?;
+        Ok(Self {
+            api_version,
+            kind,
+            inside,
+        })
+    }
+
+    /// Writes the object as clients see it.
+    pub fn serve(&self, type_meta: TypeMeta<'_>, revision: Revision, out: &mut Vec<u8>) {
+        let (api_version, kind) = match type_meta {
+            TypeMeta::Stored => (self.api_version, self.kind),
+            TypeMeta::Served { api_version, kind } => (api_version, kind),
+            TypeMeta::Omitted => {
+                out.extend_from_slice(br#"{"metadata":{"#);
+                return self.serve_inside(revision, out);
+            }
+        };
+        out.extend_from_slice(br#"{"apiVersion":""#);
+        out.extend_from_slice(api_version.as_bytes());
+        out.extend_from_slice(br#"","kind":""#);
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(METADATA);
+        self.serve_inside(revision, out);
+    }
+
+    fn serve_inside(&self, revision: Revision, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#""resourceVersion":""#);
+        out.extend_from_slice(revision.0.to_string().as_bytes());
+        let is_last = self.inside.first() == Some(&b'}');
+        out.extend_from_slice(if is_last { br#"""# } else { br#"","# });
+        out.extend_from_slice(self.inside);
+    }
+}
+
+/// A text without escapes up to its closing quote, and the rest from that quote on.
+fn plain_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|&b| matches!(b, b'"' | b'\\'))?;
+    let (text, rest) = bytes.split_at(end);
+    (rest.first() == Some(&b'"'))
+        .then(|| std::str::from_utf8(text).ok())
+        .flatten()
+        .map(|text| (text, rest))
+}
+
+/// The bytes to store of an object: its `apiVersion`, `kind` and `metadata` first, and no
+/// `resourceVersion`. `encode` prints a value.
+///
+/// An object without one of the three cannot be stored.
+pub fn encode(
+    object: &Map<String, Value>,
+    mut encode: impl FnMut(&Value, &mut Vec<u8>),
+) -> Result<Vec<u8>, NotAnObject> {
+    let text = |field| object.get(field).and_then(Value::as_str).ok_or(NotAnObject);
+    let (api_version, kind) = (text("apiVersion")?, text("kind")?);
+    let metadata = object.get("metadata").and_then(Value::as_object);
+    let metadata = metadata.ok_or(NotAnObject)?;
+    if [api_version, kind]
+        .iter()
+        .any(|text| text.contains(['"', '\\']) || text.contains(char::is_control))
+    {
+        return Err(NotAnObject);
+    }
+    let mut out = Vec::with_capacity(1024);
+    out.extend_from_slice(br#"{"apiVersion":""#);
+    out.extend_from_slice(api_version.as_bytes());
+    out.extend_from_slice(br#"","kind":""#);
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(METADATA);
+    let kept = metadata
+        .iter()
+        .filter(|(field, _)| *field != "resourceVersion");
+    fields(kept, &mut encode, &mut out);
+    out.push(b'}');
+    let rest = object
+        .iter()
+        .filter(|(field, _)| !matches!(field.as_str(), "apiVersion" | "kind" | "metadata"));
+    let before = out.len();
+    out.push(b',');
+    fields(rest, &mut encode, &mut out);
+    if out.len() == before + 1 {
+        out.pop();
+    }
+    out.push(b'}');
+    Ok(out)
+}
+
+fn fields<'v>(
+    fields: impl Iterator<Item = (&'v String, &'v Value)>,
+    encode: &mut impl FnMut(&Value, &mut Vec<u8>),
+    out: &mut Vec<u8>,
+) {
+    for (at, (field, value)) in fields.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        encode(&Value::String(field.clone()), out);
+        out.push(b':');
+        encode(value, out);
+    }
+}
