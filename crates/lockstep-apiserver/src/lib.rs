@@ -1,6 +1,8 @@
 //! The API server.
 
+pub mod builtin;
 pub mod cache;
 pub mod query;
+pub mod resources;
 pub mod route;
 pub mod stored;

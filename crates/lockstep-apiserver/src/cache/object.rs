@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use lockstep_object::selector::Labels;
 use lockstep_storage::{KeyValue, Revision};
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ pub struct Object {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// The labels.
-    pub labels: BTreeMap<Box<str>, Box<str>>,
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Object {
@@ -39,6 +40,12 @@ impl Object {
     /// What selectors look at; found on first use. Bytes that are no object have none.
     pub fn facts(&self) -> &Facts {
         self.facts.get_or_init(|| Facts::read(&self.value))
+    }
+}
+
+impl Labels for Facts {
+    fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
     }
 }
 
@@ -60,5 +67,5 @@ struct Stored {
 #[derive(Deserialize, Default)]
 struct Metadata {
     #[serde(default)]
-    labels: Option<BTreeMap<Box<str>, Box<str>>>,
+    labels: Option<BTreeMap<String, String>>,
 }

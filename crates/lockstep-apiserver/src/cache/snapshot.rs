@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_storage::Revision;
+use lockstep_storage::{KeyValue, Revision};
 
 use super::keys::namespace_of;
 use super::{Object, Scope};
@@ -19,6 +19,17 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The state at a revision as the store tells it. Keys are cut by `prefix_bytes`.
+    pub fn of(pairs: Vec<Arc<KeyValue>>, prefix_bytes: usize, revision: Revision) -> Self {
+        let mut snapshot = Self::default();
+        for kv in pairs {
+            let key = kv.key.slice(prefix_bytes.min(kv.key.len())..);
+            snapshot.put(&Object::new(key, &kv));
+        }
+        snapshot.advance(revision);
+        snapshot
+    }
+
     /// The revision of the newest change in it, or of the load that made it.
     pub fn revision(&self) -> Revision {
         self.revision

@@ -1,0 +1,109 @@
+//! `ConfigMaps` and secrets: keys and values, and the switch that freezes them.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::names::config_key;
+use lockstep_object::{Map, Object, Value};
+
+/// The most bytes of keys and values together.
+const DATA_BYTES_MAX: usize = 1024 * 1024;
+
+/// Texts of `stringData` become data; a secret without a type is opaque.
+pub(super) fn shape_secret(secret: &mut Object, _old: Option<&Object>) {
+    let fields = secret.fields_mut();
+    if let Some(Value::Object(texts)) = fields.remove("stringData") {
+        let data = fields
+            .entry("data")
+            .or_insert_with(|| Value::Object(Map::new()));
+        for (key, text) in texts {
+            let text = text.as_str().unwrap_or_default();
+            data[key] = STANDARD.encode(text).into();
+        }
+    }
+    let is_untyped = fields
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty();
+    if is_untyped {
+        fields.insert("type".to_owned(), "Opaque".into());
+    }
+}
+
+pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> FieldErrors {
+    let mut errors = check_keys(object, &["data", "binaryData"]);
+    let both = object.at(&["data"]).and_then(Value::as_object);
+    let binary = object.at(&["binaryData"]).and_then(Value::as_object);
+    for key in both.into_iter().flat_map(Map::keys) {
+        if binary.is_some_and(|binary| binary.contains_key(key)) {
+            let (data, problem) = (
+                Path::ROOT.field("data"),
+                "duplicate of key present in binaryData",
+            );
+            errors.push(FieldError::invalid(&data.key(key), key.as_str(), problem));
+        }
+    }
+    errors.extend(check_size(object, &["data", "binaryData"], ""));
+    errors.extend(check_frozen(object, old, &["data", "binaryData"]));
+    errors
+}
+
+pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErrors {
+    let mut errors = check_keys(object, &["data"]);
+    errors.extend(check_size(object, &["data"], "data"));
+    let of = |object: &Object| object.at(&["type"]).cloned().unwrap_or_default();
+    if old.is_some_and(|old| of(old) != of(object)) {
+        let path = Path::ROOT.field("type");
+        errors.push(FieldError::invalid(&path, of(object), "field is immutable"));
+    }
+    errors.extend(check_frozen(object, old, &["data"]));
+    errors
+}
+
+fn check_keys(object: &Object, fields: &[&str]) -> FieldErrors {
+    let mut errors = Vec::new();
+    for field in fields {
+        let path = Path::ROOT.field(field);
+        let entries = object.at(&[field]).and_then(Value::as_object);
+        for key in entries.into_iter().flat_map(Map::keys) {
+            let problems = config_key(key);
+            let error = |problem| FieldError::invalid(&path.key(key), key.as_str(), problem);
+            errors.extend(problems.into_iter().map(error));
+        }
+    }
+    errors
+}
+
+fn check_size(object: &Object, fields: &[&str], named: &str) -> Option<FieldError> {
+    let entries = fields
+        .iter()
+        .filter_map(|field| object.at(&[field])?.as_object());
+    let size = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
+    let total: usize = entries.flatten().map(size).sum();
+    let path = match named {
+        "" => Path::ROOT,
+        named => Path::ROOT.field(named),
+    };
+    (total > DATA_BYTES_MAX).then(|| FieldError::too_long(&path, DATA_BYTES_MAX))
+}
+
+/// Once `immutable` is true, it and the data stay as they are.
+fn check_frozen(object: &Object, old: Option<&Object>, fields: &[&str]) -> FieldErrors {
+    let Some(old) = old.filter(|old| old.at(&["immutable"]) == Some(&Value::Bool(true))) else {
+        return Vec::new();
+    };
+    let mut changed: Vec<&str> = Vec::new();
+    if object.at(&["immutable"]) != Some(&Value::Bool(true)) {
+        changed.push("immutable");
+    }
+    let moved = fields
+        .iter()
+        .filter(|field| object.at(&[field]) != old.at(&[field]));
+    changed.extend(moved.copied());
+    let error = |field: &str| {
+        let problem = "field is immutable when `immutable` is set";
+        FieldError::forbidden(&Path::ROOT.field(field), problem)
+    };
+    changed.into_iter().map(error).collect()
+}

@@ -1,0 +1,238 @@
+//! The kinds that are part of the server: a row each, and what is special about some of them.
+
+mod config;
+mod namespaces;
+
+use std::sync::Arc;
+
+use lockstep_object::Object;
+use lockstep_object::field::FieldErrors;
+use lockstep_object::metadata::{Scope, StatusField};
+use lockstep_object::names::NameRule;
+use lockstep_storage::Revision;
+
+use crate::cache::BucketKey;
+use crate::resources::{Origin, Resource, Rules, Subresource, Version};
+use crate::route::Verb;
+
+const VERBS: &[Verb] = &[
+    Verb::Create,
+    Verb::Delete,
+    Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Update,
+    Verb::Watch,
+];
+
+/// One kind.
+#[derive(Clone, Copy)]
+struct Row {
+    group: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    kind: &'static str,
+    short_names: &'static [&'static str],
+    categories: &'static [&'static str],
+    scope: Scope,
+    subresources: &'static [Subresource],
+    /// Where its objects lie below the server's prefix.
+    bucket: &'static str,
+    names: NameRule,
+    counts_generations: bool,
+    creates_on_update: bool,
+    shape: fn(&mut Object, Option<&Object>),
+    validate: fn(&Object, Option<&Object>) -> FieldErrors,
+}
+
+/// A kind without anything special.
+const PLAIN: Row = Row {
+    group: "",
+    plural: "",
+    singular: "",
+    kind: "",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    subresources: &[],
+    bucket: "",
+    names: NameRule::Subdomain,
+    counts_generations: false,
+    creates_on_update: false,
+    shape: |_, _| (),
+    validate: |_, _| Vec::new(),
+};
+
+/// The four kinds of RBAC.
+const RBAC: Row = Row {
+    group: "rbac.authorization.k8s.io",
+    names: NameRule::PathSegment,
+    creates_on_update: true,
+    ..PLAIN
+};
+
+const TABLE: &[Row] = &[
+    Row {
+        plural: "namespaces",
+        singular: "namespace",
+        kind: "Namespace",
+        short_names: &["ns"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status, Subresource::Finalize],
+        bucket: "namespaces",
+        names: NameRule::Label,
+        shape: namespaces::shape,
+        ..PLAIN
+    },
+    Row {
+        plural: "configmaps",
+        singular: "configmap",
+        kind: "ConfigMap",
+        short_names: &["cm"],
+        bucket: "configmaps",
+        validate: config::validate_config_map,
+        ..PLAIN
+    },
+    Row {
+        plural: "secrets",
+        singular: "secret",
+        kind: "Secret",
+        bucket: "secrets",
+        shape: config::shape_secret,
+        validate: config::validate_secret,
+        ..PLAIN
+    },
+    Row {
+        plural: "serviceaccounts",
+        singular: "serviceaccount",
+        kind: "ServiceAccount",
+        short_names: &["sa"],
+        bucket: "serviceaccounts",
+        ..PLAIN
+    },
+    Row {
+        plural: "events",
+        singular: "event",
+        kind: "Event",
+        short_names: &["ev"],
+        bucket: "events",
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        group: "coordination.k8s.io",
+        plural: "leases",
+        singular: "lease",
+        kind: "Lease",
+        bucket: "leases",
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "roles",
+        singular: "role",
+        kind: "Role",
+        bucket: "roles",
+        ..RBAC
+    },
+    Row {
+        plural: "rolebindings",
+        singular: "rolebinding",
+        kind: "RoleBinding",
+        bucket: "rolebindings",
+        ..RBAC
+    },
+    Row {
+        plural: "clusterroles",
+        singular: "clusterrole",
+        kind: "ClusterRole",
+        scope: Scope::Cluster,
+        bucket: "clusterroles",
+        ..RBAC
+    },
+    Row {
+        plural: "clusterrolebindings",
+        singular: "clusterrolebinding",
+        kind: "ClusterRoleBinding",
+        scope: Scope::Cluster,
+        bucket: "clusterrolebindings",
+        ..RBAC
+    },
+    Row {
+        group: "apiregistration.k8s.io",
+        plural: "apiservices",
+        singular: "apiservice",
+        kind: "APIService",
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "apiregistration.k8s.io/apiservices",
+        ..PLAIN
+    },
+];
+
+/// All kinds that are part of the server.
+pub fn resources() -> impl Iterator<Item = Resource> {
+    TABLE.iter().map(resource)
+}
+
+fn resource(row: &'static Row) -> Resource {
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
+    Resource {
+        group: row.group.into(),
+        plural: row.plural.into(),
+        singular: row.singular.into(),
+        kind: row.kind.into(),
+        list_kind: format!("{}List", row.kind).into(),
+        short_names: texts(row.short_names),
+        categories: texts(row.categories),
+        scope: row.scope,
+        verbs: VERBS,
+        versions: vec![Version {
+            name: "v1".into(),
+            is_served: true,
+            subresources: row.subresources.to_vec(),
+            deprecation: None,
+        }],
+        storage: 0,
+        bucket: BucketKey::new(row.bucket),
+        origin: Origin::BuiltIn,
+        shaped_since: Revision::NONE,
+        rules: Arc::new(BuiltIn(row)),
+    }
+}
+
+/// What is special about a row.
+struct BuiltIn(&'static Row);
+
+impl Rules for BuiltIn {
+    fn names(&self) -> NameRule {
+        self.0.names
+    }
+
+    fn status(&self, _version: usize) -> StatusField {
+        if self.0.subresources.contains(&Subresource::Status) {
+            StatusField::Separate
+        } else {
+            StatusField::Part
+        }
+    }
+
+    fn counts_generations(&self) -> bool {
+        self.0.counts_generations
+    }
+
+    fn creates_on_update(&self) -> bool {
+        self.0.creates_on_update
+    }
+
+    fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+        (self.0.shape)(object, old);
+        Vec::new()
+    }
+
+    fn validate(&self, _version: usize, object: &Object, old: Option<&Object>) -> FieldErrors {
+        (self.0.validate)(object, old)
+    }
+}

@@ -1,0 +1,82 @@
+//! The one way into the store.
+
+use bytes::Bytes;
+use lockstep_object::Status;
+use lockstep_storage::{
+    Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteFailure, Written,
+};
+
+use super::{Api, Resource};
+
+/// The largest object that is stored.
+pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
+
+impl Api {
+    /// Writes one object in one transaction, if it is as expected.
+    pub(super) async fn commit(
+        &self,
+        resource: &Resource,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
+        if let Written::Put { value, .. } = &written {
+            check_size(value)?;
+        }
+        let key = Key::new(resource.store_key(&self.prefix, object_key))
+            .expect("a key of the store has the server's prefix");
+        let write = GuardedWrite {
+            key,
+            expected,
+            written,
+            fences: Vec::new(),
+        };
+        let txn = write.txn(Limits::default().txn_ops_max);
+        let txn = txn.map_err(|error| Status::internal_error(&error.to_string()))?;
+        let answer = self.store.txn(txn).await.map_err(|e| write_failed(&e))?;
+        Ok(Outcome::of(answer))
+    }
+}
+
+/// A value on no lease.
+pub(super) fn put(value: Bytes) -> Written {
+    Written::Put {
+        value,
+        lease: LeaseId::NONE,
+    }
+}
+
+fn check_size(value: &Bytes) -> Result<(), Status> {
+    if value.len() > STORED_BYTES_MAX {
+        return Err(Status::too_large(&format!(
+            "the object is {} bytes large as stored, limit is {STORED_BYTES_MAX}",
+            value.len()
+        )));
+    }
+    Ok(())
+}
+
+/// What a client is told about a write that the store did not confirm.
+fn write_failed(failure: &WriteFailure) -> Status {
+    match failure {
+        WriteFailure::Wrong(error) => Status::internal_error(&error.to_string()),
+        WriteFailure::Refused(error) => Status::internal_error(&error.to_string()),
+        WriteFailure::Uncertain { .. } => Status::timeout(
+            "the store did not confirm the write, which may or may not have happened",
+            1,
+        ),
+        WriteFailure::Unavailable(_) => {
+            Status::service_unavailable("the store is not available").with_retry_after(1)
+        }
+    }
+}
+
+/// What a client is told about a read that the store did not answer.
+pub(super) fn read_failed(failure: &ReadFailure) -> Status {
+    match failure {
+        ReadFailure::Refused(error) => Status::internal_error(&error.to_string()),
+        ReadFailure::Unavailable(_) => {
+            Status::service_unavailable("the store is not available").with_retry_after(1)
+        }
+    }
+}

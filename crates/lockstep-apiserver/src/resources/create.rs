@@ -1,0 +1,200 @@
+//! Making an object.
+
+use lockstep_object::metadata::{
+    Creation, GENERATE_NAME_RETRIES_MAX, GENERATE_NAME_SUFFIX_BYTES, check_create, check_namespace,
+    drop_duplicate_owners, finalizer_warnings, generated_name, prepare_create, validate_create,
+    validate_finalizers_of_builtin,
+};
+use lockstep_object::{Object, Status};
+use lockstep_storage::{Expected, Outcome};
+use serde_json::Value;
+
+use super::commit::put;
+use super::current::{served_bytes, to_stored};
+use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
+
+impl Api {
+    /// Makes the object of the body.
+    pub(super) async fn create(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        if request.route.is_named {
+            return Err(Status::method_not_supported(
+                &request.served.resource.group_resource(),
+                request.route.verb.as_str(),
+            ));
+        }
+        let dry_run = request.dry_run()?;
+        let incoming = request.object()?;
+        self.create_object(request, incoming, dry_run).await
+    }
+
+    /// Makes an object that came in.
+    pub(super) async fn create_object(
+        &self,
+        request: &Request<'_>,
+        incoming: Incoming,
+        dry_run: DryRun,
+    ) -> Result<Answer, Status> {
+        let Incoming {
+            object,
+            mut complaints,
+        } = incoming;
+        check_create(&object)?;
+        check_namespace(&object, &request.route.namespace)?;
+        self.check_namespace_is_open(request, object.name()).await?;
+        let is_generated = object.name().is_empty() && !object.generate_name().is_empty();
+        let mut tries = 0;
+        loop {
+            let mut made = object.clone();
+            complaints.extend(self.prepare(request, &mut made));
+            if tries == 0 {
+                request.complain(&complaints, &made)?;
+            }
+            check(&request.served, &made)?;
+            let answer = self.create_once(request, made, dry_run).await?;
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => tries += 1,
+                Err(name) => {
+                    let resource = request.served.resource.group_resource();
+                    return Err(if is_generated {
+                        Status::generated_name_taken(&resource, &name)
+                    } else {
+                        Status::already_exists(&resource, &name)
+                    });
+                }
+            }
+        }
+    }
+
+    /// Gives a new object what the server knows, and its shape. Returns the unknown fields.
+    fn prepare(&self, request: &Request<'_>, object: &mut Object) -> Vec<String> {
+        let served = &request.served;
+        let rules = &served.resource.rules;
+        let uid = uid((self.fresh)());
+        let random = (self.fresh)();
+        let letters: [u32; GENERATE_NAME_SUFFIX_BYTES] = std::array::from_fn(|at| {
+            u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0)
+        });
+        let name = generated_name(object.generate_name(), letters);
+        let creation = Creation {
+            namespace: &request.route.namespace,
+            uid: &uid,
+            now: request.now,
+            generated_name: &name,
+            generation: i64::from(rules.counts_generations()),
+        };
+        let is_namespaced = served.resource.is_namespaced();
+        prepare_create(
+            object,
+            &Creation {
+                namespace: if is_namespaced {
+                    creation.namespace
+                } else {
+                    ""
+                },
+                ..creation
+            },
+        );
+        if rules.status(served.version) == lockstep_object::metadata::StatusField::Separate {
+            object.fields_mut().remove("status");
+        }
+        if let Some(warning) = drop_duplicate_owners(object) {
+            request.warnings.add(warning);
+        }
+        if served.resource.origin == Origin::Custom {
+            for warning in finalizer_warnings(object) {
+                request.warnings.add(warning);
+            }
+        }
+        let unknown = rules.shape(served.version, object, None);
+        unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect()
+    }
+
+    /// One try. The inner error is the name that was taken.
+    async fn create_once(
+        &self,
+        request: &Request<'_>,
+        mut object: Object,
+        dry_run: DryRun,
+    ) -> Result<Result<Answer, String>, Status> {
+        let served = &request.served;
+        let key = served
+            .resource
+            .object_key(object.namespace(), object.name());
+        let name = object.name().to_owned();
+        let value = to_stored(served, &mut object)?;
+        if dry_run == DryRun::All {
+            if self.newest(&served.resource, &key).await?.is_some() {
+                return Ok(Err(name));
+            }
+            let fields = object.fields_mut();
+            fields.insert(
+                "apiVersion".into(),
+                served.resource.api_version(served.version).into(),
+            );
+            let body = lockstep_object::json::encode(object.as_value());
+            return Ok(Ok(Answer::created(body)));
+        }
+        let outcome = self
+            .commit(&served.resource, &key, Expected::Absent, put(value.clone()))
+            .await?;
+        match outcome {
+            Outcome::Done { revision } => {
+                let body = served_bytes(served, &value, revision)?;
+                Ok(Ok(Answer::created(body)))
+            }
+            Outcome::Stopped { .. } => Ok(Err(name)),
+        }
+    }
+
+    /// Refuses what would be made in a namespace that is not there or is going away.
+    async fn check_namespace_is_open(
+        &self,
+        request: &Request<'_>,
+        name: &str,
+    ) -> Result<(), Status> {
+        let (served, namespace) = (&request.served, request.route.namespace.as_str());
+        let registry = self.registry();
+        let namespaces = registry.resource("", "namespaces");
+        let Some(namespaces) = namespaces.filter(|_| served.resource.is_namespaced()) else {
+            return Ok(());
+        };
+        let found = self.newest(namespaces, namespace).await?;
+        let found =
+            found.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
+        let stored: Value = serde_json::from_slice(&found.value).unwrap_or_default();
+        if stored["metadata"]["deletionTimestamp"].is_string() {
+            let resource = served.resource.group_resource();
+            return Err(Status::namespace_terminating(&resource, name, namespace));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses an object that is wrong.
+fn check(served: &Served, object: &Object) -> Result<(), Status> {
+    let resource = &served.resource;
+    let mut errors = validate_create(object, resource.rules.names(), resource.scope);
+    if resource.origin == Origin::BuiltIn {
+        errors.extend(validate_finalizers_of_builtin(object));
+    }
+    errors.extend(resource.rules.validate(served.version, object, None));
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(
+        &resource.group_kind(),
+        object.name(),
+        &errors,
+    ))
+}
+
+/// A random number as a uid of version 4.
+fn uid(random: u128) -> String {
+    uuid::Builder::from_random_bytes(random.to_be_bytes())
+        .into_uuid()
+        .to_string()
+}

@@ -1,0 +1,275 @@
+//! Removing objects.
+
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::{GroupKind, Object, Status, Value, json};
+use lockstep_storage::{Expected, Outcome, Written};
+
+use super::commit::put;
+use super::current::{Current, parse, served_bytes, to_stored};
+use super::list::print;
+use super::update::is_free;
+use super::{Answer, Api, DryRun, Request, Resource};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// What is asked for besides the removal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct DeleteOptions {
+    uid: Option<String>,
+    revision: Option<String>,
+    propagation: Option<Propagation>,
+    dry_run: DryRun,
+}
+
+/// What becomes of what an object owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+impl Api {
+    /// Removes an object, or asks those who hold it to let it go.
+    pub(super) async fn delete(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        if !request.route.subresource.is_empty() {
+            return Err(Status::method_not_allowed());
+        }
+        let options = DeleteOptions::of(request)?;
+        loop {
+            let current = self.current(request).await?;
+            let current = current.ok_or_else(|| Self::not_found(request))?;
+            if let Some(answer) = self.delete_once(request, &options, current).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Removes all objects that a list would show, and answers with the list.
+    pub(super) async fn delete_collection(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let options = DeleteOptions::of(request)?;
+        let page = self.page(request).await?;
+        for object in &page.objects {
+            let key = String::from_utf8_lossy(&object.key);
+            let resource = &request.served.resource;
+            loop {
+                let Some(kv) = self.newest(resource, &key).await? else {
+                    break;
+                };
+                let current = parse(&request.served, kv.value.clone(), kv.mod_revision)?;
+                if self
+                    .delete_once(request, &options, current)
+                    .await?
+                    .is_some()
+                {
+                    break;
+                }
+            }
+        }
+        Ok(Answer::ok(print(request, &page)?))
+    }
+
+    /// One try; none if the object moved meanwhile.
+    async fn delete_once(
+        &self,
+        request: &Request<'_>,
+        options: &DeleteOptions,
+        current: Current,
+    ) -> Result<Option<Answer>, Status> {
+        let served = &request.served;
+        let resource = &served.resource;
+        options.check(resource, &current)?;
+        protect(resource, &current.object)?;
+        let Current {
+            object: old,
+            revision,
+            value: old_value,
+        } = current;
+        let mut object = old.clone();
+        options.propagate(&mut object);
+        let gone = Status::deleted(&resource.group_resource(), old.name(), old.uid());
+        let is_removed = is_free(resource, &object);
+        if options.dry_run == DryRun::All {
+            return Ok(Some(if is_removed {
+                Answer::from(&gone)
+            } else {
+                Answer::ok(served_bytes(served, &old_value, revision)?)
+            }));
+        }
+        let key = resource.object_key(old.namespace(), old.name());
+        let expected = Expected::At(revision);
+        if is_removed {
+            let outcome = self
+                .commit(resource, &key, expected, Written::Delete)
+                .await?;
+            return Ok(matches!(outcome, Outcome::Done { .. }).then(|| Answer::from(&gone)));
+        }
+        request_deletion(resource, &mut object, request);
+        let value = to_stored(served, &mut object)?;
+        if value == old_value {
+            return Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)));
+        }
+        match self
+            .commit(resource, &key, expected, put(value.clone()))
+            .await?
+        {
+            Outcome::Done { revision } => {
+                Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)))
+            }
+            Outcome::Stopped { .. } => Ok(None),
+        }
+    }
+}
+
+/// Marks an object that others hold as going away.
+fn request_deletion(resource: &Resource, object: &mut Object, request: &Request<'_>) {
+    if object.deletion_timestamp().is_some() {
+        return;
+    }
+    object.set_meta_text("deletionTimestamp", &request.now.to_string());
+    let metadata = object.metadata_mut();
+    metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+    if resource.rules.counts_generations() {
+        object.set_generation(object.generation() + 1);
+    }
+    if &*resource.plural == "namespaces" && resource.group.is_empty() {
+        let status = object.fields_mut().entry("status");
+        let status = status.or_insert_with(|| serde_json::json!({}));
+        status["phase"] = "Terminating".into();
+    }
+}
+
+/// Namespaces that the server needs.
+fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
+    let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
+    if is_namespace && matches!(object.name(), "default" | "kube-system" | "kube-public") {
+        return Err(Status::forbidden(
+            &resource.group_resource(),
+            object.name(),
+            "this namespace may not be deleted",
+        ));
+    }
+    Ok(())
+}
+
+impl DeleteOptions {
+    /// From the body, or from the query if there is none.
+    fn of(request: &Request<'_>) -> Result<Self, Status> {
+        let body = if request.body.is_empty() {
+            from_query(request)
+        } else {
+            let decoded = json::decode(&request.body);
+            let decoded = decoded.map_err(|error| Status::bad_request(error.to_string()))?;
+            check_options_kind(&decoded.value)?;
+            decoded.value
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let dry_run = match body["dryRun"].as_array().map(Vec::as_slice) {
+            None | Some([]) => DryRun::No,
+            Some(values) => match values.iter().find(|value| *value != "All") {
+                None => DryRun::All,
+                Some(value) => {
+                    let value = value.as_str().unwrap_or_default();
+                    return Err(request.invalid_option("dryRun", value, &["All"]));
+                }
+            },
+        };
+        Ok(Self {
+            uid: text(&body["preconditions"]["uid"]),
+            revision: text(&body["preconditions"]["resourceVersion"]),
+            propagation: propagation(request, &body)?,
+            dry_run,
+        })
+    }
+
+    /// 409 if the object is not the one that is meant.
+    fn check(&self, resource: &Resource, current: &Current) -> Result<(), Status> {
+        let failed = |what: &str, asked: &str, is: &str| {
+            let name = current.object.name();
+            Status::precondition_failed(&resource.group_resource(), name, what, asked, is)
+        };
+        let (uid, revision) = (current.object.uid(), current.revision.0.to_string());
+        match (&self.uid, &self.revision) {
+            (Some(asked), _) if asked != uid => Err(failed("UID", asked, uid)),
+            (_, Some(asked)) if *asked != revision => {
+                Err(failed("ResourceVersion", asked, &revision))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts the finalizer of the policy on the object, instead of another policy's.
+    fn propagate(&self, object: &mut Object) {
+        let Some(policy) = self.propagation else {
+            return;
+        };
+        let kept = object
+            .finalizers()
+            .filter(|name| ![ORPHAN, FOREGROUND].contains(name));
+        let mut finalizers: Vec<String> = kept.map(str::to_owned).collect();
+        match policy {
+            Propagation::Background => {}
+            Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
+            Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
+        }
+        object.set_finalizers(finalizers);
+    }
+}
+
+fn from_query(request: &Request<'_>) -> Value {
+    let query = &request.query;
+    let mut body = serde_json::json!({});
+    if let Some(policy) = query.get("propagationPolicy") {
+        body["propagationPolicy"] = policy.into_owned().into();
+    }
+    if query.get("orphanDependents").is_some() {
+        body["orphanDependents"] = query.flag("orphanDependents").into();
+    }
+    let dry_run: Vec<Value> = query.all("dryRun").map(|v| v.into_owned().into()).collect();
+    if !dry_run.is_empty() {
+        body["dryRun"] = dry_run.into();
+    }
+    body
+}
+
+/// Any version of `DeleteOptions` will do; another kind will not.
+fn check_options_kind(body: &Value) -> Result<(), Status> {
+    match body["kind"].as_str() {
+        None | Some("" | "DeleteOptions") => Ok(()),
+        Some(kind) => Err(Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type DeleteOptions): {kind}"
+        ))),
+    }
+}
+
+fn propagation(request: &Request<'_>, body: &Value) -> Result<Option<Propagation>, Status> {
+    let policy = body["propagationPolicy"].as_str();
+    let orphan = body["orphanDependents"].as_bool();
+    let invalid = |error: FieldError| {
+        Status::invalid(
+            &GroupKind::new("meta.k8s.io", "DeleteOptions"),
+            "",
+            &[error],
+        )
+    };
+    if policy.is_some() && orphan.is_some() {
+        let path = Path::ROOT.field("propagationPolicy");
+        return Err(invalid(FieldError::invalid(
+            &path,
+            policy.unwrap_or_default(),
+            "orphanDependents and deletionPropagation cannot be both set",
+        )));
+    }
+    match (policy, orphan) {
+        (None, None) => Ok(None),
+        (None, Some(true)) | (Some("Orphan"), _) => Ok(Some(Propagation::Orphan)),
+        (None, Some(false)) | (Some("Background"), _) => Ok(Some(Propagation::Background)),
+        (Some("Foreground"), _) => Ok(Some(Propagation::Foreground)),
+        (Some(other), _) => Err(request.invalid_option(
+            "propagationPolicy",
+            other,
+            &["Background", "Foreground", "Orphan"],
+        )),
+    }
+}

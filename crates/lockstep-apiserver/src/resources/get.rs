@@ -1,0 +1,35 @@
+//! Reading one object.
+
+use lockstep_object::Status;
+use lockstep_storage::Revision;
+
+use super::current::served_bytes;
+use super::list_options::catch_up_failed;
+use super::{Answer, Api, Request};
+
+impl Api {
+    /// One object: the newest, or any that is not older than a revision.
+    pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let (served, route) = (&request.served, request.route);
+        let key = served.resource.object_key(&route.namespace, &route.name);
+        let (value, revision) = match request.revision()? {
+            None => {
+                let found = self.newest(&served.resource, &key).await?;
+                let found = found.ok_or_else(|| Self::not_found(request))?;
+                (found.value.clone(), found.mod_revision)
+            }
+            Some(at_least) => {
+                if at_least > Revision::NONE {
+                    let seen = self.cache.at_least(at_least).await;
+                    seen.map_err(|error| catch_up_failed(&error))?;
+                }
+                let bucket = self.cache.bucket(&served.resource.bucket);
+                let snapshot = bucket.snapshot();
+                let found = snapshot.get(key.as_bytes());
+                let found = found.ok_or_else(|| Self::not_found(request))?;
+                (found.value.clone(), found.revision)
+            }
+        };
+        Ok(Answer::ok(served_bytes(served, &value, revision)?))
+    }
+}

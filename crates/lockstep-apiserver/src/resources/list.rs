@@ -1,0 +1,180 @@
+//! Reading many objects.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::Status;
+use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
+
+use super::commit::read_failed;
+use super::current::serve;
+use super::list_options::{At, ListOptions, catch_up_failed};
+use super::selection::Selection;
+use super::token::Token;
+use super::{Answer, Api, Origin, Request, Resource};
+use crate::cache::{Object, Snapshot};
+
+/// One page of a list.
+pub(super) struct Page {
+    /// The state it shows.
+    pub(super) revision: Revision,
+    pub(super) objects: Vec<Arc<Object>>,
+    /// Where it goes on; none if this is the last page.
+    next: Option<Token>,
+    /// How many objects follow, where that is known.
+    remaining: Option<usize>,
+}
+
+impl Api {
+    /// A list, or a page of one.
+    pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let page = self.page(request).await?;
+        Ok(Answer::ok(print(request, &page)?))
+    }
+
+    /// The objects that a list shows.
+    pub(super) async fn page(&self, request: &Request<'_>) -> Result<Page, Status> {
+        let options = ListOptions::of(request)?;
+        let selection = Selection::of(request)?;
+        let resource = &request.served.resource;
+        let bucket = self.cache.bucket(&resource.bucket);
+        let seen = self.reach(&options.at).await?;
+        let (token, at) = match &options.at {
+            At::After(token) => (Some(token), token.revision()),
+            At::Exactly(revision) => (None, Some(*revision)),
+            At::Newest | At::Any | At::NotOlderThan(_) => (None, None),
+        };
+        let snapshot = match at {
+            None => bucket.snapshot(),
+            Some(at) => match bucket.snapshot_at(at, seen) {
+                Some(snapshot) => snapshot,
+                None => Arc::new(self.read_at(resource, at, token).await?),
+            },
+        };
+        let revision = at.unwrap_or_else(|| seen.max(snapshot.revision()));
+        let page = cut(&snapshot, &selection, &options, token, revision);
+        if page.next.is_some() {
+            bucket.keep(revision, &snapshot);
+        }
+        Ok(page)
+    }
+
+    /// Waits until the cache can answer, and says what it has seen.
+    async fn reach(&self, at: &At) -> Result<Revision, Status> {
+        let reached = match at {
+            At::Newest => self.cache.caught_up().await,
+            At::Any => Ok(self.cache.seen()),
+            At::NotOlderThan(revision) | At::Exactly(revision) => {
+                self.cache.at_least(*revision).await
+            }
+            At::After(token) => match token.revision() {
+                Some(revision) => self.cache.at_least(revision).await,
+                None => self.cache.caught_up().await,
+            },
+        };
+        reached.map_err(|error| catch_up_failed(&error))
+    }
+
+    /// A state that the cache no longer holds.
+    async fn read_at(
+        &self,
+        resource: &Resource,
+        at: Revision,
+        token: Option<&Token>,
+    ) -> Result<Snapshot, Status> {
+        let prefix = resource.store_key(&self.prefix, "");
+        let range = Range {
+            at: Some(at),
+            ..Range::new(KeyRange::prefix(prefix.clone()))
+        };
+        match self.store.range(range, Consistency::Serializable).await {
+            Ok(found) => Ok(Snapshot::of(found.kvs, prefix.len(), at)),
+            Err(ReadFailure::Refused(ReadError::Compacted { .. })) => Err(expired(token)),
+            Err(failure) => Err(read_failed(&failure)),
+        }
+    }
+}
+
+/// 410, with a token that goes on at whatever is current then.
+fn expired(token: Option<&Token>) -> Status {
+    let mut status = Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can \
+         start a new list without the continue parameter, or use the continue token in this \
+         response to retrieve the remainder of the results. Continuing with the provided token \
+         results in an inconsistent list - objects that were created, modified, or deleted between \
+         the time the first chunk was returned and now may show up in the list.",
+    );
+    match token {
+        Some(token) => {
+            let going_on = Token::new(None, token.after().as_bytes(), token.seen());
+            status.continue_token = going_on.to_text();
+        }
+        None => {
+            "The resourceVersion for the provided list is too old.".clone_into(&mut status.message);
+        }
+    }
+    status
+}
+
+fn cut(
+    snapshot: &Snapshot,
+    selection: &Selection,
+    options: &ListOptions,
+    token: Option<&Token>,
+    revision: Revision,
+) -> Page {
+    let after = token.map(|token| Bytes::copy_from_slice(token.after().as_bytes()));
+    let seen = token.map_or(0, Token::seen);
+    let mut objects = Vec::new();
+    let mut next = None;
+    let found = snapshot.objects(&selection.scope, after.as_ref());
+    for object in found.filter(|object| selection.matches(object)) {
+        if options.limit > 0 && objects.len() == options.limit {
+            let last: &Arc<Object> = objects.last().expect("a limit is at least one");
+            next = Some(Token::new(Some(revision), &last.key, seen + objects.len()));
+            break;
+        }
+        objects.push(object.clone());
+    }
+    let count = || snapshot.count(&selection.scope);
+    let remaining = (next.is_some() && !selection.has_selectors())
+        .then(|| count().saturating_sub(seen + objects.len()));
+    Page {
+        revision,
+        objects,
+        next,
+        remaining,
+    }
+}
+
+/// The list on the wire. Objects are copied from their stored bytes.
+pub(super) fn print(request: &Request<'_>, page: &Page) -> Result<Vec<u8>, Status> {
+    let served = &request.served;
+    let resource = &served.resource;
+    let size: usize = page.objects.iter().map(|o| o.value.len() + 64).sum();
+    let mut out = Vec::with_capacity(size + 256);
+    let head = format!(
+        r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}""#,
+        resource.list_kind,
+        resource.api_version(served.version),
+        page.revision.0
+    );
+    out.extend_from_slice(head.as_bytes());
+    let token = page.next.as_ref().map(Token::to_text);
+    if token.is_some() || resource.origin == Origin::Custom {
+        let token = token.unwrap_or_default();
+        out.extend_from_slice(format!(r#","continue":"{token}""#).as_bytes());
+    }
+    if let Some(remaining) = page.remaining.filter(|remaining| *remaining > 0) {
+        out.extend_from_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
+    }
+    out.extend_from_slice(br#"},"items":["#);
+    for (at, object) in page.objects.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        serve(served, &object.value, object.revision, true, &mut out)?;
+    }
+    out.extend_from_slice(b"]}");
+    Ok(out)
+}

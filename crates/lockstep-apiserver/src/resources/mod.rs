@@ -1,0 +1,113 @@
+//! Requests for resources: reading, watching and writing objects.
+//!
+//! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
+//! All objects are written by [`Api::commit`](commit), in one transaction each, and by nothing else.
+
+mod answer;
+mod body;
+mod commit;
+mod create;
+mod current;
+mod delete;
+mod get;
+mod list;
+mod list_options;
+mod registry;
+mod request;
+mod resource;
+mod selection;
+mod token;
+mod update;
+mod watch;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use lockstep_object::Status;
+use lockstep_storage::Store;
+
+pub use answer::{Answer, Body};
+pub use body::{FieldValidation, Incoming};
+pub use registry::{Registry, Served};
+pub use request::{DryRun, Request, Warnings};
+pub use resource::{Origin, Resource, Rules, Subresource, Version};
+pub use watch::WatchStream;
+
+use crate::cache::Cache;
+use crate::route::Verb;
+
+/// The API of one server.
+pub struct Api {
+    store: Arc<dyn Store>,
+    cache: Cache,
+    prefix: Bytes,
+    registry: ArcSwap<Registry>,
+    /// A number that nobody had before, for uids and names.
+    fresh: Box<dyn Fn() -> u128 + Send + Sync>,
+}
+
+impl Api {
+    /// An API on a store. `cache` must be of the same store and prefix.
+    pub fn new(
+        store: Arc<dyn Store>,
+        cache: Cache,
+        prefix: impl Into<Bytes>,
+        registry: Registry,
+        fresh: impl Fn() -> u128 + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            store,
+            cache,
+            prefix: prefix.into(),
+            registry: ArcSwap::from_pointee(registry),
+            fresh: Box::new(fresh),
+        }
+    }
+
+    /// What is served now.
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.load_full()
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let resource = &request.served.resource;
+        let verb = request.route.verb;
+        let is_known = resource.verbs.contains(&verb);
+        if !is_known {
+            return Err(Status::method_not_supported(
+                &resource.group_resource(),
+                verb.as_str(),
+            ));
+        }
+        check_scope(request)?;
+        match verb {
+            Verb::Get => self.get(request).await,
+            Verb::List => self.list(request).await,
+            Verb::Watch => self.watch(request).await,
+            Verb::Create => self.create(request).await,
+            Verb::Update => self.update(request).await,
+            Verb::Delete => self.delete(request).await,
+            Verb::DeleteCollection => self.delete_collection(request).await,
+            Verb::Patch | Verb::Head | Verb::Post | Verb::Put | Verb::Options => {
+                Err(Status::method_not_allowed())
+            }
+        }
+    }
+}
+
+/// Objects in namespaces are written through their namespace only.
+fn check_scope(request: &Request<'_>) -> Result<(), Status> {
+    let (route, resource) = (request.route, &request.served.resource);
+    let is_read = matches!(route.verb, Verb::List | Verb::Watch);
+    let at_cluster = route.namespace.is_empty();
+    match (resource.is_namespaced(), at_cluster) {
+        (true, true) if !is_read && resource.origin == Origin::BuiltIn => {
+            Err(Status::method_not_allowed())
+        }
+        (true, true) if !is_read => Err(Status::no_such_resource()),
+        (false, false) if &*resource.plural != "namespaces" => Err(Status::no_such_resource()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! All resources that are served at one moment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Resource;
+use crate::route::ResourceRoute;
+
+/// The resources by group and plural. Never changes; the server swaps in a new one.
+#[derive(Clone, Default)]
+pub struct Registry {
+    resources: BTreeMap<(Box<str>, Box<str>), Arc<Resource>>,
+}
+
+/// A resource in one of its versions.
+#[derive(Clone)]
+pub struct Served {
+    /// The resource.
+    pub resource: Arc<Resource>,
+    /// The version.
+    pub version: usize,
+}
+
+impl Registry {
+    /// These resources; of two with one group and plural, the later.
+    pub fn new(resources: impl IntoIterator<Item = Resource>) -> Self {
+        let mut registry = Self::default();
+        resources.into_iter().for_each(|r| registry.insert(r));
+        registry
+    }
+
+    /// Adds or replaces a resource.
+    pub fn insert(&mut self, resource: Resource) {
+        let key = (resource.group.clone(), resource.plural.clone());
+        self.resources.insert(key, Arc::new(resource));
+    }
+
+    /// Takes a resource out.
+    pub fn remove(&mut self, group: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.resources.remove(&(group.into(), plural.into()))
+    }
+
+    /// A resource by group and plural.
+    pub fn resource(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.resources.get(&(group.into(), plural.into()))
+    }
+
+    /// What a request is about, if it is served.
+    pub fn find(&self, route: &ResourceRoute) -> Option<Served> {
+        let resource = self.resource(&route.group, &route.resource)?;
+        let version = resource.served_version(&route.version)?;
+        Some(Served {
+            resource: resource.clone(),
+            version,
+        })
+    }
+
+    /// All resources, by group and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.values()
+    }
+
+    /// Whether anything is served under a group and version.
+    pub fn serves(&self, group: &str, version: &str) -> bool {
+        let mut of_group = self.iter().filter(|resource| *resource.group == *group);
+        of_group.any(|resource| resource.served_version(version).is_some())
+    }
+}

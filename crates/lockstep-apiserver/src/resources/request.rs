@@ -1,0 +1,141 @@
+//! What a handler is given.
+
+use bytes::Bytes;
+use lockstep_object::Status;
+use lockstep_object::metadata::Seconds;
+use lockstep_object::selector::{FieldSelector, LabelSelector};
+use lockstep_storage::Revision;
+use parking_lot::Mutex;
+
+use super::{Served, Version};
+use crate::query::Query;
+use crate::route::ResourceRoute;
+
+/// One request for a resource, authenticated and authorised.
+pub struct Request<'a> {
+    /// What it asks for.
+    pub route: &'a ResourceRoute,
+    /// The resource and version.
+    pub served: Served,
+    /// The query.
+    pub query: Query<'a>,
+    /// `Content-Type`, empty if there is none.
+    pub content_type: &'a str,
+    /// The body.
+    pub body: Bytes,
+    /// When it came in.
+    pub now: Seconds,
+    /// What to tell the client besides the answer.
+    pub warnings: Warnings,
+}
+
+/// Warnings in the order they came up.
+#[derive(Default)]
+pub struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    /// Adds one, unless it was said before.
+    pub fn add(&self, warning: impl Into<String>) {
+        let warning = warning.into();
+        let mut said = self.0.lock();
+        if !said.contains(&warning) {
+            said.push(warning);
+        }
+    }
+
+    /// All of them.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+/// Whether a write happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DryRun {
+    /// It does not: everything but the write is done.
+    All,
+    /// It does.
+    No,
+}
+
+impl Request<'_> {
+    /// The version that is asked for.
+    pub fn version(&self) -> &Version {
+        &self.served.resource.versions[self.served.version]
+    }
+
+    /// `dryRun`, which is `All` or absent.
+    pub fn dry_run(&self) -> Result<DryRun, Status> {
+        let mut asked = self.query.all("dryRun").peekable();
+        if asked.peek().is_none() {
+            return Ok(DryRun::No);
+        }
+        match asked.find(|value| value != "All") {
+            None => Ok(DryRun::All),
+            Some(value) => Err(self.invalid_option("dryRun", &value, &["All"])),
+        }
+    }
+
+    /// A whole number from the query.
+    pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+        let number = self.query.number(name);
+        number.map_err(|error| Status::bad_request(error.to_string()))
+    }
+
+    /// `resourceVersion`: none if it is absent or empty.
+    pub fn revision(&self) -> Result<Option<Revision>, Status> {
+        let Some(text) = self.query.get("resourceVersion") else {
+            return Ok(None);
+        };
+        match text.as_ref() {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(number) => Ok(Some(Revision(number))),
+                Err(_) => Err(Status::bad_request(format!(
+                    "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+                ))),
+            },
+        }
+    }
+
+    /// `labelSelector`.
+    pub fn labels(&self) -> Result<LabelSelector, Status> {
+        let text = self.query.get("labelSelector").unwrap_or_default();
+        text.parse()
+            .map_err(|error| Status::bad_request(format!("unable to parse requirement: {error}")))
+    }
+
+    /// `fieldSelector`, with no field that the resource does not know.
+    pub fn fields(&self) -> Result<FieldSelector, Status> {
+        let text = self.query.get("fieldSelector").unwrap_or_default();
+        let selector: FieldSelector = text
+            .parse()
+            .map_err(|error| Status::bad_request(format!("{error}")))?;
+        let known = self.served.resource.rules.selectable_fields();
+        for requirement in selector.requirements() {
+            let field = &*requirement.field;
+            let is_known = matches!(field, "metadata.name" | "metadata.namespace")
+                || known.iter().any(|path| **path == *field);
+            if !is_known {
+                return Err(Status::bad_request(format!(
+                    "field label not supported: {field}"
+                )));
+            }
+        }
+        Ok(selector)
+    }
+
+    pub(super) fn invalid_option(&self, field: &str, value: &str, supported: &[&str]) -> Status {
+        use lockstep_object::GroupKind;
+        use lockstep_object::field::{FieldError, Path};
+        let kind = match self.route.verb {
+            crate::route::Verb::Create => "CreateOptions",
+            crate::route::Verb::Patch => "PatchOptions",
+            crate::route::Verb::Delete | crate::route::Verb::DeleteCollection => "DeleteOptions",
+            _ => "UpdateOptions",
+        };
+        let path = Path::ROOT.field(field);
+        let error = FieldError::not_supported(&path, value, supported.iter().copied());
+        Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[error])
+    }
+}

@@ -1,0 +1,158 @@
+//! A resource as it is served: one row for each, built in or defined by a CRD.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::field::FieldErrors;
+use lockstep_object::metadata::{Scope, StatusField};
+use lockstep_object::names::NameRule;
+use lockstep_object::{GroupKind, GroupResource, Object};
+use lockstep_storage::Revision;
+
+use crate::cache::BucketKey;
+use crate::route::Verb;
+
+/// One resource in all its versions.
+pub struct Resource {
+    /// The group; empty for the core group.
+    pub group: Box<str>,
+    /// Its name in paths.
+    pub plural: Box<str>,
+    /// The name of one object of it, in lower case.
+    pub singular: Box<str>,
+    /// The kind of its objects.
+    pub kind: Box<str>,
+    /// The kind of its lists.
+    pub list_kind: Box<str>,
+    /// What people type instead of the plural.
+    pub short_names: Vec<Box<str>>,
+    /// Groups of resources it belongs to, such as `all`.
+    pub categories: Vec<Box<str>>,
+    /// Whether its objects live in namespaces.
+    pub scope: Scope,
+    /// What can be done with it.
+    pub verbs: &'static [Verb],
+    /// The versions, preferred ones first; at least one.
+    pub versions: Vec<Version>,
+    /// Which of them objects are stored in.
+    pub storage: usize,
+    /// Where its objects lie.
+    pub bucket: BucketKey,
+    /// Who made it.
+    pub origin: Origin,
+    /// Objects that were written after this revision have the shape that [`Rules::shape`] gives;
+    /// older ones get it when they are read.
+    pub shaped_since: Revision,
+    /// What is special about it.
+    pub rules: Arc<dyn Rules>,
+}
+
+/// One version of a resource.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Version {
+    /// `v1`
+    pub name: Box<str>,
+    /// Whether requests for it are answered.
+    pub is_served: bool,
+    /// The parts of its objects that have their own endpoints.
+    pub subresources: Vec<Subresource>,
+    /// What clients are warned with.
+    pub deprecation: Option<Box<str>>,
+}
+
+/// A part of an object with its own endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subresource {
+    /// `status`
+    Status,
+    /// `finalize`, of namespaces.
+    Finalize,
+}
+
+/// Who made a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It is part of the server.
+    BuiltIn,
+    /// A CRD.
+    Custom,
+}
+
+/// What is special about a kind. Everything else is the same for all kinds.
+pub trait Rules: Send + Sync {
+    /// How its objects are named.
+    fn names(&self) -> NameRule {
+        NameRule::Subdomain
+    }
+
+    /// Whether `status` has its own endpoint in this version.
+    fn status(&self, version: usize) -> StatusField;
+
+    /// Whether its objects count changes of their spec.
+    fn counts_generations(&self) -> bool;
+
+    /// Whether a `PUT` of an object that does not exist creates it.
+    fn creates_on_update(&self) -> bool {
+        false
+    }
+
+    /// Brings an object that is to be stored into shape: drops unknown fields, returning their
+    /// paths, and fills in defaults. `old` is the stored object, if there is one.
+    fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;
+
+    /// What is wrong with an object, besides its metadata.
+    fn validate(&self, version: usize, object: &Object, old: Option<&Object>) -> FieldErrors;
+
+    /// The fields that field selectors may name, besides name and namespace, as paths.
+    fn selectable_fields(&self) -> &[Box<str>] {
+        &[]
+    }
+}
+
+impl Resource {
+    /// Group and plural, as errors name it.
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&*self.group, &*self.plural)
+    }
+
+    /// Group and kind, as errors of validation name it.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&*self.group, &*self.kind)
+    }
+
+    /// `group/version`, or the bare version of the core group.
+    pub fn api_version(&self, version: usize) -> String {
+        let name = &self.versions[version].name;
+        match &*self.group {
+            "" => name.to_string(),
+            group => format!("{group}/{name}"),
+        }
+    }
+
+    /// The version with a name, if it is served.
+    pub fn served_version(&self, name: &str) -> Option<usize> {
+        let mut versions = self.versions.iter();
+        versions.position(|version| version.is_served && *version.name == *name)
+    }
+
+    /// Whether objects live in namespaces.
+    pub fn is_namespaced(&self) -> bool {
+        self.scope == Scope::Namespaced
+    }
+
+    /// The key of an object inside the bucket.
+    pub fn object_key(&self, namespace: &str, name: &str) -> String {
+        if self.is_namespaced() {
+            format!("{namespace}/{name}")
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// Where objects lie below the server's prefix.
+    pub fn store_key(&self, prefix: &[u8], object_key: &str) -> Bytes {
+        [prefix, self.bucket.name(), b"/", object_key.as_bytes()]
+            .concat()
+            .into()
+    }
+}

@@ -1,0 +1,86 @@
+//! Which objects a list or a watch is about.
+
+use std::borrow::Cow;
+
+use lockstep_object::Status;
+use lockstep_object::selector::{FieldSelector, LabelSelector};
+use serde_json::Value;
+
+use super::Request;
+use crate::cache::{Object, Scope};
+
+/// A scope, and what objects in it have to be like.
+pub(super) struct Selection {
+    pub(super) scope: Scope,
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+impl Selection {
+    /// What a request selects. A demand for one name narrows the scope.
+    pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
+        let (labels, fields) = (request.labels()?, request.fields()?);
+        let (resource, route) = (&request.served.resource, request.route);
+        let namespace = match route.namespace.as_str() {
+            "" => fields.exact_value("metadata.namespace").unwrap_or_default(),
+            namespace => namespace,
+        };
+        let scope = match fields.exact_value("metadata.name") {
+            Some(name) if !resource.is_namespaced() => Scope::Object(name.into()),
+            Some(name) if !namespace.is_empty() => {
+                Scope::Object(resource.object_key(namespace, name).into())
+            }
+            _ if namespace.is_empty() || !resource.is_namespaced() => Scope::All,
+            _ => Scope::Namespace(namespace.into()),
+        };
+        Ok(Self {
+            scope,
+            labels,
+            fields,
+        })
+    }
+
+    /// Whether anything but the scope is demanded.
+    pub(super) fn has_selectors(&self) -> bool {
+        !self.labels.is_everything() || !self.fields.is_everything()
+    }
+
+    /// Whether an object of the scope is selected.
+    pub(super) fn matches(&self, object: &Object) -> bool {
+        if !self.labels.is_everything() && !self.labels.matches(object.facts()) {
+            return false;
+        }
+        self.fields.is_everything() || self.matches_fields(object)
+    }
+
+    fn matches_fields(&self, object: &Object) -> bool {
+        let key = String::from_utf8_lossy(&object.key);
+        let (namespace, name) = key.split_once('/').unwrap_or(("", &key));
+        let is_of_metadata = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
+        let requirements = self.fields.requirements();
+        let parsed: Option<Value> = requirements
+            .iter()
+            .any(|requirement| !is_of_metadata(&requirement.field))
+            .then(|| serde_json::from_slice(&object.value).unwrap_or_default());
+        requirements.iter().all(|requirement| {
+            let found = match &*requirement.field {
+                "metadata.name" => Cow::Borrowed(name),
+                "metadata.namespace" => Cow::Borrowed(namespace),
+                path => text_at(parsed.as_ref(), path),
+            };
+            (found == *requirement.value) != requirement.negated
+        })
+    }
+}
+
+/// The scalar at a dotted path as text; empty if there is none.
+fn text_at<'v>(value: Option<&'v Value>, path: &str) -> Cow<'v, str> {
+    let step = |value: &'v Value, name: &str| value.get(name);
+    let mut names = path.trim_start_matches('.').split('.');
+    match value.and_then(|value| names.try_fold(value, step)) {
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(Value::Bool(value)) => Cow::Owned(value.to_string()),
+        Some(Value::Number(value)) => Cow::Owned(value.to_string()),
+        _ => Cow::Borrowed(""),
+    }
+}

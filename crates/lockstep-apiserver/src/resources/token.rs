@@ -1,0 +1,70 @@
+//! Where a list goes on.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lockstep_object::Status;
+use lockstep_storage::Revision;
+use serde::{Deserialize, Serialize};
+
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+/// What a client hands back to get the next page. Opaque to clients; upstream's form, and how many
+/// objects were read before, which upstream does not need.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Token {
+    v: String,
+    /// The revision of the list; negative in a token that goes on at whatever is current.
+    rv: i64,
+    /// The key after which the page begins, inside the bucket, and a zero byte.
+    start: String,
+    /// Objects in the pages before.
+    #[serde(default)]
+    seen: usize,
+}
+
+impl Token {
+    pub(super) fn new(at: Option<Revision>, after: &[u8], seen: usize) -> Self {
+        let revision = at.map(|at| i64::try_from(at.0).unwrap_or(i64::MAX));
+        Self {
+            v: TOKEN_VERSION.to_owned(),
+            rv: revision.unwrap_or(-1),
+            start: format!("{}\0", String::from_utf8_lossy(after)),
+            seen,
+        }
+    }
+
+    /// The revision of the list; none for the current one.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        u64::try_from(self.rv).ok().map(Revision)
+    }
+
+    /// The key after which the page begins.
+    pub(super) fn after(&self) -> &str {
+        self.start.trim_end_matches('\0')
+    }
+
+    /// Objects in the pages before.
+    pub(super) fn seen(&self) -> usize {
+        self.seen
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let bytes = serde_json::to_vec(self).expect("texts and numbers can be printed");
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, Status> {
+        let bad = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .map_err(|_| bad("it is not base64"))?;
+        let token: Self = serde_json::from_slice(&bytes).map_err(|_| bad("it is no token"))?;
+        if token.v != TOKEN_VERSION {
+            return Err(bad("its version is not known"));
+        }
+        if token.start.is_empty() || token.rv == 0 {
+            return Err(bad("it has no start"));
+        }
+        Ok(token)
+    }
+}

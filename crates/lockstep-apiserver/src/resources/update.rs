@@ -1,0 +1,238 @@
+//! Changing an object.
+
+use lockstep_object::metadata::{
+    StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
+    next_generation, prepare_update, validate_update,
+};
+use lockstep_object::{Object, Status};
+use lockstep_storage::{Expected, Outcome, Written};
+
+use super::commit::put;
+use super::current::{Current, served_bytes, to_stored};
+use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
+
+/// How often a change without a resource version is tried again when the object moved.
+const RETRIES_MAX: usize = 5;
+
+impl Api {
+    /// Replaces an object, or a part of it, by the body.
+    pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let part = request.part()?;
+        let dry_run = request.dry_run()?;
+        let Incoming { object, complaints } = request.object()?;
+        check_url_name(&object, &request.route.name)?;
+        check_namespace(&object, &request.route.namespace)?;
+        let rules = &request.served.resource.rules;
+        if self.current(request).await?.is_none() && part.is_none() && rules.creates_on_update() {
+            let incoming = Incoming { object, complaints };
+            return self.create_object(request, incoming, dry_run).await;
+        }
+        let change = |_: &Current| {
+            Ok(Incoming {
+                object: object.clone(),
+                complaints: complaints.clone(),
+            })
+        };
+        self.change(request, part, dry_run, change).await
+    }
+
+    /// Changes an object: `change` makes the next state of the present one, and is asked again
+    /// when the object moved meanwhile, unless that state insists on a resource version.
+    pub(super) async fn change(
+        &self,
+        request: &Request<'_>,
+        part: Option<Subresource>,
+        dry_run: DryRun,
+        change: impl Fn(&Current) -> Result<Incoming, Status>,
+    ) -> Result<Answer, Status> {
+        for _ in 0..=RETRIES_MAX {
+            let current = self.current(request).await?;
+            let current = current.ok_or_else(|| Self::not_found(request))?;
+            let next = change(&current)?;
+            let insists = !next.object.resource_version().is_empty();
+            check_moved(request, &next.object, &current)?;
+            let next = next_state(request, part, next, &current)?;
+            match self.replace(request, next, current, dry_run).await? {
+                Some(answer) => return Ok(answer),
+                None if insists => break,
+                None => {}
+            }
+        }
+        let resource = request.served.resource.group_resource();
+        Err(Status::modified(&resource, &request.route.name))
+    }
+
+    /// Stores the next state, or removes the object if nothing holds it any more. None if the
+    /// object moved.
+    async fn replace(
+        &self,
+        request: &Request<'_>,
+        mut object: Object,
+        current: Current,
+        dry_run: DryRun,
+    ) -> Result<Option<Answer>, Status> {
+        let served = &request.served;
+        let resource = &served.resource;
+        let key = resource.object_key(&request.route.namespace, &request.route.name);
+        let is_released = object.deletion_timestamp().is_some() && is_free(resource, &object);
+        let value = to_stored(served, &mut object)?;
+        if dry_run == DryRun::All || (value == current.value && !is_released) {
+            let body = served_bytes(served, &value, current.revision)?;
+            return Ok(Some(Answer::ok(body)));
+        }
+        let written = if is_released {
+            Written::Delete
+        } else {
+            put(value.clone())
+        };
+        let expected = Expected::At(current.revision);
+        match self.commit(resource, &key, expected, written).await? {
+            Outcome::Done { revision } => {
+                let body = served_bytes(served, &value, revision)?;
+                Ok(Some(Answer::ok(body)))
+            }
+            Outcome::Stopped { .. } => Ok(None),
+        }
+    }
+}
+
+/// The object to store: what clients may not change is put back, the rest is shaped and
+/// checked.
+fn next_state(
+    request: &Request<'_>,
+    part: Option<Subresource>,
+    incoming: Incoming,
+    current: &Current,
+) -> Result<Object, Status> {
+    let (served, old) = (&request.served, &current.object);
+    let rules = &served.resource.rules;
+    let Incoming {
+        mut object,
+        mut complaints,
+    } = incoming;
+    prepare_update(&mut object, old);
+    let status = rules.status(served.version);
+    let has_finalize = request
+        .version()
+        .subresources
+        .contains(&Subresource::Finalize);
+    keep_part(&mut object, old, part, status);
+    if part.is_none() && has_finalize {
+        restore(&mut object, old, "spec");
+    }
+    if served.resource.origin == Origin::BuiltIn && object.resource_version().is_empty() {
+        // The last write wins, so it is as if the client had named the present state.
+        object.set_meta_text("resourceVersion", &current.revision.0.to_string());
+    }
+    if let Some(warning) = drop_duplicate_owners(&mut object) {
+        request.warnings.add(warning);
+    }
+    if served.resource.origin == Origin::Custom {
+        for warning in finalizer_warnings(&object) {
+            request.warnings.add(warning);
+        }
+    }
+    let unknown = rules.shape(served.version, &mut object, Some(old));
+    complaints.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
+    request.complain(&complaints, &object)?;
+    if rules.counts_generations() {
+        object.set_generation(next_generation(&object, old, status));
+    }
+    let mut errors = validate_update(&object, old);
+    errors.extend(rules.validate(served.version, &object, Some(old)));
+    if errors.is_empty() {
+        return Ok(object);
+    }
+    let kind = served.resource.group_kind();
+    Err(Status::invalid(&kind, object.name(), &errors))
+}
+
+impl Request<'_> {
+    /// The part of the object that is meant.
+    pub(super) fn part(&self) -> Result<Option<Subresource>, Status> {
+        let part = match self.route.subresource.as_str() {
+            "" => return Ok(None),
+            "status" => Subresource::Status,
+            "finalize" => Subresource::Finalize,
+            _ => return Err(Status::no_such_resource()),
+        };
+        if self.version().subresources.contains(&part) {
+            Ok(Some(part))
+        } else {
+            Err(Status::no_such_resource())
+        }
+    }
+}
+
+/// Whether nothing holds an object back from being removed.
+pub(super) fn is_free(resource: &super::Resource, object: &Object) -> bool {
+    let holds_content = &*resource.plural == "namespaces" && resource.group.is_empty();
+    let held_by_spec = object
+        .at(&["spec", "finalizers"])
+        .and_then(|f| f.as_array());
+    let is_empty = !holds_content || held_by_spec.is_none_or(Vec::is_empty);
+    object.finalizers().next().is_none() && is_empty
+}
+
+/// 409 if a client insists on a state, or an identity, that is not the present one.
+fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Result<(), Status> {
+    let resource = request.served.resource.group_resource();
+    let name = &request.route.name;
+    let (asked, is) = (object.resource_version(), current.revision.0.to_string());
+    if !asked.is_empty() && asked != is {
+        return Err(Status::modified(&resource, name));
+    }
+    let (asked, is) = (object.uid(), current.object.uid());
+    if !asked.is_empty() && asked != is {
+        return Err(Status::precondition_failed(
+            &resource, name, "UID", asked, is,
+        ));
+    }
+    Ok(())
+}
+
+/// Puts back what an endpoint does not write: `status` through the main one, all but `status`
+/// through `/status`, all but the finalizers of the spec through `/finalize`.
+fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
+    match part {
+        None if status == StatusField::Separate => restore(object, old, "status"),
+        None => {}
+        Some(Subresource::Status) => {
+            let asked = object.resource_version().to_owned();
+            let new = object.fields_mut().remove("status");
+            let managed = object.metadata().get("managedFields").cloned();
+            *object = old.clone();
+            match new {
+                Some(status) => drop(object.fields_mut().insert("status".into(), status)),
+                None => drop(object.fields_mut().remove("status")),
+            }
+            object.set_meta_text("resourceVersion", &asked);
+            if let Some(managed) = managed {
+                object
+                    .metadata_mut()
+                    .insert("managedFields".into(), managed);
+            }
+        }
+        Some(Subresource::Finalize) => {
+            let finalizers = object.at(&["spec", "finalizers"]).cloned();
+            let asked = object.resource_version().to_owned();
+            *object = old.clone();
+            object.set_meta_text("resourceVersion", &asked);
+            let spec = object.fields_mut().entry("spec");
+            let spec = spec.or_insert_with(|| serde_json::json!({}));
+            if let Some(spec) = spec.as_object_mut() {
+                match finalizers {
+                    Some(finalizers) => drop(spec.insert("finalizers".into(), finalizers)),
+                    None => drop(spec.remove("finalizers")),
+                }
+            }
+        }
+    }
+}
+
+fn restore(object: &mut Object, old: &Object, field: &str) {
+    match old.fields().get(field) {
+        Some(value) => drop(object.fields_mut().insert(field.to_owned(), value.clone())),
+        None => drop(object.fields_mut().remove(field)),
+    }
+}

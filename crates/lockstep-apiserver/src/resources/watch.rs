@@ -1,0 +1,321 @@
+//! Following objects.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::{Status, json};
+use lockstep_storage::Revision;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use super::current::serve;
+use super::list_options::{catch_up_failed, invalid};
+use super::selection::Selection;
+use super::{Answer, Api, Body, Request, Served};
+use crate::cache::{Cache, Change, Frame, Object, Watching};
+
+/// How long a watch lasts if the client does not say, at least; at most twice as long.
+const LASTS_MIN_SECONDS: u64 = 1800;
+/// How often a client is told how far it has come.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before the end it is told once more.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// How many bytes of the first objects are sent at a time.
+const FIRST_CHUNK_BYTES: usize = 64 * 1024;
+/// Marks the bookmark after the first objects.
+const FIRST_END: &str = "k8s.io/initial-events-end";
+
+/// The events of one watch.
+pub struct WatchStream {
+    cache: Cache,
+    served: Served,
+    selection: Selection,
+    watching: Watching,
+    /// Changes up to here are none of this watch's business.
+    after: Revision,
+    /// What the client was told it has seen.
+    told: Revision,
+    /// Objects that were there when the watch began.
+    first: VecDeque<Arc<Object>>,
+    /// Whether the client wants to hear when it has got those.
+    first_end: Option<Revision>,
+    ready: VecDeque<Bytes>,
+    bookmarks: bool,
+    next_bookmark: Instant,
+    ends: Instant,
+    is_over: bool,
+}
+
+/// How a watch begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Begin {
+    /// With all objects there are, in a state not older than this; the newest if none.
+    Objects(Option<Revision>),
+    /// With the first change after this; with the next one if none.
+    Changes(Option<Revision>),
+}
+
+impl Api {
+    /// Follows the objects of a list.
+    pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let begin = begin(request)?;
+        let selection = Selection::of(request)?;
+        let asked = request.number("timeoutSeconds")?.unwrap_or_default();
+        let lasts = match u64::try_from(asked) {
+            Ok(seconds) if seconds > 0 => seconds,
+            _ => {
+                let more = (self.fresh)() % u128::from(LASTS_MIN_SECONDS);
+                LASTS_MIN_SECONDS + u64::try_from(more).unwrap_or_default()
+            }
+        };
+        let stream = self
+            .open(request, begin, selection, Duration::from_secs(lasts))
+            .await?;
+        Ok(Answer {
+            code: 200,
+            body: Body::Watch(Box::new(stream)),
+        })
+    }
+
+    async fn open(
+        &self,
+        request: &Request<'_>,
+        begin: Begin,
+        selection: Selection,
+        lasts: Duration,
+    ) -> Result<WatchStream, Status> {
+        let bucket = self.cache.bucket(&request.served.resource.bucket);
+        let bookmarks = request.query.flag("allowWatchBookmarks");
+        let scope = selection.scope.clone();
+        let now = Instant::now();
+        let mut first = VecDeque::new();
+        let mut ready = VecDeque::new();
+        let (watching, seen) = match begin {
+            Begin::Objects(at_least) => {
+                let seen = self.reach_for_watch(at_least).await?;
+                let (snapshot, watching) = bucket.snapshot_and_watch(scope);
+                let objects = snapshot.objects(&selection.scope, None);
+                first.extend(objects.filter(|object| selection.matches(object)).cloned());
+                (watching, seen.max(snapshot.revision()))
+            }
+            Begin::Changes(after) => {
+                let seen = match after {
+                    Some(after) => after,
+                    None => self.reach_for_watch(None).await?,
+                };
+                match bucket.watch_after(scope.clone(), seen) {
+                    Ok(watching) => (watching, seen),
+                    Err(_) => {
+                        ready.push_back(gone(seen, self.cache.seen()));
+                        (bucket.snapshot_and_watch(scope).1, seen)
+                    }
+                }
+            }
+        };
+        let is_over = !ready.is_empty();
+        let wants_end = bookmarks && matches!(begin, Begin::Objects(_));
+        Ok(WatchStream {
+            cache: self.cache.clone(),
+            served: request.served.clone(),
+            selection,
+            watching,
+            after: seen,
+            told: seen,
+            first,
+            first_end: wants_end.then_some(seen),
+            ready,
+            bookmarks,
+            next_bookmark: now + BOOKMARK_EVERY,
+            ends: now + lasts,
+            is_over,
+        })
+    }
+
+    async fn reach_for_watch(&self, at_least: Option<Revision>) -> Result<Revision, Status> {
+        let reached = match at_least {
+            Some(Revision::NONE) => Ok(self.cache.seen()),
+            Some(revision) => self.cache.at_least(revision).await,
+            None => self.cache.caught_up().await,
+        };
+        reached.map_err(|error| catch_up_failed(&error))
+    }
+}
+
+/// The table of `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
+fn begin(request: &Request<'_>) -> Result<Begin, Status> {
+    let query = &request.query;
+    let revision = request.revision()?;
+    let matching = query.get("resourceVersionMatch").unwrap_or_default();
+    let matching_path = Path::ROOT.field("resourceVersionMatch");
+    if query.get("sendInitialEvents").is_none() {
+        if !matching.is_empty() {
+            return Err(invalid(FieldError::forbidden(
+                &matching_path,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )));
+        }
+        return Ok(match revision {
+            None | Some(Revision::NONE) => Begin::Objects(revision),
+            Some(revision) => Begin::Changes(Some(revision)),
+        });
+    }
+    match matching.as_ref() {
+        "NotOlderThan" => {}
+        "" => {
+            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            return Err(invalid(FieldError::forbidden(&matching_path, detail)));
+        }
+        other => {
+            let error = FieldError::not_supported(&matching_path, other, ["NotOlderThan"]);
+            return Err(invalid(error));
+        }
+    }
+    Ok(if query.flag("sendInitialEvents") {
+        Begin::Objects(revision)
+    } else {
+        Begin::Changes(revision.filter(|revision| *revision > Revision::NONE))
+    })
+}
+
+impl WatchStream {
+    /// The next bytes to send; none when the watch is over. Nothing is lost if the future is
+    /// dropped.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            if !self.first.is_empty() {
+                return Some(self.first_chunk());
+            }
+            if let Some(revision) = self.first_end.take() {
+                return Some(self.bookmark(revision, true));
+            }
+            if self.is_over {
+                return None;
+            }
+            self.wait().await;
+        }
+    }
+
+    /// Waits for changes, for the time of a bookmark, or for the end.
+    async fn wait(&mut self) {
+        let wake = self.next_bookmark.min(self.ends);
+        tokio::select! {
+            changes = self.watching.next() => match changes {
+                Ok(changes) => self.take_in(&changes),
+                Err(_) => self.fail(),
+            },
+            () = sleep_until(wake) => self.tick(),
+        }
+    }
+
+    fn take_in(&mut self, changes: &[Arc<Change>]) {
+        for change in changes {
+            if change.revision > self.after {
+                self.ready.extend(self.event(change));
+            }
+            self.told = self.told.max(change.revision);
+        }
+    }
+
+    fn fail(&mut self) {
+        self.ready.push_back(gone(self.told, self.cache.seen()));
+        self.is_over = true;
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        let seen = self.cache.seen();
+        match self.watching.take() {
+            Ok(changes) if changes.is_empty() && self.bookmarks && seen > self.told => {
+                self.told = seen;
+                let bookmark = self.bookmark(seen, false);
+                self.ready.push_back(bookmark);
+            }
+            Ok(changes) => self.take_in(&changes),
+            Err(_) => self.fail(),
+        }
+        self.is_over |= now >= self.ends;
+        let last = self.ends.checked_sub(BOOKMARK_BEFORE_END);
+        self.next_bookmark = match last {
+            Some(last) if now < last => (now + BOOKMARK_EVERY).min(last),
+            _ => self.ends,
+        };
+    }
+
+    /// What a change is to this watch: the object came into the selection, changed in it, or left.
+    fn event(&self, change: &Change) -> Option<Bytes> {
+        let selected = |object: &Option<Arc<Object>>| {
+            object
+                .clone()
+                .filter(|object| self.selection.matches(object))
+        };
+        let (event, object) = match (selected(&change.before), selected(&change.now)) {
+            (None, Some(now)) => ("ADDED", now),
+            (Some(_), Some(now)) => ("MODIFIED", now),
+            (Some(before), None) => ("DELETED", before),
+            (None, None) => return None,
+        };
+        let form = (self.served.resource.shaped_since.0 << 8) | self.served.version as u64;
+        let frame = Frame { event, form };
+        Some(change.frame(frame, || {
+            let mut out = Vec::with_capacity(object.value.len() + 96);
+            self.print(event, &object, change.revision, &mut out);
+            out.into()
+        }))
+    }
+
+    fn first_chunk(&mut self) -> Bytes {
+        let mut out = Vec::new();
+        while out.len() < FIRST_CHUNK_BYTES {
+            let Some(object) = self.first.pop_front() else {
+                break;
+            };
+            self.print("ADDED", &object, object.revision, &mut out);
+        }
+        out.into()
+    }
+
+    fn print(&self, event: &str, object: &Object, revision: Revision, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(format!(r#"{{"type":"{event}","object":"#).as_bytes());
+        match serve(&self.served, &object.value, revision, false, out) {
+            Ok(()) => out.extend_from_slice(b"}\n"),
+            Err(status) => {
+                out.truncate(start);
+                out.extend_from_slice(&line("ERROR", &status.to_value()));
+            }
+        }
+    }
+
+    fn bookmark(&self, revision: Revision, is_first_end: bool) -> Bytes {
+        let resource = &self.served.resource;
+        let mut metadata = json!({ "resourceVersion": revision.0.to_string() });
+        if is_first_end {
+            metadata["annotations"] = json!({ FIRST_END: "true" });
+        }
+        let object = json!({
+            "kind": &*resource.kind,
+            "apiVersion": resource.api_version(self.served.version),
+            "metadata": metadata,
+        });
+        line("BOOKMARK", &object)
+    }
+}
+
+/// The history that the client wants is forgotten.
+fn gone(asked: Revision, oldest: Revision) -> Bytes {
+    let message = format!("too old resource version: {} ({})", asked.0, oldest.0);
+    line("ERROR", &Status::expired(message).to_value())
+}
+
+fn line(event: &str, object: &Value) -> Bytes {
+    let mut out = format!(r#"{{"type":"{event}","object":"#).into_bytes();
+    json::encode_into(object, &mut out);
+    out.extend_from_slice(b"}\n");
+    out.into()
+}

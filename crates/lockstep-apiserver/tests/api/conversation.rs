@@ -1,0 +1,125 @@
+//! One server on an empty store, and a client.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lockstep_apiserver::builtin;
+use lockstep_apiserver::cache::Cache;
+use lockstep_apiserver::query::Query;
+use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, Warnings, WatchStream};
+use lockstep_apiserver::route::Route;
+use lockstep_object::metadata::Seconds;
+use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Store, Txn};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+const PREFIX: &str = "/registry/";
+/// 2026-11-16T00:00:00Z
+const START: i64 = 1_794_787_200;
+
+/// The store has a history before the server starts.
+async fn write_elsewhere(store: &MemoryStore) {
+    let put = Put::new(Key::new("/elsewhere").expect("a key"), "1");
+    let txn = Txn {
+        success: vec![Op::Put(put)],
+        ..Txn::default()
+    };
+    let txn = txn.check(1).expect("a sound transaction");
+    store.txn(txn).await.expect("the store writes");
+}
+
+pub(crate) struct Conversation {
+    api: Api,
+    started: Instant,
+    watches: BTreeMap<String, Box<WatchStream>>,
+    _feed: JoinSet<()>,
+}
+
+impl Conversation {
+    pub(crate) async fn begin() -> Self {
+        let store = Arc::new(MemoryStore::start(Limits::default()));
+        for _ in 0..2 {
+            write_elsewhere(&store).await;
+        }
+        let cache = Cache::new(store.clone(), PREFIX);
+        let mut feed = JoinSet::new();
+        feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
+        cache.caught_up().await.expect("the store is there");
+        let registry = Registry::new(builtin::resources());
+        let counter = AtomicU64::new(0);
+        let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
+        Self {
+            api: Api::new(store, cache, PREFIX, registry, fresh),
+            started: Instant::now(),
+            watches: BTreeMap::new(),
+            _feed: feed,
+        }
+    }
+
+    /// Sends a request; a watch gets the name before the colon.
+    pub(crate) async fn ask(&mut self, request: &str) -> String {
+        let (name, request) = match request.split_once(": ") {
+            Some((name, rest)) if !name.contains(' ') => (name, rest),
+            _ => ("", request),
+        };
+        let (answer, warnings) = self.send(request).await;
+        let mut told = String::new();
+        for warning in warnings {
+            told.push_str(&format!("! 299 {warning}\n"));
+        }
+        let body = match answer.body {
+            Body::Whole(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Body::Watch(stream) => {
+                self.watches.insert(name.to_owned(), stream);
+                "watching".to_owned()
+            }
+        };
+        format!("{told}< {} {body}", answer.code)
+    }
+
+    async fn send(&self, request: &str) -> (Answer, Vec<String>) {
+        let mut words = request.splitn(3, ' ');
+        let method = words.next().unwrap_or_default();
+        let target = words.next().unwrap_or_default();
+        let body = Bytes::copy_from_slice(words.next().unwrap_or_default().as_bytes());
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let query = Query::new(query);
+        let Route::Resource(route) = Route::of(method, path, &query) else {
+            panic!("{target} is no resource");
+        };
+        let served = self.api.registry().find(&route);
+        let seconds = self.started.elapsed().as_secs();
+        let request = Request {
+            route: &route,
+            served: served.unwrap_or_else(|| panic!("{target} is not served")),
+            query,
+            content_type: "application/json",
+            body,
+            now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
+            warnings: Warnings::default(),
+        };
+        let answer = self.api.answer(&request).await;
+        let answer = answer.unwrap_or_else(|status| Answer::from(&status));
+        (answer, request.warnings.take())
+    }
+
+    /// What a watch has to say before it waits, after so many seconds.
+    pub(crate) async fn listen(&mut self, watch: &str) -> String {
+        let (name, seconds) = watch.split_once(' ').unwrap_or((watch, "0"));
+        let stream = self.watches.get_mut(name).expect("the watch was begun");
+        let patience = Duration::from_secs(seconds.parse().expect("a number of seconds"));
+        let mut told = String::new();
+        let until = Instant::now() + patience.max(Duration::from_millis(1));
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match timeout(left, stream.next()).await {
+                Ok(Some(bytes)) => told.push_str(&String::from_utf8_lossy(&bytes)),
+                Ok(None) => return told + "{end}",
+                Err(_) => return told,
+            }
+        }
+    }
+}
