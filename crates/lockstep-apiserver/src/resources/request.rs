@@ -7,7 +7,7 @@ use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_storage::Revision;
 use parking_lot::Mutex;
 
-use super::{Served, Version};
+use super::{Origin, Served, Version};
 use crate::query::Query;
 use crate::route::ResourceRoute;
 
@@ -101,8 +101,8 @@ impl Request<'_> {
     /// `labelSelector`.
     pub fn labels(&self) -> Result<LabelSelector, Status> {
         let text = self.query.get("labelSelector").unwrap_or_default();
-        text.parse()
-            .map_err(|error| Status::bad_request(format!("unable to parse requirement: {error}")))
+        let parsed = text.parse::<LabelSelector>();
+        parsed.map_err(|error| Status::bad_request(error.to_string()))
     }
 
     /// `fieldSelector`, with no field that the resource does not know.
@@ -111,15 +111,20 @@ impl Request<'_> {
         let selector: FieldSelector = text
             .parse()
             .map_err(|error| Status::bad_request(format!("{error}")))?;
-        let known = self.served.resource.rules.selectable_fields();
+        let resource = &self.served.resource;
+        let known = resource.rules.selectable_fields();
         for requirement in selector.requirements() {
             let field = &*requirement.field;
             let is_known = matches!(field, "metadata.name" | "metadata.namespace")
                 || known.iter().any(|path| **path == *field);
             if !is_known {
-                return Err(Status::bad_request(format!(
-                    "field label not supported: {field}"
-                )));
+                return Err(Status::bad_request(match resource.origin {
+                    Origin::Custom => format!("field label not supported: {field}"),
+                    Origin::BuiltIn => format!(
+                        "{field:?} is not a known field selector: only \"metadata.name\", \
+                         \"metadata.namespace\""
+                    ),
+                }));
             }
         }
         Ok(selector)

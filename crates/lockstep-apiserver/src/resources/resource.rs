@@ -69,6 +69,31 @@ pub enum Subresource {
     Finalize,
 }
 
+impl Version {
+    /// The parts of its objects that have their own endpoints.
+    pub fn parts(&self) -> &[Subresource] {
+        &self.subresources
+    }
+}
+
+impl Subresource {
+    /// Its name in paths.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Finalize => "finalize",
+        }
+    }
+
+    /// What can be done with it.
+    pub fn verbs(self) -> &'static [Verb] {
+        match self {
+            Self::Status => &[Verb::Get, Verb::Patch, Verb::Update],
+            Self::Finalize => &[Verb::Update],
+        }
+    }
+}
+
 /// Who made a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
