@@ -12,6 +12,7 @@ mod delete;
 mod get;
 mod list;
 mod list_options;
+mod patch;
 mod registry;
 mod request;
 mod resource;
@@ -90,7 +91,8 @@ impl Api {
             Verb::Update => self.update(request).await,
             Verb::Delete => self.delete(request).await,
             Verb::DeleteCollection => self.delete_collection(request).await,
-            Verb::Patch | Verb::Head | Verb::Post | Verb::Put | Verb::Options => {
+            Verb::Patch => self.patch(request).await,
+            Verb::Head | Verb::Post | Verb::Put | Verb::Options => {
                 Err(Status::method_not_allowed())
             }
         }

@@ -14,6 +14,15 @@ use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
 /// How often a change without a resource version is tried again when the object moved.
 const RETRIES_MAX: usize = 5;
 
+/// What a change means that names no resource version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LastWrite {
+    /// It is made to whatever is there.
+    Wins,
+    /// It is an error.
+    IsRefused,
+}
+
 impl Api {
     /// Replaces an object, or a part of it, by the body.
     pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
@@ -33,7 +42,11 @@ impl Api {
                 complaints: complaints.clone(),
             })
         };
-        self.change(request, part, dry_run, change).await
+        let absent = match request.served.resource.origin {
+            Origin::BuiltIn => LastWrite::Wins,
+            Origin::Custom => LastWrite::IsRefused,
+        };
+        self.change(request, part, dry_run, absent, change).await
     }
 
     /// Changes an object: `change` makes the next state of the present one, and is asked again
@@ -43,6 +56,7 @@ impl Api {
         request: &Request<'_>,
         part: Option<Subresource>,
         dry_run: DryRun,
+        absent: LastWrite,
         change: impl Fn(&Current) -> Result<Incoming, Status>,
     ) -> Result<Answer, Status> {
         for _ in 0..=RETRIES_MAX {
@@ -51,7 +65,7 @@ impl Api {
             let next = change(&current)?;
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
-            let next = next_state(request, part, next, &current)?;
+            let next = next_state(request, part, next, &current, absent)?;
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
@@ -103,6 +117,7 @@ fn next_state(
     part: Option<Subresource>,
     incoming: Incoming,
     current: &Current,
+    absent: LastWrite,
 ) -> Result<Object, Status> {
     let (served, old) = (&request.served, &current.object);
     let rules = &served.resource.rules;
@@ -120,8 +135,8 @@ fn next_state(
     if part.is_none() && has_finalize {
         restore(&mut object, old, "spec");
     }
-    if served.resource.origin == Origin::BuiltIn && object.resource_version().is_empty() {
-        // The last write wins, so it is as if the client had named the present state.
+    if absent == LastWrite::Wins && object.resource_version().is_empty() {
+        // It is as if the client had named the present state.
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
     }
     if let Some(warning) = drop_duplicate_owners(&mut object) {

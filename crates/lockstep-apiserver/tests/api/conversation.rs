@@ -96,7 +96,12 @@ impl Conversation {
             route: &route,
             served: served.unwrap_or_else(|| panic!("{target} is not served")),
             query,
-            content_type: "application/json",
+            content_type: match method {
+                "PATCH" if body.starts_with(b"[") => "application/json-patch+json",
+                "PATCH" if body.starts_with(b"<") => "text/html",
+                "PATCH" => "application/merge-patch+json; charset=utf-8",
+                _ => "application/json",
+            },
             body,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
             warnings: Warnings::default(),

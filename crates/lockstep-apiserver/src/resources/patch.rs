@@ -1,0 +1,112 @@
+//! Changing an object by a patch.
+
+use lockstep_merge::{JsonPatch, PatchSyntaxError, merge_patch};
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::metadata::check_url_name;
+use lockstep_object::{GroupKind, Status, Value, json};
+
+use super::body::{FieldValidation, accept};
+use super::current::Current;
+use super::update::LastWrite;
+use super::{Answer, Api, Incoming, Request};
+
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// A patch that can be read.
+enum Patch {
+    Json(JsonPatch),
+    Merge(Value),
+}
+
+impl Api {
+    /// Applies the patch of the body.
+    pub(super) async fn patch(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let part = request.part()?;
+        let dry_run = request.dry_run()?;
+        let (patch, complaints) = read(request)?;
+        let change = |current: &Current| {
+            let revision = current.revision.0.to_string();
+            let mut object = current.object.clone();
+            object.set_meta_text("resourceVersion", &revision);
+            let mut value = object.into_value();
+            apply(request, &patch, &mut value)?;
+            let mut complaints = complaints.clone();
+            let mut object = accept(&request.served, value, &mut complaints)?;
+            check_url_name(&object, &request.route.name)?;
+            if object.resource_version() == revision {
+                object.set_meta_text("resourceVersion", "");
+            }
+            Ok(Incoming { object, complaints })
+        };
+        self.change(request, part, dry_run, LastWrite::Wins, change)
+            .await
+    }
+}
+
+/// The patch, and what field validation complains about in the patch itself.
+fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
+    let media_type = request
+        .content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    if !matches!(media_type, JSON_PATCH | MERGE_PATCH) {
+        return Err(Status::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH]));
+    }
+    let decoded = json::decode(&request.body);
+    let decoded =
+        decoded.map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+    let duplicates = decoded.duplicates.iter();
+    let mut complaints: Vec<String> = duplicates
+        .map(|path| format!("duplicate field {path:?}"))
+        .collect();
+    if media_type == MERGE_PATCH {
+        if !decoded.value.is_object() {
+            return Err(Status::bad_request(
+                "error decoding patch: a merge patch is a map",
+            ));
+        }
+        refuse_strictly(request, &complaints)?;
+        return Ok((Patch::Merge(decoded.value), complaints));
+    }
+    let patch = JsonPatch::read(decoded.value).map_err(|error| match error {
+        PatchSyntaxError::TooMany { .. } => Status::too_large(&error.to_string()),
+        PatchSyntaxError::Shape => Status::bad_request(error.to_string()),
+        PatchSyntaxError::Operation { .. } => rejected(request),
+    })?;
+    let unknown = patch.unknown_fields().iter();
+    complaints.extend(unknown.map(|path| format!("json patch unknown field {path:?}")));
+    refuse_strictly(request, &complaints)?;
+    Ok((Patch::Json(patch), complaints))
+}
+
+fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
+    match patch {
+        Patch::Merge(patch) => merge_patch(value, patch.clone()),
+        Patch::Json(patch) => patch.apply(value).map_err(|_| rejected(request))?,
+    }
+    Ok(())
+}
+
+fn rejected(request: &Request<'_>) -> Status {
+    let resource = request.served.resource.group_resource();
+    Status::patch_rejected(&resource, &request.route.name)
+}
+
+/// Strict validation of the patch itself is an error of the field `patch`.
+fn refuse_strictly(request: &Request<'_>, complaints: &[String]) -> Result<(), Status> {
+    if complaints.is_empty() || request.field_validation()? != FieldValidation::Strict {
+        return Ok(());
+    }
+    let body = String::from_utf8_lossy(&request.body).into_owned();
+    let path = Path::ROOT.field("patch");
+    let detail = format!("strict decoding error: {}", complaints.join(", "));
+    let error = FieldError::invalid(&path, body, detail);
+    Err(Status::invalid(
+        &GroupKind::new("", ""),
+        &request.route.name,
+        &[error],
+    ))
+}
