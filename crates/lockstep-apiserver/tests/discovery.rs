@@ -7,10 +7,11 @@ use lockstep_apiserver::cache::BucketKey;
 use lockstep_apiserver::discovery::{
     Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
 };
-use lockstep_apiserver::resources::{Origin, Registry, Resource, Rules, Subresource, Version};
+use lockstep_apiserver::resources::{
+    Origin, Registry, Resource, Rules, Subresource, Verdict, Version,
+};
 use lockstep_apiserver::route::Verb;
 use lockstep_object::Object;
-use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_storage::Revision;
 use serde_json::{Value, json};
@@ -30,8 +31,14 @@ impl Rules for Plain {
         Vec::new()
     }
 
-    fn validate(&self, _: usize, _: &Object, _: Option<&Object>) -> FieldErrors {
-        Vec::new()
+    fn validate(
+        &self,
+        _: usize,
+        _: &Object,
+        _: Option<&Object>,
+        _: Option<Subresource>,
+    ) -> Verdict {
+        Verdict::default()
     }
 }
 

@@ -12,7 +12,7 @@ use lockstep_object::names::NameRule;
 use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
-use crate::resources::{Origin, Resource, Rules, Subresource, Version};
+use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
 
 const VERBS: &[Verb] = &[
@@ -232,7 +232,13 @@ impl Rules for BuiltIn {
         Vec::new()
     }
 
-    fn validate(&self, _version: usize, object: &Object, old: Option<&Object>) -> FieldErrors {
-        (self.0.validate)(object, old)
+    fn validate(
+        &self,
+        _version: usize,
+        object: &Object,
+        old: Option<&Object>,
+        _part: Option<Subresource>,
+    ) -> Verdict {
+        (self.0.validate)(object, old).into()
     }
 }

@@ -49,7 +49,7 @@ impl Api {
             if tries == 0 {
                 request.complain(&complaints, &made)?;
             }
-            check(&request.served, &made)?;
+            check(request, &made)?;
             let answer = self.create_once(request, made, dry_run).await?;
             match answer {
                 Ok(answer) => return Ok(answer),
@@ -175,13 +175,17 @@ impl Api {
 }
 
 /// Refuses an object that is wrong.
-fn check(served: &Served, object: &Object) -> Result<(), Status> {
-    let resource = &served.resource;
+fn check(request: &Request<'_>, object: &Object) -> Result<(), Status> {
+    let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.rules.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
         errors.extend(validate_finalizers_of_builtin(object));
     }
-    errors.extend(resource.rules.validate(served.version, object, None));
+    let verdict = resource.rules.validate(*version, object, None, None);
+    for warning in verdict.warnings {
+        request.warnings.add(warning);
+    }
+    errors.extend(verdict.errors);
     if errors.is_empty() {
         return Ok(());
     }

@@ -32,7 +32,7 @@ pub use answer::{Answer, Body};
 pub use body::{FieldValidation, Incoming};
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request, Warnings};
-pub use resource::{Origin, Resource, Rules, Subresource, Version};
+pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
 pub use watch::WatchStream;
 
 use crate::cache::Cache;

@@ -125,12 +125,36 @@ pub trait Rules: Send + Sync {
     /// paths, and fills in defaults. `old` is the stored object, if there is one.
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;
 
-    /// What is wrong with an object, besides its metadata.
-    fn validate(&self, version: usize, object: &Object, old: Option<&Object>) -> FieldErrors;
+    /// What is wrong with an object, besides its metadata. `part` is what the request may change.
+    fn validate(
+        &self,
+        version: usize,
+        object: &Object,
+        old: Option<&Object>,
+        part: Option<Subresource>,
+    ) -> Verdict;
 
     /// The fields that field selectors may name, besides name and namespace, as paths.
     fn selectable_fields(&self) -> &[Box<str>] {
         &[]
+    }
+}
+
+/// What validation found.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Verdict {
+    /// What is wrong.
+    pub errors: FieldErrors,
+    /// What is only worth a warning.
+    pub warnings: Vec<String>,
+}
+
+impl From<FieldErrors> for Verdict {
+    fn from(errors: FieldErrors) -> Self {
+        Self {
+            errors,
+            warnings: Vec::new(),
+        }
     }
 }
 

@@ -154,7 +154,11 @@ fn next_state(
         object.set_generation(next_generation(&object, old, status));
     }
     let mut errors = validate_update(&object, old);
-    errors.extend(rules.validate(served.version, &object, Some(old)));
+    let verdict = rules.validate(served.version, &object, Some(old), part);
+    for warning in verdict.warnings {
+        request.warnings.add(warning);
+    }
+    errors.extend(verdict.errors);
     if errors.is_empty() {
         return Ok(object);
     }
