@@ -50,9 +50,20 @@ fn a_finalizer_without_a_domain_is_refused_by_built_ins_and_warned_of_by_custom_
     let expected = "metadata.finalizers: Invalid value: \"mine\": name is neither a standard finalizer name nor is it \
                     fully qualified";
     assert_eq!(errors, [expected]);
-    let expected = "metadata.finalizers: \"mine\": prefer a domain-qualified finalizer name including a path (/) to avoid \
-                    accidental conflicts with other finalizer writers";
-    assert_eq!(metadata::finalizer_warnings(&object), [expected]);
+    let stored = |finalizers: Value| self::object(json!({"metadata": {"finalizers": finalizers}}));
+    let dotted = stored(json!(["orphan", "mine", "ex.io", "ex.io/mine"]));
+    let expected = [
+        "metadata.finalizers: \"ex.io\": prefer a domain-qualified finalizer name including a path (/) to avoid \
+         accidental conflicts with other finalizer writers",
+        "metadata.finalizers: \"mine\": prefer a domain-qualified finalizer name to avoid accidental conflicts with \
+         other finalizer writers",
+    ];
+    assert_eq!(metadata::finalizer_warnings(&dotted, None), expected);
+    let known = stored(json!(["mine"]));
+    assert_eq!(
+        metadata::finalizer_warnings(&dotted, Some(&known)),
+        expected[..1]
+    );
 }
 
 /// api-machinery.md §6, ownerReferences: duplicates dropped with a warning

@@ -136,17 +136,32 @@ pub fn validate_finalizers_of_builtin(object: &Object) -> FieldErrors {
         .collect()
 }
 
-/// Custom resources accept finalizers without a domain, with a warning each.
-pub fn finalizer_warnings(object: &Object) -> Vec<String> {
-    let unqualified = object.finalizers().filter(|name| is_unqualified(name));
-    let warnings = unqualified.map(|name| {
-        format!(
-            "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental \
-             conflicts with other finalizer writers",
-            go::quote(name)
-        )
-    });
-    warnings.collect()
+/// Custom resources accept any finalizer; each one that is new, has no domain or is no qualified name gives a warning.
+pub fn finalizer_warnings(object: &Object, stored: Option<&Object>) -> Vec<String> {
+    let known =
+        |name: &str| stored.is_some_and(|stored| stored.finalizers().any(|old| old == name));
+    let mut added: Vec<&str> = object.finalizers().filter(|name| !known(name)).collect();
+    added.sort_unstable();
+    added.dedup();
+    let mut warnings = Vec::new();
+    for name in added {
+        let quoted = go::quote(name);
+        let problems = names::qualified_name(name).into_iter();
+        warnings
+            .extend(problems.map(|problem| format!("metadata.finalizers: {quoted}: {problem}")));
+        if is_unqualified(name) {
+            let path = if name.contains('.') {
+                " including a path (/)"
+            } else {
+                ""
+            };
+            warnings.push(format!(
+                "metadata.finalizers: {quoted}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+                 conflicts with other finalizer writers"
+            ));
+        }
+    }
+    warnings
 }
 
 fn is_unqualified(finalizer: &str) -> bool {

@@ -1,0 +1,124 @@
+//! Judging a schema when a definition is written.
+
+mod defaults;
+mod extensions;
+mod keyword_types;
+mod nested;
+mod openapi;
+mod rules;
+mod structural;
+
+use crate::compile::SCHEMA_DEPTH_MAX;
+use crate::keywords::{flag, text};
+use lockstep_cel::Version;
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use serde_json::Value;
+
+/// How a schema is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckOptions<'a> {
+    /// Expressions may use what this version of Kubernetes has.
+    pub version: Version,
+    /// The schema that is replaced: its expressions may go on using what they use, and when nothing else changed their
+    /// cost is not judged again.
+    pub stored: Option<&'a Value>,
+    /// Whether the version has a status subresource, which restricts what the root may say.
+    pub status: StatusSubresource,
+}
+
+/// Whether there is a status subresource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusSubresource {
+    /// There is.
+    Present,
+    /// There is none.
+    Absent,
+}
+
+/// What is wrong with the schema of a definition that stands at this path. Nothing wrong means that
+/// [`Schema::compile`](crate::Schema::compile) works.
+pub fn check(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
+    if !schema.is_object() {
+        return vec![FieldError::type_invalid(
+            path,
+            schema.clone(),
+            "must be a schema",
+        )];
+    }
+    if depth(schema) > SCHEMA_DEPTH_MAX {
+        let problem = format!("must not be nested deeper than {SCHEMA_DEPTH_MAX} levels");
+        return vec![FieldError::forbidden(path, problem)];
+    }
+    let errors = keyword_types::check(schema, path);
+    if !errors.is_empty() {
+        return errors;
+    }
+    check_well_formed(schema, path, options)
+}
+
+fn check_well_formed(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
+    let mut errors = FieldErrors::new();
+    if options.status == StatusSubresource::Present {
+        openapi::check_root_with_status(schema, path, &mut errors);
+    }
+    if flag(schema, "nullable") {
+        let problem = "nullable cannot be true at the root";
+        errors.push(FieldError::forbidden(&path.field("nullable"), problem));
+    }
+    let unsupported = structural::unsupported(schema);
+    let mut are_rules_checked = false;
+    if unsupported.is_none() {
+        let structural = structural::check(schema, path);
+        if structural.is_empty() {
+            let defaults = defaults::check(schema, path);
+            are_rules_checked = defaults.is_empty();
+            errors.extend(defaults);
+        } else {
+            errors.extend(structural);
+        }
+    }
+    openapi::check(schema, path, &mut errors);
+    if are_rules_checked && errors.is_empty() {
+        errors.extend(rules::check(schema, path, options));
+    }
+    if let (true, Some(problem)) = (errors.is_empty(), unsupported) {
+        errors.push(FieldError::invalid(path, "", problem));
+    }
+    errors
+}
+
+/// Formats that are not judged, in the order of the schema: a warning each.
+///
+/// ```
+/// use lockstep_cel::Version;
+/// let schema = serde_json::json!({"type": "object", "properties": {"a": {"type": "string", "format": "zzz"}}});
+/// assert_eq!(lockstep_schema::unrecognized_formats(&schema, Version::LATEST), ["unrecognized format \"zzz\""]);
+/// ```
+pub fn unrecognized_formats(schema: &Value, version: Version) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    while let Some(schema) = open.pop() {
+        let format = text(schema, "format");
+        let ty = crate::node::Type::named(text(schema, "type"));
+        let known = ty.is_some_and(|ty| crate::format::Format::of(format, ty, version).is_some());
+        let warning = format!("unrecognized format {}", lockstep_object::go::quote(format));
+        if !format.is_empty() && !known && !found.contains(&warning) {
+            found.push(warning);
+        }
+        let mut below: Vec<&Value> = nested::all(schema).map(|(_, schema)| schema).collect();
+        below.reverse();
+        open.extend(below);
+    }
+    found
+}
+
+/// How deep schemas nest, whatever the keywords between them.
+fn depth(schema: &Value) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(schema, 1)];
+    while let Some((schema, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        open.extend(nested::all(schema).map(|(_, below)| (below, depth + 1)));
+    }
+    deepest
+}

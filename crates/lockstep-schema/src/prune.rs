@@ -1,0 +1,92 @@
+//! Dropping what the schema does not know.
+
+use crate::node::{Additional, Node};
+use lockstep_object::field::Path;
+use lockstep_object::metadata::is_type_or_metadata;
+use serde_json::Value;
+
+/// Drops unknown fields and names them. The root is a resource, whatever its schema says.
+pub(crate) fn prune_root(value: &mut Value, root: &Node, unknown: &mut Vec<String>) {
+    let place = Place {
+        is_root: true,
+        preserve: false,
+    };
+    Pruner { unknown }.value(value, Some(root), place, &Path::ROOT);
+}
+
+/// The same for a part of a resource.
+pub(crate) fn prune_part(value: &mut Value, node: &Node, unknown: &mut Vec<String>) {
+    Pruner { unknown }.value(value, Some(node), BELOW, &Path::ROOT);
+}
+
+/// What holds for a value besides its own schema.
+#[derive(Clone, Copy)]
+struct Place {
+    is_root: bool,
+    /// The list around it keeps unknown fields, and so do its elements.
+    preserve: bool,
+}
+
+const BELOW: Place = Place {
+    is_root: false,
+    preserve: false,
+};
+
+struct Pruner<'u> {
+    unknown: &'u mut Vec<String>,
+}
+
+impl Pruner<'_> {
+    /// Without a schema every field of a map is unknown.
+    fn value(&mut self, value: &mut Value, node: Option<&Node>, place: Place, path: &Path<'_>) {
+        match (value, node) {
+            (Value::Object(entries), Some(node)) => {
+                let resource = place.is_root || node.embedded;
+                let preserve = place.preserve || node.preserve_unknown;
+                entries.retain(|name, value| {
+                    if resource && is_type_or_metadata(name) {
+                        return true;
+                    }
+                    let path = path.field(name);
+                    match node.field(name) {
+                        Some(node) => self.value(value, Some(node), BELOW, &path),
+                        None if preserve => {}
+                        None if matches!(node.additional, Additional::Allowed(_)) => {
+                            self.value(value, None, BELOW, &path);
+                        }
+                        None => {
+                            self.unknown.push(path.to_string());
+                            return false;
+                        }
+                    }
+                    true
+                });
+            }
+            (Value::Object(entries), None) => {
+                let names = entries.keys().map(|name| path.field(name).to_string());
+                self.unknown.extend(names);
+                entries.clear();
+            }
+            (Value::Array(elements), Some(node)) => {
+                let items = node.items.as_deref();
+                let preserve = place.preserve || node.preserve_unknown;
+                if items.is_none() && preserve {
+                    return;
+                }
+                let place = Place {
+                    is_root: false,
+                    preserve,
+                };
+                for (index, element) in elements.iter_mut().enumerate() {
+                    self.value(element, items, place, &path.index(index));
+                }
+            }
+            (Value::Array(elements), None) => {
+                for (index, element) in elements.iter_mut().enumerate() {
+                    self.value(element, None, BELOW, &path.index(index));
+                }
+            }
+            _ => {}
+        }
+    }
+}

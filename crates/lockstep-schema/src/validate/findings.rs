@@ -1,0 +1,71 @@
+//! What a validation found.
+
+use lockstep_object::field::{FieldError, FieldErrors, Path, Step};
+use std::fmt;
+
+/// Errors, and errors that are forgiven because nothing changed there.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    errors: FieldErrors,
+    warnings: Vec<String>,
+    /// How many steps of a path lie above the value that is judged.
+    base: usize,
+}
+
+impl Findings {
+    /// For a value that stands this many steps below the object; messages name fields from the value on.
+    pub(crate) fn below(base: usize) -> Self {
+        Self {
+            base,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn push(&mut self, error: FieldError) {
+        self.errors.push(error);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.errors.len()
+    }
+
+    pub(super) fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Makes the errors from here on warnings.
+    pub(super) fn forgive(&mut self, from: usize) {
+        self.warnings
+            .extend(self.errors.drain(from..).map(|error| error.to_string()));
+    }
+
+    /// Takes back the errors from here on, and the warnings from there on.
+    pub(super) fn take(&mut self, from: usize) -> FieldErrors {
+        self.errors.split_off(from)
+    }
+
+    pub(super) fn extend(&mut self, errors: FieldErrors) {
+        self.errors.extend(errors);
+    }
+
+    pub(crate) fn into_parts(self) -> (FieldErrors, Vec<String>) {
+        (self.errors, self.warnings)
+    }
+}
+
+/// A place as messages name it: from the judged value on, nothing for the value itself.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'a>(pub(super) &'a Path<'a>, pub(super) usize);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.steps().into_iter().skip(self.1).enumerate() {
+            match step {
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Field(name) | Step::Key(name) if at == 0 => f.write_str(name)?,
+                Step::Field(name) | Step::Key(name) => write!(f, ".{name}")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! Judging a value by its schema, with the texts of upstream.
+
+mod alternatives;
+mod findings;
+mod number;
+
+pub(crate) use findings::Findings;
+
+use crate::correlate::{self, Old};
+use crate::node::{Additional, Node, Type};
+use findings::Name;
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::json;
+use serde_json::{Map, Value};
+
+/// Judges a value and everything below it. `old` is the stored value this one replaces: errors in a part that did not
+/// change become warnings.
+///
+/// The result counts what held: of several alternatives that all fail, the errors of the best are told.
+pub(crate) fn validate(
+    node: &Node,
+    value: &Value,
+    old: Old<'_>,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) -> u32 {
+    let before = findings.len();
+    let held = validate_new(node, value, old, path, findings);
+    if findings.len() > before && old.equals(value) {
+        findings.forgive(before);
+    }
+    held
+}
+
+fn validate_new(
+    node: &Node,
+    value: &Value,
+    old: Old<'_>,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) -> u32 {
+    let mut held = 0;
+    if node.ty != Type::Any || node.format.is_some() {
+        held += 1 + u32::from(validate_type(node, value, path, findings));
+    }
+    if value.is_null() {
+        validate_enum(node, value, path, findings);
+        return held;
+    }
+    held += alternatives::validate(node, value, old, path, findings);
+    match value {
+        Value::String(text) => validate_text(node, text, path, findings),
+        Value::Number(number) => held += number::validate(node, number, path, findings),
+        Value::Array(elements) => held += validate_list(node, elements, old, path, findings),
+        _ => {}
+    }
+    validate_enum(node, value, path, findings);
+    if let Value::Object(entries) = value {
+        held += validate_object(node, entries, old, path, findings);
+    }
+    held + 1
+}
+
+/// The name of a value's type, as messages have it.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_i64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether the type is right.
+fn validate_type(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Findings) -> bool {
+    let fits = match (node.ty, value) {
+        (Type::Any, _)
+        | (Type::Object, Value::Object(_))
+        | (Type::Array, Value::Array(_))
+        | (Type::String | Type::IntOrString, Value::String(_))
+        | (Type::Boolean, Value::Bool(_))
+        | (Type::Number, Value::Number(_)) => true,
+        (Type::Integer | Type::IntOrString, Value::Number(number)) => number.is_i64(),
+        (_, Value::Null) => node.nullable,
+        _ => false,
+    };
+    if !fits {
+        let (wanted, found) = mismatch(node, value);
+        let name = Name(path, findings.base());
+        let detail = format!("{name} in body must be of type {wanted}: \"{found}\"");
+        findings.push(FieldError::type_invalid(path, found, detail));
+    }
+    fits
+}
+
+/// What was wanted and what was found: types, or formats where the schema has one and the value could have one.
+fn mismatch<'n>(node: &'n Node, value: &Value) -> (&'n str, &'static str) {
+    match (node.format, value) {
+        (None, _) | (_, Value::Null | Value::String(_) | Value::Array(_)) => {
+            (node.ty.name(), type_name(value))
+        }
+        (Some(format), Value::Number(number)) => {
+            let found = if number.is_i64() { "int64" } else { "float64" };
+            (format.name(&node.format_name), found)
+        }
+        (Some(format), Value::Bool(_) | Value::Object(_)) => (format.name(&node.format_name), ""),
+    }
+}
+
+/// At most one fault of a text is told, then its format.
+fn validate_text(node: &Node, text: &str, path: &Path<'_>, findings: &mut Findings) {
+    let limits = &node.limits;
+    let length = if limits.max_length.is_some() || limits.min_length.is_some() {
+        i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
+    } else {
+        0
+    };
+    let name = Name(path, findings.base());
+    if let Some(max) = limits.max_length.filter(|max| length > *max) {
+        findings.push(FieldError::too_long(
+            path,
+            usize::try_from(max).unwrap_or_default(),
+        ));
+    } else if let Some(min) = limits.min_length.filter(|min| length < *min) {
+        let detail = format!("{name} in body should be at least {min} chars long");
+        findings.push(FieldError::invalid(path, text, detail));
+    } else if let Some((pattern, _)) = limits
+        .pattern
+        .as_ref()
+        .filter(|(_, compiled)| !compiled.is_match(text))
+    {
+        let detail = format!("{name} in body should match '{pattern}'");
+        findings.push(FieldError::invalid(path, text, detail));
+    }
+    if let Some(format) = node.format.filter(|format| !format.accepts(text)) {
+        let quoted = lockstep_object::go::quote(text);
+        let detail = format!(
+            "{name} in body must be of type {}: {quoted}",
+            format.name(&node.format_name)
+        );
+        findings.push(FieldError::type_invalid(path, text, detail));
+    }
+}
+
+fn validate_enum(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Findings) {
+    let allowed = &node.limits.enumeration;
+    if allowed.is_empty() || (!value.is_null() && allowed.contains(value)) {
+        return;
+    }
+    let texts: Vec<String> = allowed.iter().map(enum_text).collect();
+    let texts = texts.iter().map(String::as_str);
+    findings.push(FieldError::not_supported(path, value.clone(), texts));
+}
+
+fn enum_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => json::encode_to_string(other),
+    }
+}
+
+fn validate_list(
+    node: &Node,
+    elements: &[Value],
+    old: Old<'_>,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) -> u32 {
+    let mut held = 1;
+    if let Some(items) = &node.items {
+        let correlation = correlate::List::new(&node.list_kind, old);
+        for (index, element) in elements.iter().enumerate() {
+            let old = correlation.element(element);
+            held += validate(items, element, old, &path.index(index), findings);
+        }
+    }
+    let size = i64::try_from(elements.len()).unwrap_or(i64::MAX);
+    let name = Name(path, findings.base());
+    if let Some(min) = node.limits.min_items.filter(|min| size < *min) {
+        let detail = format!("{name} in body should have at least {min} items");
+        findings.push(FieldError::invalid(path, size, detail));
+    }
+    if let Some(max) = node.limits.max_items.filter(|max| size > *max) {
+        let max = usize::try_from(max).unwrap_or_default();
+        findings.push(FieldError::too_many(path, elements.len(), max));
+    }
+    if node.limits.unique_items && has_duplicates(elements) {
+        let detail = format!("{name} in body shouldn't contain duplicates");
+        findings.push(FieldError::invalid(path, "", detail));
+    }
+    held
+}
+
+fn has_duplicates(elements: &[Value]) -> bool {
+    let mut encoded: Vec<Vec<u8>> = elements.iter().map(json::encode).collect();
+    encoded.sort_unstable();
+    encoded.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+fn validate_object(
+    node: &Node,
+    entries: &Map<String, Value>,
+    old: Old<'_>,
+    path: &Path<'_>,
+    findings: &mut Findings,
+) -> u32 {
+    let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+    let name = Name(path, findings.base());
+    if let Some(min) = node.limits.min_properties.filter(|min| size < *min) {
+        let detail = format!("{name} in body should have at least {min} properties");
+        findings.push(FieldError::invalid(path, size, detail));
+    }
+    if let Some(max) = node.limits.max_properties.filter(|max| size > *max) {
+        let max = usize::try_from(max).unwrap_or_default();
+        findings.push(FieldError::too_many(path, entries.len(), max));
+    }
+    let mut held = 0;
+    for (key, value) in entries {
+        if node.properties.contains_key(key.as_str()) {
+            continue;
+        }
+        match &node.additional {
+            Additional::Unsaid | Additional::Allowed(true) => {}
+            Additional::Allowed(false) => {
+                let detail = format!("{name}.{key} in body is a forbidden property");
+                findings.push(FieldError::invalid(path, key.as_str(), detail));
+            }
+            Additional::Schema(schema) => {
+                held += validate(schema, value, old.field(key), &path.field(key), findings);
+            }
+        }
+    }
+    for (key, property) in &node.properties {
+        if let Some(value) = entries.get(&**key) {
+            held += validate(property, value, old.field(key), &path.field(key), findings);
+        }
+    }
+    for key in node
+        .limits
+        .required
+        .iter()
+        .filter(|key| !entries.contains_key(&***key))
+    {
+        findings.push(FieldError::required(&path.field(key), ""));
+    }
+    held
+}

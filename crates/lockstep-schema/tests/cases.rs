@@ -1,0 +1,193 @@
+//! The rules as data: one file for each step an object or a schema goes through. Every case names its row.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+use lockstep_cel::Version;
+use lockstep_object::field::{FieldErrors, Path};
+use lockstep_object::json::normalise_numbers;
+use lockstep_object::metadata::Malformed;
+use lockstep_schema::{CheckOptions, Part, Schema, StatusSubresource, check};
+use serde_json::{Value, json};
+
+/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+fn run(file: &str, judge: impl Fn(&Value) -> Value) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let options = serde_saphyr::options! { with_snippet: false };
+    let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
+    normalise_numbers(&mut cases);
+    let cases = cases.as_array().unwrap();
+    let mut failed = Vec::new();
+    for case in cases {
+        let actual = judge(case);
+        let expected = &case["result"];
+        if actual != *expected {
+            failed.push(format!(
+                "{}: {}\n  expected {expected}\n  actual   {actual}",
+                case["row"], case["name"]
+            ));
+        }
+        assert!(
+            case["row"].is_string() && case["name"].is_string(),
+            "{case}"
+        );
+    }
+    assert!(!cases.is_empty(), "{file} has no case");
+    assert!(
+        failed.is_empty(),
+        "{} of {} fail in {file}:\n{}",
+        failed.len(),
+        cases.len(),
+        failed.join("\n")
+    );
+}
+
+fn texts(errors: &FieldErrors) -> Value {
+    errors
+        .iter()
+        .map(|error| Value::from(error.to_string()))
+        .collect()
+}
+
+/// What a case leaves out is an empty `spec` schema around its `spec`.
+fn compiled(case: &Value) -> Schema {
+    Schema::compile(&whole(case)).unwrap()
+}
+
+fn whole(case: &Value) -> Value {
+    match case.get("schema") {
+        Some(schema) => schema.clone(),
+        None => json!({"type": "object", "properties": {"spec": case["spec"]}}),
+    }
+}
+
+#[test]
+fn unknown_fields_are_dropped_and_told() {
+    run("prune.yaml", |case| {
+        let mut object = case["object"].clone();
+        let mut unknown = Vec::new();
+        compiled(case).prune(&mut object, &mut unknown);
+        json!({"object": object, "unknown": unknown})
+    });
+}
+
+#[test]
+fn defaults_fill_what_is_left_out() {
+    run("default.yaml", |case| {
+        let mut object = case["object"].clone();
+        compiled(case).default(&mut object);
+        object
+    });
+}
+
+#[test]
+fn type_and_metadata_are_brought_into_shape() {
+    run("coerce.yaml", |case| {
+        let mut object = case["object"].clone();
+        let malformed = if case["stored"] == true {
+            Malformed::Drop
+        } else {
+            Malformed::Refuse
+        };
+        let mut unknown = Vec::new();
+        match compiled(case).coerce(&mut object, malformed, &mut unknown) {
+            Ok(()) => json!({"object": object, "unknown": unknown}),
+            Err(error) => json!({"error": error.to_string()}),
+        }
+    });
+}
+
+fn judge(case: &Value) -> Value {
+    let part = if case["part"] == "status" {
+        Part::Status
+    } else {
+        Part::Whole
+    };
+    let outcome = compiled(case).validate(&case["object"], case.get("stored"), part);
+    if outcome.warnings.is_empty() {
+        texts(&outcome.errors)
+    } else {
+        json!({"errors": texts(&outcome.errors), "warnings": outcome.warnings})
+    }
+}
+
+#[test]
+fn values_keep_their_types_and_limits() {
+    run("values.yaml", judge);
+}
+
+#[test]
+fn lists_and_embedded_resources_keep_their_rules() {
+    run("lists.yaml", judge);
+}
+
+#[test]
+fn rules_see_new_and_old_values() {
+    run("rules.yaml", judge);
+}
+
+#[test]
+fn what_did_not_change_is_forgiven() {
+    run("ratcheting.yaml", judge);
+}
+
+#[test]
+fn texts_have_the_formats_that_are_known() {
+    run("formats.yaml", |case| {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": case["format"]}}});
+        let schema = Schema::compile(&schema).unwrap();
+        let refused = case["texts"].as_array().unwrap().iter().filter(|text| {
+            let outcome = schema.validate(&json!({"a": text}), None, Part::Whole);
+            !outcome.errors.is_empty()
+        });
+        refused.cloned().collect()
+    });
+}
+
+fn judge_schema(case: &Value) -> Value {
+    let path = Path::ROOT.field("spec");
+    let path = path.field("validation");
+    let path = path.field("openAPIV3Schema");
+    let status = if case["status"] == true {
+        StatusSubresource::Present
+    } else {
+        StatusSubresource::Absent
+    };
+    let options = CheckOptions {
+        version: case["version"]
+            .as_str()
+            .map_or(Version::LATEST, |text| text.parse().unwrap()),
+        stored: case.get("stored"),
+        status,
+    };
+    let schema = whole(case);
+    let errors = check(&schema, &path, options);
+    if errors.is_empty() {
+        Schema::compile(&schema).unwrap();
+    }
+    let prefix = "spec.validation.openAPIV3Schema";
+    let texts = errors
+        .iter()
+        .map(|error| error.to_string().replacen(prefix, "~", 1));
+    texts.map(Value::from).collect()
+}
+
+#[test]
+fn schemas_are_structural() {
+    run("structural.yaml", judge_schema);
+}
+
+#[test]
+fn extensions_and_defaults_of_schemas_make_sense() {
+    run("extensions.yaml", judge_schema);
+}
+
+#[test]
+fn rules_of_schemas_compile_and_cost_what_they_may() {
+    run("rule-checks.yaml", judge_schema);
+}
