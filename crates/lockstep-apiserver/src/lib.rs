@@ -2,6 +2,7 @@
 
 pub mod builtin;
 pub mod cache;
+pub mod crd;
 pub mod discovery;
 pub mod query;
 pub mod resources;

@@ -67,6 +67,7 @@ fn widgets(group: &str, versions: Vec<Version>, storage: usize) -> Resource {
         bucket: BucketKey::new(format!("{group}/widgets")),
         origin: Origin::Custom,
         shaped_since: Revision::NONE,
+        is_going: false,
         rules: Arc::new(Plain),
     }
 }

@@ -12,6 +12,7 @@ use lockstep_object::names::NameRule;
 use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
+use crate::crd;
 use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
 
@@ -160,6 +161,21 @@ const TABLE: &[Row] = &[
         ..RBAC
     },
     Row {
+        group: crd::GROUP,
+        plural: crd::PLURAL,
+        singular: "customresourcedefinition",
+        kind: "CustomResourceDefinition",
+        short_names: &["crd", "crds"],
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: crd::BUCKET,
+        counts_generations: true,
+        shape: crd::shape,
+        validate: crd::validate,
+        ..PLAIN
+    },
+    Row {
         group: "apiregistration.k8s.io",
         plural: "apiservices",
         singular: "apiservice",
@@ -199,6 +215,7 @@ fn resource(row: &'static Row) -> Resource {
         bucket: BucketKey::new(row.bucket),
         origin: Origin::BuiltIn,
         shaped_since: Revision::NONE,
+        is_going: false,
         rules: Arc::new(BuiltIn(row)),
     }
 }

@@ -38,6 +38,11 @@ impl Api {
             object,
             mut complaints,
         } = incoming;
+        if request.served.resource.is_going {
+            let resource = request.served.resource.group_resource();
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Status::forbidden(&resource, object.name(), why));
+        }
         check_create(&object)?;
         check_namespace(&object, &request.route.namespace)?;
         self.check_namespace_is_open(request, object.name()).await?;
@@ -102,7 +107,7 @@ impl Api {
             request.warnings.add(warning);
         }
         if served.resource.origin == Origin::Custom {
-            for warning in finalizer_warnings(object) {
+            for warning in finalizer_warnings(object, None) {
                 request.warnings.add(warning);
             }
         }

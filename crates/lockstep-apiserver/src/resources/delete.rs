@@ -1,6 +1,7 @@
 //! Removing objects.
 
 use lockstep_object::field::{FieldError, Path};
+use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupKind, Object, Status, Value, json};
 use lockstep_storage::{Expected, Outcome, Written};
 
@@ -8,7 +9,8 @@ use super::commit::put;
 use super::current::{Current, parse, served_bytes, to_stored};
 use super::list::print;
 use super::update::is_free;
-use super::{Answer, Api, DryRun, Request, Resource};
+use super::{Answer, Api, DryRun, FINALIZER_CRD, Request, Resource};
+use crate::crd;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -88,6 +90,7 @@ impl Api {
         } = current;
         let mut object = old.clone();
         options.propagate(&mut object);
+        hold(resource, &mut object);
         let gone = Status::deleted(&resource.group_resource(), old.name(), old.uid());
         let is_removed = is_free(resource, &object);
         if options.dry_run == DryRun::All {
@@ -105,7 +108,7 @@ impl Api {
                 .await?;
             return Ok(matches!(outcome, Outcome::Done { .. }).then(|| Answer::from(&gone)));
         }
-        request_deletion(resource, &mut object, request);
+        request_deletion(resource, &mut object, request.now);
         let value = to_stored(served, &mut object)?;
         if value == old_value {
             return Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)));
@@ -122,12 +125,25 @@ impl Api {
     }
 }
 
+/// A CRD is held until its objects are gone.
+fn hold(resource: &Resource, object: &mut Object) {
+    let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
+    if !is_crd || object.deletion_timestamp().is_some() {
+        return;
+    }
+    let mut finalizers: Vec<String> = object.finalizers().map(str::to_owned).collect();
+    if !finalizers.iter().any(|held| held == FINALIZER_CRD) {
+        finalizers.push(FINALIZER_CRD.to_owned());
+        object.set_finalizers(finalizers);
+    }
+}
+
 /// Marks an object that others hold as going away.
-fn request_deletion(resource: &Resource, object: &mut Object, request: &Request<'_>) {
+pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Seconds) {
     if object.deletion_timestamp().is_some() {
         return;
     }
-    object.set_meta_text("deletionTimestamp", &request.now.to_string());
+    object.set_meta_text("deletionTimestamp", &now.to_string());
     let metadata = object.metadata_mut();
     metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
     if resource.rules.counts_generations() {

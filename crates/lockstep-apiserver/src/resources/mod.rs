@@ -10,6 +10,7 @@ mod create;
 mod current;
 mod delete;
 mod get;
+mod internal;
 mod list;
 mod list_options;
 mod patch;
@@ -26,9 +27,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use lockstep_object::Status;
-use lockstep_storage::Store;
+use lockstep_storage::{Revision, Store};
+use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
+pub(crate) use internal::FINALIZER_CRD;
+
 pub use body::{FieldValidation, Incoming};
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request, Warnings};
@@ -36,6 +40,7 @@ pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
 pub use watch::WatchStream;
 
 use crate::cache::Cache;
+use crate::crd;
 use crate::route::Verb;
 
 /// The API of one server.
@@ -44,6 +49,8 @@ pub struct Api {
     cache: Cache,
     prefix: Bytes,
     registry: ArcSwap<Registry>,
+    /// All CRDs up to this revision are in force here.
+    followed: watch_channel::Sender<Revision>,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -62,6 +69,7 @@ impl Api {
             cache,
             prefix: prefix.into(),
             registry: ArcSwap::from_pointee(registry),
+            followed: watch_channel::channel(Revision::NONE).0,
             fresh: Box::new(fresh),
         }
     }
@@ -83,7 +91,16 @@ impl Api {
             ));
         }
         check_scope(request)?;
-        match verb {
+        let answer = self.act(request).await?;
+        let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
+        if is_crd && verb.is_mutating() {
+            self.in_force().await;
+        }
+        Ok(answer)
+    }
+
+    async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        match request.route.verb {
             Verb::Get => self.get(request).await,
             Verb::List => self.list(request).await,
             Verb::Watch => self.watch(request).await,

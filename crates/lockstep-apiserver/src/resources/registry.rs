@@ -31,8 +31,18 @@ impl Registry {
 
     /// Adds or replaces a resource.
     pub fn insert(&mut self, resource: Resource) {
+        self.insert_shared(Arc::new(resource));
+    }
+
+    /// The same for one that is shared.
+    pub fn insert_shared(&mut self, resource: Arc<Resource>) {
         let key = (resource.group.clone(), resource.plural.clone());
-        self.resources.insert(key, Arc::new(resource));
+        self.resources.insert(key, resource);
+    }
+
+    /// Keeps only some resources.
+    pub fn retain(&mut self, keep: impl Fn(&Resource) -> bool) {
+        self.resources.retain(|_, resource| keep(resource));
     }
 
     /// Takes a resource out.

@@ -43,6 +43,8 @@ pub struct Resource {
     /// Objects that were written after this revision have the shape that [`Rules::shape`] gives;
     /// older ones get it when they are read.
     pub shaped_since: Revision,
+    /// Whether it is about to go away, so that nothing new is made of it.
+    pub is_going: bool,
     /// What is special about it.
     pub rules: Arc<dyn Rules>,
 }

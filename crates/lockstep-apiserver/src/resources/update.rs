@@ -143,7 +143,7 @@ fn next_state(
         request.warnings.add(warning);
     }
     if served.resource.origin == Origin::Custom {
-        for warning in finalizer_warnings(&object) {
+        for warning in finalizer_warnings(&object, Some(old)) {
             request.warnings.add(warning);
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
+use lockstep_apiserver::crd::Follower;
 use lockstep_apiserver::query::Query;
 use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, Warnings, WatchStream};
 use lockstep_apiserver::route::Route;
@@ -32,7 +33,7 @@ async fn write_elsewhere(store: &MemoryStore) {
 }
 
 pub(crate) struct Conversation {
-    api: Api,
+    api: Arc<Api>,
     started: Instant,
     watches: BTreeMap<String, Box<WatchStream>>,
     _feed: JoinSet<()>,
@@ -51,8 +52,11 @@ impl Conversation {
         let registry = Registry::new(builtin::resources());
         let counter = AtomicU64::new(0);
         let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
+        let api = Arc::new(Api::new(store, cache, PREFIX, registry, fresh));
+        let now = || Seconds::from_unix(START).expect("a time of this century");
+        feed.spawn(Follower::new(api.clone(), now).run());
         Self {
-            api: Api::new(store, cache, PREFIX, registry, fresh),
+            api,
             started: Instant::now(),
             watches: BTreeMap::new(),
             _feed: feed,

@@ -1,0 +1,149 @@
+//! What the server says about a CRD: whether its names are its own, and whether it is served.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use super::Definition;
+use crate::resources::Resource;
+
+/// Names of one group that others have.
+#[derive(Default)]
+pub(super) struct Taken {
+    resources: BTreeSet<Box<str>>,
+    kinds: BTreeSet<Box<str>>,
+}
+
+impl Taken {
+    /// The names of these resources.
+    pub(super) fn by<'r>(resources: impl Iterator<Item = &'r Resource>) -> Self {
+        let mut taken = Self::default();
+        for resource in resources {
+            taken.resources.insert(resource.plural.clone());
+            taken.resources.insert(resource.singular.clone());
+            taken.resources.extend(resource.short_names.iter().cloned());
+            taken.kinds.insert(resource.kind.clone());
+            taken.kinds.insert(resource.list_kind.clone());
+        }
+        taken
+    }
+
+    /// The first name of a CRD that somebody else has: the reason and the text of the condition.
+    pub(super) fn conflict(&self, crd: Definition<'_>) -> Option<(&'static str, String)> {
+        let told = |name: &str| format!("{name:?} is already in use");
+        let rows = [
+            ("plural", &self.resources, "PluralConflict"),
+            ("singular", &self.resources, "SingularConflict"),
+            ("kind", &self.kinds, "KindConflict"),
+            ("listKind", &self.kinds, "ListKindConflict"),
+        ];
+        for (which, taken, reason) in rows {
+            let name = crd.names(which);
+            if taken.contains(name) {
+                return Some((reason, told(name)));
+            }
+        }
+        let short = crd.name_list("shortNames").into_iter();
+        let mut taken = short.filter(|name| self.resources.contains(*name));
+        taken.next().map(|name| ("ShortNamesConflict", told(name)))
+    }
+}
+
+/// What there is to say about a CRD.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// It is served under its names.
+    Served,
+    /// Somebody else has one of its names.
+    Conflict {
+        reason: &'static str,
+        message: String,
+    },
+}
+
+/// Writes names and conditions into the status. Times move only with what they are about.
+pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
+    let names = crd.at(&["spec", "names"]).cloned().unwrap_or_default();
+    let old = crd.fields().get("status").cloned().unwrap_or_default();
+    let conditions = match verdict {
+        Verdict::Served => vec![
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+            (
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+        ],
+        Verdict::Conflict { reason, message } => vec![
+            ("NamesAccepted", "False", *reason, message.as_str()),
+            (
+                "Established",
+                "False",
+                "NotAccepted",
+                "not all names are accepted",
+            ),
+        ],
+    };
+    let was_established = Definition::of(crd).is("Established");
+    let going = Definition::of(crd).is_going();
+    let status = crd
+        .fields_mut()
+        .entry("status")
+        .or_insert_with(|| json!({}));
+    if !status.is_object() {
+        *status = json!({});
+    }
+    if *verdict == Verdict::Served {
+        status["acceptedNames"] = names;
+    }
+    let mut kept: Vec<Value> = old["conditions"].as_array().cloned().unwrap_or_default();
+    for (kind, value, reason, message) in conditions {
+        // What was established once stays so: its objects are there.
+        if kind == "Established" && value == "False" && was_established {
+            continue;
+        }
+        set(&mut kept, kind, value, reason, message, now);
+    }
+    if going {
+        let message = "CustomResource deletion is in progress";
+        set(
+            &mut kept,
+            "Terminating",
+            "True",
+            "InstanceDeletionInProgress",
+            message,
+            now,
+        );
+    }
+    status["conditions"] = kept.into();
+}
+
+/// Sets one condition among others.
+pub(super) fn set(
+    conditions: &mut Vec<Value>,
+    kind: &str,
+    value: &str,
+    reason: &str,
+    message: &str,
+    now: Seconds,
+) {
+    let found = conditions.iter_mut().find(|known| known["type"] == kind);
+    let since = match &found {
+        Some(known) if known["status"] == value => known["lastTransitionTime"].clone(),
+        _ => now.to_string().into(),
+    };
+    let condition = json!({
+        "type": kind,
+        "status": value,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since,
+    });
+    match found {
+        Some(known) => *known = condition,
+        None => conditions.push(condition),
+    }
+}

@@ -1,0 +1,184 @@
+//! The resource that a CRD defines.
+
+use std::sync::Arc;
+
+use lockstep_object::metadata::{Scope, StatusField};
+use lockstep_object::names::NameRule;
+use lockstep_object::{Object, compare_versions};
+use lockstep_schema::{CompileError, Part, Schema};
+use lockstep_storage::Revision;
+
+use super::Definition;
+use super::definition::DefinedVersion;
+use crate::cache::BucketKey;
+use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::route::Verb;
+
+const VERBS: &[Verb] = &[
+    Verb::Delete,
+    Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Create,
+    Verb::Update,
+    Verb::Watch,
+];
+
+/// Why a CRD cannot be served.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CustomError {
+    /// A schema does not compile.
+    #[error("the schema of version {version} cannot be used: {error}")]
+    Schema {
+        /// The version.
+        version: String,
+        /// What is wrong.
+        error: CompileError,
+    },
+    /// No version is the storage version, or one has no schema.
+    #[error("it has no storage version, or a version without a schema")]
+    Incomplete,
+}
+
+/// The resource of a CRD that was left at a revision.
+pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomError> {
+    let definition = Definition::of(crd);
+    let mut defined: Vec<DefinedVersion<'_>> = definition.versions().collect();
+    defined.sort_by(|a, b| compare_versions(a.name(), b.name()));
+    let storage = defined.iter().position(|version| version.is_storage());
+    let storage = storage.ok_or(CustomError::Incomplete)?;
+    let schemas = defined
+        .iter()
+        .copied()
+        .map(compile)
+        .collect::<Result<Vec<_>, _>>()?;
+    let texts = |names: Vec<&str>| names.into_iter().map(Into::into).collect();
+    let scope = match definition.scope() {
+        "Cluster" => Scope::Cluster,
+        _ => Scope::Namespaced,
+    };
+    let first = defined.first().map(|version| version.selectable_fields());
+    let selectable = first.unwrap_or_default().into_iter();
+    let versions: Vec<Version> = defined.iter().map(|v| version(definition, *v)).collect();
+    Ok(Resource {
+        group: definition.group().into(),
+        plural: definition.names("plural").into(),
+        singular: definition.names("singular").into(),
+        kind: definition.names("kind").into(),
+        list_kind: definition.names("listKind").into(),
+        short_names: texts(definition.name_list("shortNames")),
+        categories: texts(definition.name_list("categories")),
+        scope,
+        verbs: VERBS,
+        storage,
+        bucket: BucketKey::new(format!(
+            "{}/{}",
+            definition.group(),
+            definition.names("plural")
+        )),
+        origin: Origin::Custom,
+        shaped_since: revision,
+        is_going: definition.is_going(),
+        rules: Arc::new(CustomRules {
+            schemas,
+            statuses: versions.iter().map(status).collect(),
+            selectable: selectable
+                .map(|path| path.trim_start_matches('.').into())
+                .collect(),
+        }),
+        versions,
+    })
+}
+
+fn compile(version: DefinedVersion<'_>) -> Result<Schema, CustomError> {
+    let schema = version.schema().ok_or(CustomError::Incomplete)?;
+    Schema::compile(schema).map_err(|error| CustomError::Schema {
+        version: version.name().to_owned(),
+        error,
+    })
+}
+
+fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
+    let parts = version.subresources();
+    let has_status = parts.is_some_and(|parts| parts.contains_key("status"));
+    let deprecation = version.is_deprecated().then(|| {
+        let (group, kind) = (definition.group(), definition.names("kind"));
+        let plain = || format!("{group}/{} {kind} is deprecated", version.name()).into();
+        version.deprecation_warning().map_or_else(plain, Into::into)
+    });
+    Version {
+        name: version.name().into(),
+        is_served: version.is_served(),
+        subresources: has_status
+            .then_some(Subresource::Status)
+            .into_iter()
+            .collect(),
+        deprecation,
+    }
+}
+
+fn status(version: &Version) -> StatusField {
+    if version.subresources.contains(&Subresource::Status) {
+        StatusField::Separate
+    } else {
+        StatusField::Part
+    }
+}
+
+/// What the schemas say.
+struct CustomRules {
+    schemas: Vec<Schema>,
+    statuses: Vec<StatusField>,
+    selectable: Vec<Box<str>>,
+}
+
+impl Rules for CustomRules {
+    fn names(&self) -> NameRule {
+        NameRule::Subdomain
+    }
+
+    fn status(&self, version: usize) -> StatusField {
+        self.statuses[version]
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
+        let schema = &self.schemas[version];
+        let mut unknown = Vec::new();
+        let mut value =
+            std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
+        schema.prune(&mut value, &mut unknown);
+        schema.default(&mut value);
+        if let Ok(shaped) = Object::from_value(value) {
+            *object = shaped;
+        }
+        unknown
+    }
+
+    fn validate(
+        &self,
+        version: usize,
+        object: &Object,
+        old: Option<&Object>,
+        part: Option<Subresource>,
+    ) -> Verdict {
+        let part = match part {
+            Some(Subresource::Status) => Part::Status,
+            Some(Subresource::Finalize) | None => Part::Whole,
+        };
+        let stored = old.map(Object::as_value);
+        let outcome = self.schemas[version].validate(object.as_value(), stored, part);
+        Verdict {
+            errors: outcome.errors,
+            warnings: outcome.warnings,
+        }
+    }
+
+    fn selectable_fields(&self) -> &[Box<str>] {
+        &self.selectable
+    }
+}

@@ -1,0 +1,181 @@
+//! From CRDs to what is served.
+
+use std::sync::Arc;
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use lockstep_storage::{Expected, Revision};
+use tokio::task::JoinSet;
+
+use super::conditions::{self, Taken, Verdict};
+use super::{BUCKET, Definition, GROUP, PLURAL, resource};
+use crate::cache::{BucketKey, Change, Object as Cached, Scope};
+use crate::resources::{Api, FINALIZER_CRD, Origin, Served};
+
+/// Follows all CRDs of a store and keeps the registry of a server up to date.
+pub struct Follower {
+    api: Arc<Api>,
+    now: fn() -> Seconds,
+    /// Clean-ups of CRDs that go away; they end with the follower.
+    cleaning: JoinSet<()>,
+}
+
+impl Follower {
+    /// A follower for an API whose registry has the built-in resources.
+    pub fn new(api: Arc<Api>, now: fn() -> Seconds) -> Self {
+        Self {
+            api,
+            now,
+            cleaning: JoinSet::new(),
+        }
+    }
+
+    /// Follows for ever.
+    pub async fn run(mut self) {
+        let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
+        loop {
+            let (snapshot, mut watching) = bucket.snapshot_and_watch(Scope::All);
+            self.api.forget_custom_resources();
+            for crd in snapshot.objects(&Scope::All, None) {
+                self.take(crd).await;
+            }
+            self.api.crds_followed(snapshot.revision());
+            while let Ok(changes) = watching.next().await {
+                for change in changes {
+                    self.change(&change).await;
+                    self.api.crds_followed(change.revision);
+                }
+            }
+        }
+    }
+
+    async fn change(&mut self, change: &Change) {
+        match &change.now {
+            Some(crd) => self.take(crd).await,
+            None => {
+                if let Some(crd) = change.before.as_deref().and_then(parse) {
+                    self.drop_resource(&crd);
+                    self.retry_losers(Definition::of(&crd).group()).await;
+                }
+            }
+        }
+    }
+
+    /// Serves a CRD if its names are free, and says so in its status.
+    async fn take(&mut self, stored: &Cached) {
+        let Some(crd) = parse(stored) else {
+            return;
+        };
+        let definition = Definition::of(&crd);
+        let verdict = self.judge(definition);
+        let is_served = verdict == Verdict::Served || definition.is("Established");
+        match resource(&crd, stored.revision) {
+            Ok(custom) if is_served => self.api.serve(custom),
+            _ => self.drop_resource(&crd),
+        }
+        let mut told = crd.clone();
+        conditions::write(&mut told, &verdict, (self.now)());
+        if told != crd {
+            self.store(told, stored.revision).await;
+        } else if definition.is_going() {
+            let api = self.api.clone();
+            let name = definition.name().to_owned();
+            self.cleaning.spawn(clean(api, name, self.now));
+        }
+        while self.cleaning.try_join_next().is_some() {}
+    }
+
+    fn judge(&self, crd: Definition<'_>) -> Verdict {
+        let registry = self.api.registry();
+        let others = registry.iter().filter(|resource| {
+            *resource.group == *crd.group() && *resource.plural != *crd.names("plural")
+        });
+        let conflict = Taken::by(others.map(AsRef::as_ref)).conflict(crd);
+        let built_in = registry
+            .resource(crd.group(), crd.names("plural"))
+            .is_some_and(|resource| resource.origin == Origin::BuiltIn);
+        match conflict {
+            Some((reason, message)) => Verdict::Conflict { reason, message },
+            None if built_in => Verdict::Conflict {
+                reason: "PluralConflict",
+                message: format!("{:?} is already in use", crd.names("plural")),
+            },
+            None => Verdict::Served,
+        }
+    }
+
+    fn drop_resource(&self, crd: &Object) {
+        let definition = Definition::of(crd);
+        self.api
+            .stop_serving(definition.group(), definition.names("plural"));
+    }
+
+    /// Names that were taken may be free now.
+    async fn retry_losers(&mut self, group: &str) {
+        let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
+        let snapshot = bucket.snapshot();
+        for stored in snapshot.objects(&Scope::All, None) {
+            let Some(crd) = parse(stored) else { continue };
+            let definition = Definition::of(&crd);
+            if definition.group() == group && !definition.is("NamesAccepted") {
+                self.take(stored).await;
+            }
+        }
+    }
+
+    /// Writes a CRD unless it moved; whoever moved it is followed too.
+    async fn store(&self, crd: Object, revision: Revision) {
+        let key = crd.name().to_owned();
+        let expected = Expected::At(revision);
+        // A failure is not the end: the conditions are judged again with the next change.
+        let _outcome = self
+            .api
+            .store_internally(GROUP, PLURAL, &key, expected, Some(crd))
+            .await;
+    }
+}
+
+fn parse(stored: &Cached) -> Option<Object> {
+    let value: Value = serde_json::from_slice(&stored.value).ok()?;
+    Object::from_value(value).ok()
+}
+
+/// Deletes the objects of a CRD that goes away, and lets it go when none is left.
+async fn clean(api: Arc<Api>, name: String, now: fn() -> Seconds) {
+    let Some((crd, _)) = api.read_internally(GROUP, PLURAL, &name).await else {
+        return;
+    };
+    let definition = Definition::of(&crd);
+    let registry = api.registry();
+    let served = registry.resource(definition.group(), definition.names("plural"));
+    if let Some(resource) = served {
+        let served = Served {
+            resource: resource.clone(),
+            version: resource.storage,
+        };
+        let bucket = api.cache().bucket(&resource.bucket);
+        let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
+        while api.delete_all_internally(&served, now()).await > 0 {
+            if watching.next().await.is_err() {
+                return;
+            }
+        }
+    }
+    loop {
+        let Some((mut crd, revision)) = api.read_internally(GROUP, PLURAL, &name).await else {
+            return;
+        };
+        let kept = crd.finalizers().filter(|held| *held != FINALIZER_CRD);
+        let kept: Vec<String> = kept.map(str::to_owned).collect();
+        let is_free = kept.is_empty();
+        crd.set_finalizers(kept);
+        let next = (!is_free).then_some(crd);
+        let expected = Expected::At(revision);
+        if api
+            .store_internally(GROUP, PLURAL, &name, expected, next)
+            .await
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Custom resource definitions: resources that users make.
+//!
+//! A CRD is an object like any other. Each server follows all of them: when one comes, goes or
+//! changes, the registry is swapped first and the conditions of the CRD are written after, so that
+//! whatever says `Established` is served.
+
+mod conditions;
+mod custom;
+mod definition;
+mod follow;
+mod shape;
+mod validate;
+
+pub use custom::{CustomError, resource};
+pub use definition::Definition;
+pub use follow::Follower;
+pub(crate) use shape::shape;
+pub(crate) use validate::validate;
+
+/// The group of CRDs.
+pub const GROUP: &str = "apiextensions.k8s.io";
+/// The resource.
+pub const PLURAL: &str = "customresourcedefinitions";
+/// Where CRDs lie below the server's prefix.
+pub const BUCKET: &str = "apiextensions.k8s.io/customresourcedefinitions";
