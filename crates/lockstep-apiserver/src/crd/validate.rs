@@ -236,14 +236,14 @@ fn check_schema(
         errors.push(FieldError::required(path, "schemas are required"));
         return;
     };
-    let mut before = old.into_iter().flat_map(|old| old.versions());
+    let mut before = old.into_iter().flat_map(Definition::versions);
     let before = before.find(|old| old.name() == version.name());
     let has_status = version
         .subresources()
         .is_some_and(|parts| parts.contains_key("status"));
     let options = CheckOptions {
         version: Version::LATEST,
-        stored: before.and_then(|version| version.schema()),
+        stored: before.and_then(DefinedVersion::schema),
         status: if has_status {
             StatusSubresource::Present
         } else {

@@ -14,7 +14,7 @@ use crate::cache::{BucketKey, Cache, Scope};
 use crate::crd;
 
 /// Holds a CRD until its objects are gone.
-pub const FINALIZER_CRD: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) const FINALIZER_CRD: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// How long a write of a CRD waits for it to be in force.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);
