@@ -1,0 +1,208 @@
+//! Field errors with the texts that clients show.
+
+use super::Path;
+use crate::{go, json};
+use serde_json::Value;
+use std::fmt;
+
+/// What kind of fault a field has. The name is the `reason` of a cause in a `Status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorType {
+    /// The value names something that does not exist.
+    NotFound,
+    /// The value is absent.
+    Required,
+    /// The value stands twice where it may stand once.
+    Duplicate,
+    /// The value breaks a rule.
+    Invalid,
+    /// The value is none of the possible ones.
+    NotSupported,
+    /// The value may not be set at all, here and now.
+    Forbidden,
+    /// Too many bytes.
+    TooLong,
+    /// Too few bytes.
+    TooShort,
+    /// Too many elements.
+    TooMany,
+    /// Too few elements.
+    TooFew,
+    /// The value is of another type.
+    TypeInvalid,
+    /// Our own fault.
+    Internal,
+}
+
+impl ErrorType {
+    /// The `reason` of the cause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooShort => "FieldValueTooShort",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TooFew => "FieldValueTooFew",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooShort => "Too short",
+            Self::TooMany => "Too many",
+            Self::TooFew => "Too few",
+            Self::Internal => "Internal error",
+        }
+    }
+
+    fn shows_value(self) -> bool {
+        !matches!(
+            self,
+            Self::Required | Self::Forbidden | Self::TooLong | Self::TooShort | Self::Internal
+        )
+    }
+}
+
+/// One fault of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldError {
+    /// What kind of fault.
+    pub error_type: ErrorType,
+    /// Where: `spec.ports[0].name`.
+    pub field: String,
+    /// The value that is at fault, unless it is not shown.
+    pub value: Option<Value>,
+    /// What would be right.
+    pub detail: String,
+}
+
+impl FieldError {
+    fn new(
+        error_type: ErrorType,
+        path: &Path<'_>,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            error_type,
+            field: path.to_string(),
+            value,
+            detail: detail.into(),
+        }
+    }
+
+    /// The value names something that does not exist.
+    pub fn not_found(path: &Path<'_>, value: impl Into<Value>) -> Self {
+        Self::new(ErrorType::NotFound, path, Some(value.into()), "")
+    }
+
+    /// The value is absent.
+    pub fn required(path: &Path<'_>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Required, path, None, detail)
+    }
+
+    /// The value stands twice.
+    pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
+        Self::new(ErrorType::Duplicate, path, Some(value.into()), "")
+    }
+
+    /// The value breaks a rule.
+    pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Invalid, path, Some(value.into()), detail)
+    }
+
+    /// The value is of another type.
+    pub fn type_invalid(
+        path: &Path<'_>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(ErrorType::TypeInvalid, path, Some(value.into()), detail)
+    }
+
+    /// The value is none of these.
+    pub fn not_supported<'v>(
+        path: &Path<'_>,
+        value: impl Into<Value>,
+        supported: impl IntoIterator<Item = &'v str>,
+    ) -> Self {
+        let supported = go::quote_all(supported);
+        let detail = match supported.as_str() {
+            "" => String::new(),
+            _ => format!("supported values: {supported}"),
+        };
+        Self::new(ErrorType::NotSupported, path, Some(value.into()), detail)
+    }
+
+    /// The value may not be set.
+    pub fn forbidden(path: &Path<'_>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Forbidden, path, None, detail)
+    }
+
+    /// More bytes than this.
+    pub fn too_long(path: &Path<'_>, bytes_max: usize) -> Self {
+        let unit = if bytes_max == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {bytes_max} {unit}");
+        Self::new(ErrorType::TooLong, path, None, detail)
+    }
+
+    /// More elements than these.
+    pub fn too_many(path: &Path<'_>, actual: usize, max: usize) -> Self {
+        let unit = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {unit}");
+        Self::new(ErrorType::TooMany, path, Some(Value::from(actual)), detail)
+    }
+
+    /// Our own fault.
+    pub fn internal(path: &Path<'_>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Internal, path, None, detail)
+    }
+
+    /// The message without the field: `Invalid value: 7: must be less`.
+    pub fn body(&self) -> String {
+        let mut text = self.error_type.text().to_owned();
+        if let (true, Some(value)) = (self.error_type.shows_value(), &self.value) {
+            text.push_str(": ");
+            text.push_str(&shown(value));
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+/// A value as messages show it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => go::quote(text),
+        Value::Number(number) if !number.is_i64() => {
+            number.as_f64().map_or_else(String::new, go::double)
+        }
+        other => json::encode_to_string(other),
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}
+
+/// Every fault that was found, in the order it was found.
+pub type FieldErrors = Vec<FieldError>;

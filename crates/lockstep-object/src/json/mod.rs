@@ -1,0 +1,33 @@
+//! JSON as the API reads and writes it: 64-bit integers or doubles, no duplicates unnoticed, a limit on depth.
+
+mod decode;
+mod encode;
+mod order;
+
+pub use decode::{DEPTH_MAX, DUPLICATES_MAX, DecodeError, Decoded, decode, normalise_numbers};
+pub use encode::{encode, encode_into, encode_to_string};
+pub use order::in_document_order;
+
+use serde_json::Value;
+
+/// How deep lists and maps nest in a value: a scalar is 0, `[]` is 1.
+///
+/// Values that were built rather than decoded, by a patch for example, are measured with this before they are kept.
+pub fn depth(value: &Value) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(value, 0)];
+    while let Some((value, depth)) = open.pop() {
+        match value {
+            Value::Array(elements) => {
+                open.extend(elements.iter().map(|element| (element, depth + 1)));
+            }
+            Value::Object(entries) => open.extend(entries.values().map(|value| (value, depth + 1))),
+            _ => {
+                deepest = deepest.max(depth);
+                continue;
+            }
+        }
+        deepest = deepest.max(depth + 1);
+    }
+    deepest
+}

@@ -1,0 +1,34 @@
+//! The words every API rule shares: JSON values and how they are read and written, objects and their metadata, kinds
+//! and resources, field paths and field errors, selectors, and `Status`.
+//!
+//! ```
+//! use lockstep_object::{GroupVersionKind, Object, json};
+//!
+//! let decoded = json::decode(br#"{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"name":"a"},"n":2.0}"#)?;
+//! let object = Object::from_value(decoded.value).expect("it is a map");
+//! assert_eq!(object.gvk(), Some(GroupVersionKind::new("ex.io", "v1", "Widget")));
+//! assert_eq!(object.name(), "a");
+//! let printed = json::encode(object.as_value());
+//! assert_eq!(printed, br#"{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"name":"a"},"n":2}"#);
+//! # Ok::<(), json::DecodeError>(())
+//! ```
+
+pub mod field;
+pub mod go;
+pub mod json;
+mod kinds;
+pub mod metadata;
+pub mod names;
+mod object;
+pub mod selector;
+mod status;
+mod version;
+
+pub use kinds::{
+    GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind,
+    GroupVersionResource,
+};
+pub use object::Object;
+pub use serde_json::{Map, Number, Value};
+pub use status::{Cause, Details, Outcome, Reason, Status};
+pub use version::compare_versions;

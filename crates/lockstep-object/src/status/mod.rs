@@ -1,0 +1,199 @@
+//! `Status`: how the API says that something failed, or succeeded.
+
+mod build;
+
+use serde_json::{Map, Value, json};
+
+/// Whether the request was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was.
+    Success,
+    /// It was not.
+    Failure,
+}
+
+/// Why a request failed, for programs. Each has the HTTP status code it goes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "these are upstream's words, and they say what they mean"
+)]
+pub enum Reason {
+    BadRequest,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    AlreadyExists,
+    Conflict,
+    Gone,
+    Expired,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+    Invalid,
+    TooManyRequests,
+    InternalError,
+    ServerTimeout,
+    ServiceUnavailable,
+    Timeout,
+}
+
+impl Reason {
+    /// The HTTP status code.
+    pub fn code(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::NotAcceptable => 406,
+            Self::AlreadyExists | Self::Conflict => 409,
+            Self::Gone | Self::Expired => 410,
+            Self::RequestEntityTooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+            Self::Invalid => 422,
+            Self::TooManyRequests => 429,
+            Self::InternalError | Self::ServerTimeout => 500,
+            Self::ServiceUnavailable => 503,
+            Self::Timeout => 504,
+        }
+    }
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "BadRequest",
+            Self::Unauthorized => "Unauthorized",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "NotFound",
+            Self::MethodNotAllowed => "MethodNotAllowed",
+            Self::NotAcceptable => "NotAcceptable",
+            Self::AlreadyExists => "AlreadyExists",
+            Self::Conflict => "Conflict",
+            Self::Gone => "Gone",
+            Self::Expired => "Expired",
+            Self::RequestEntityTooLarge => "RequestEntityTooLarge",
+            Self::UnsupportedMediaType => "UnsupportedMediaType",
+            Self::Invalid => "Invalid",
+            Self::TooManyRequests => "TooManyRequests",
+            Self::InternalError => "InternalError",
+            Self::ServerTimeout => "ServerTimeout",
+            Self::ServiceUnavailable => "ServiceUnavailable",
+            Self::Timeout => "Timeout",
+        }
+    }
+}
+
+/// One of several causes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cause {
+    /// `FieldValueInvalid`, `FieldManagerConflict`, …
+    pub reason: String,
+    /// What is wrong.
+    pub message: String,
+    /// Where, when the cause is a field.
+    pub field: String,
+}
+
+/// What the failure is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Details {
+    /// The object's name.
+    pub name: String,
+    /// The group.
+    pub group: String,
+    /// The resource; for [`Reason::Invalid`] the kind.
+    pub kind: String,
+    /// The object's uid.
+    pub uid: String,
+    /// The causes.
+    pub causes: Vec<Cause>,
+    /// When to try again; 0 says nothing.
+    pub retry_after_seconds: u32,
+}
+
+/// The answer to a request that failed, or to one that has nothing else to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Whether the request was done.
+    pub outcome: Outcome,
+    /// For people.
+    pub message: String,
+    /// For programs.
+    pub reason: Option<Reason>,
+    /// What it is about.
+    pub details: Option<Box<Details>>,
+    /// The HTTP status code.
+    pub code: u16,
+    /// Where a list that expired can go on (`metadata.continue`).
+    pub continue_token: String,
+}
+
+impl Status {
+    /// The object on the wire.
+    pub fn to_value(&self) -> Value {
+        let metadata = match self.continue_token.as_str() {
+            "" => json!({}),
+            token => json!({ "continue": token }),
+        };
+        let outcome = match self.outcome {
+            Outcome::Success => "Success",
+            Outcome::Failure => "Failure",
+        };
+        let mut status =
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": outcome});
+        let Value::Object(entries) = &mut status else {
+            unreachable!("a map was just built");
+        };
+        insert(entries, "message", &self.message);
+        insert(entries, "reason", self.reason.map_or("", Reason::as_str));
+        if let Some(details) = &self.details {
+            entries.insert("details".to_owned(), details.to_value());
+        }
+        if self.outcome == Outcome::Failure {
+            entries.insert("code".to_owned(), Value::from(self.code));
+        }
+        status
+    }
+}
+
+impl Details {
+    fn to_value(&self) -> Value {
+        let mut entries = Map::new();
+        insert(&mut entries, "name", &self.name);
+        insert(&mut entries, "group", &self.group);
+        insert(&mut entries, "kind", &self.kind);
+        insert(&mut entries, "uid", &self.uid);
+        if !self.causes.is_empty() {
+            let causes = self.causes.iter().map(Cause::to_value).collect();
+            entries.insert("causes".to_owned(), Value::Array(causes));
+        }
+        if self.retry_after_seconds > 0 {
+            entries.insert(
+                "retryAfterSeconds".to_owned(),
+                Value::from(self.retry_after_seconds),
+            );
+        }
+        Value::Object(entries)
+    }
+}
+
+impl Cause {
+    fn to_value(&self) -> Value {
+        let mut entries = Map::new();
+        insert(&mut entries, "reason", &self.reason);
+        insert(&mut entries, "message", &self.message);
+        insert(&mut entries, "field", &self.field);
+        Value::Object(entries)
+    }
+}
+
+/// Empty texts are left out.
+fn insert(entries: &mut Map<String, Value>, key: &str, text: &str) {
+    if !text.is_empty() {
+        entries.insert(key.to_owned(), Value::from(text));
+    }
+}

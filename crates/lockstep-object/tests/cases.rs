@@ -1,0 +1,246 @@
+//! The rules as data: one file for each subject, one `check` for each file. Every case names the row it stands for.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+use lockstep_object::field::{FieldErrors, Path};
+use lockstep_object::metadata::{self, Malformed, Scope, StatusField};
+use lockstep_object::names::{self, NameRule, Part};
+use lockstep_object::selector::{
+    FieldSelector, LabelSelector, from_label_selector, validate_label_selector,
+};
+use lockstep_object::{GroupKind, GroupResource, Object, Status, Value, json};
+use serde_json::json;
+
+/// Runs every case of a file: `check` turns the input into what the case calls `output`.
+fn run(file: &str, check: impl Fn(&Value) -> Value) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let mut failed = Vec::new();
+    for case in &cases {
+        let actual = check(&case["input"]);
+        if actual != case["output"] {
+            failed.push(format!(
+                "{} {}\n  input    {}\n  expected {}\n  actual   {actual}",
+                case["row"], case["name"], case["input"], case["output"]
+            ));
+        }
+    }
+    assert!(!cases.is_empty(), "{file} has no case");
+    assert!(
+        failed.is_empty(),
+        "{} of {} fail in {file}:\n{}",
+        failed.len(),
+        cases.len(),
+        failed.join("\n")
+    );
+}
+
+fn texts(errors: &FieldErrors) -> Value {
+    errors
+        .iter()
+        .map(|error| Value::from(error.to_string()))
+        .collect()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+fn object(value: &Value) -> Object {
+    Object::from_value(value.clone()).unwrap()
+}
+
+#[test]
+fn documents_are_read_and_printed_as_upstream_does() {
+    run("json.json", |input| {
+        match json::decode(input.as_str().unwrap().as_bytes()) {
+            Ok(decoded) if decoded.duplicates.is_empty() => {
+                json!({"printed": json::encode_to_string(&decoded.value)})
+            }
+            Ok(decoded) => {
+                json!({"printed": json::encode_to_string(&decoded.value), "duplicates": decoded.duplicates})
+            }
+            Err(error) => json!({"error": error.to_string()}),
+        }
+    });
+}
+
+#[test]
+fn names_keep_the_rules_of_their_kind() {
+    run("names.json", |input| {
+        let name = text(input, "name");
+        let part = if input["prefix"] == true {
+            Part::Prefix
+        } else {
+            Part::Whole
+        };
+        let problems = match text(input, "rule") {
+            "subdomain" => NameRule::Subdomain.check(name, part),
+            "label" => NameRule::Label.check(name, part),
+            "label1035" => NameRule::Label1035.check(name, part),
+            "path segment" => NameRule::PathSegment.check(name, part),
+            "qualified name" => names::qualified_name(name),
+            "label value" => names::label_value(name),
+            "config key" => names::config_key(name),
+            other => panic!("no rule is called {other}"),
+        };
+        Value::from(problems)
+    });
+}
+
+#[test]
+fn label_selectors_have_the_grammar_of_upstream() {
+    run("label-selectors.json", |input| {
+        let selector = match &input["selector"] {
+            Value::String(text) => text
+                .parse::<LabelSelector>()
+                .map_err(|error| Value::from(error.to_string())),
+            object => from_label_selector(object).map_err(|errors| texts(&errors)),
+        };
+        match selector {
+            Err(error) => json!({ "error": error }),
+            Ok(selector) => {
+                let sets = input["labels"].as_array().into_iter().flatten();
+                let matches: Vec<bool> = sets
+                    .map(|labels| selector.matches(labels.as_object().unwrap()))
+                    .collect();
+                json!({"printed": selector.to_string(), "matches": matches})
+            }
+        }
+    });
+}
+
+#[test]
+fn label_selector_objects_are_validated_as_in_built_in_kinds() {
+    run("label-selector-objects.json", |input| {
+        texts(&validate_label_selector(
+            input,
+            &Path::ROOT.field("spec").field("selector"),
+        ))
+    });
+}
+
+#[test]
+fn field_selectors_have_the_grammar_of_upstream() {
+    run("field-selectors.json", |input| {
+        match text(input, "selector").parse::<FieldSelector>() {
+            Err(error) => json!({"error": error.to_string()}),
+            Ok(selector) => {
+                let sets = input["fields"].as_array().into_iter().flatten();
+                let matches: Vec<bool> = sets
+                    .map(|fields| selector.matches(|name| fields[name].as_str()))
+                    .collect();
+                json!({"printed": selector.to_string(), "matches": matches,
+                "name": selector.exact_value("metadata.name")})
+            }
+        }
+    });
+}
+
+#[test]
+fn metadata_is_brought_into_shape() {
+    run("shape.json", |input| {
+        let mut value = input["metadata"].clone();
+        let malformed = if input["stored"] == true {
+            Malformed::Drop
+        } else {
+            Malformed::Refuse
+        };
+        let mut unknown = Vec::new();
+        let path = Path::ROOT.field("metadata");
+        match metadata::check_types(&mut value, &path, malformed, &mut unknown) {
+            Err(error) => json!({"error": error.to_string()}),
+            Ok(()) => json!({"metadata": value, "unknown": unknown}),
+        }
+    });
+}
+
+#[test]
+fn metadata_of_new_objects_keeps_the_rules() {
+    run("create.json", |input| {
+        let scope = if input["cluster"] == true {
+            Scope::Cluster
+        } else {
+            Scope::Namespaced
+        };
+        texts(&metadata::validate_create(
+            &object(&json!({"metadata": input["metadata"]})),
+            NameRule::Subdomain,
+            scope,
+        ))
+    });
+}
+
+#[test]
+fn updates_restore_what_clients_cannot_change_and_refuse_the_rest() {
+    run("update.json", |input| {
+        let stored = object(&input["stored"]);
+        let mut updated = object(&input["object"]);
+        metadata::prepare_update(&mut updated, &stored);
+        let errors = metadata::validate_update(&updated, &stored);
+        let status = if input["status"] == "part" {
+            StatusField::Part
+        } else {
+            StatusField::Separate
+        };
+        let generation = metadata::next_generation(&updated, &stored, status);
+        json!({"metadata": updated.metadata(), "errors": texts(&errors), "generation": generation})
+    });
+}
+
+#[test]
+fn failures_have_the_codes_reasons_and_texts_of_upstream() {
+    run("status.json", |input| status(input).to_value());
+}
+
+fn status(input: &Value) -> Status {
+    let resource = GroupResource::new(text(input, "group"), text(input, "resource"));
+    let (name, why) = (text(input, "name"), text(input, "why"));
+    match text(input, "status") {
+        "bad request" => Status::bad_request(why),
+        "unauthorized" => Status::unauthorized(),
+        "forbidden" => Status::forbidden(&resource, name, why),
+        "forbidden path" => Status::forbidden_path(why),
+        "namespace terminating" => Status::namespace_terminating(&resource, name, "n1"),
+        "not found" => Status::not_found(&resource, name),
+        "no such resource" => Status::no_such_resource(),
+        "method not supported" => Status::method_not_supported(&resource, why),
+        "method not allowed" => Status::method_not_allowed(),
+        "not acceptable" => Status::not_acceptable(&["application/json", "application/yaml"]),
+        "unsupported media type" => Status::unsupported_media_type(&["application/json"]),
+        "already exists" => Status::already_exists(&resource, name),
+        "generated name taken" => Status::generated_name_taken(&resource, name),
+        "modified" => Status::modified(&resource, name),
+        "precondition failed" => Status::precondition_failed(&resource, name, "UID", "a", "b"),
+        "expired" => Status::expired(why),
+        "body too large" => Status::body_too_large(3_145_728),
+        "patch rejected" => Status::patch_rejected(&resource, name),
+        "too many requests" => Status::too_many_requests(why, 1),
+        "internal error" => Status::internal_error(why),
+        "unavailable" => Status::service_unavailable(why),
+        "timeout" => Status::timeout(why, 0),
+        "too large resource version" => Status::resource_version_too_large(9, 5),
+        "deleted" => Status::deleted(&resource, name, "u"),
+        "invalid" => {
+            let scope = Scope::Cluster;
+            let errors =
+                metadata::validate_create(&object(&input["object"]), NameRule::Subdomain, scope);
+            let twice: FieldErrors = errors.iter().chain(&errors).cloned().collect();
+            Status::invalid(
+                &GroupKind::new(text(input, "group"), "Widget"),
+                name,
+                &twice,
+            )
+        }
+        "wrong name" => metadata::check_url_name(&object(&input["object"]), "a").unwrap_err(),
+        "wrong namespace" => metadata::check_namespace(&object(&input["object"]), "n").unwrap_err(),
+        "version on create" => metadata::check_create(&object(&input["object"])).unwrap_err(),
+        other => panic!("no status is called {other}"),
+    }
+}
