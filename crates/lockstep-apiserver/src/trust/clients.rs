@@ -12,7 +12,7 @@ use rustls::server::{WebPkiClientVerifier, danger::ClientCertVerifier};
 use super::files;
 use super::own::TrustError;
 
-/// A certificate that nobody the server trusts has vouched for, or not for now, or not for clients.
+/// A certificate that nobody the server trusts has vouched for, or not at this time, or not for clients.
 #[derive(Debug, thiserror::Error)]
 #[error("the client certificate is not trusted: {0}")]
 pub(crate) struct Untrusted(rustls::Error);
