@@ -1,10 +1,38 @@
-//! The API server.
+//! The API server: everything between a socket and a store.
+//!
+//! [`transport`] accepts connections and ends them in order; [`frame`] gives each request an id, a
+//! deadline, a user and a permission, and each answer its headers; [`endpoints`] answers what is not
+//! about resources, [`resources`] what is, from the memory that [`cache`] keeps. [`crd`] decides what
+//! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
+//! certificates. [`ApiServer::run`] ties them together.
 
+pub mod authn;
+pub mod authz;
 pub mod builtin;
 pub mod cache;
+mod clock;
 pub mod crd;
+mod credentials;
 pub mod discovery;
-pub mod query;
+mod endpoints;
+mod failure;
+mod frame;
+pub mod limits;
+mod request;
 pub mod resources;
+mod response;
 pub mod route;
+mod server;
+mod start;
 pub mod stored;
+mod transport;
+pub mod trust;
+pub mod version;
+
+pub use credentials::{CredentialError, CredentialFiles, Credentials};
+pub use endpoints::Milestone;
+pub use frame::{Notes, parse_go_duration};
+pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};
+pub use response::{Response, ResponseBody, Stream, bytes, text};
+pub use server::{ApiServer, Config};
+pub use transport::{TlsVersion, bind};

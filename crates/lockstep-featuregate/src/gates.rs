@@ -238,7 +238,6 @@ impl Gates {
         }
     }
 
-    #[cfg(feature = "testing")]
     pub(crate) fn builder(&self) -> &Builder {
         &self.inner.builder
     }

@@ -71,6 +71,8 @@ pub mod preflight;
 
 #[cfg(feature = "serde")]
 pub mod file;
+#[cfg(feature = "serde")]
+pub mod listing;
 
 pub use builder::{Builder, Started};
 pub use cluster_switch::ClusterSwitch;

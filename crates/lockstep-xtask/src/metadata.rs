@@ -25,6 +25,9 @@ pub(crate) struct Package {
     pub(crate) publish: Option<Vec<String>>,
     /// What its manifest names, whether or not a feature turns it on.
     pub(crate) dependencies: Vec<Declared>,
+    /// What each of its features turns on.
+    #[serde(default)]
+    features: BTreeMap<String, Vec<String>>,
 }
 
 /// A dependency as a manifest declares it.
@@ -33,6 +36,9 @@ pub(crate) struct Declared {
     pub(crate) name: String,
     #[serde(default, deserialize_with = "null_is_normal")]
     pub(crate) kind: Kind,
+    #[serde(default)]
+    optional: bool,
+    rename: Option<String>,
 }
 
 /// For what a dependency is there.
@@ -118,16 +124,18 @@ impl Metadata {
     /// Everything that ends up in a build of `start` (its tests aside), each with the shortest
     /// chain of crate names that leads there, `start` first.
     pub(crate) fn chains_from(&self, start: &Package) -> BTreeMap<&str, Vec<&str>> {
+        let packages: BTreeMap<&str, &Package> =
+            self.packages.iter().map(|p| (p.id.as_str(), p)).collect();
         let names: BTreeMap<&str, &str> = self
             .packages
             .iter()
             .map(|p| (p.id.as_str(), p.name.as_str()))
             .collect();
-        let edges: BTreeMap<&str, &[Edge]> = self
+        let nodes: BTreeMap<&str, &Node> = self
             .resolve
             .nodes
             .iter()
-            .map(|n| (n.id.as_str(), n.deps.as_slice()))
+            .map(|n| (n.id.as_str(), n))
             .collect();
         let mut chains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let Some((&first, &name)) = names.get_key_value(start.id.as_str()) else {
@@ -137,12 +145,15 @@ impl Metadata {
         let mut seen = BTreeSet::from([first]);
         let mut queue = VecDeque::from([(first, vec![name])]);
         while let Some((id, chain)) = queue.pop_front() {
-            let next = edges.get(id).copied().unwrap_or_default();
-            for edge in next.iter().filter(|edge| edge.is_built()) {
+            let Some(node) = nodes.get(id) else { continue };
+            let package = packages.get(id);
+            for edge in node.deps.iter().filter(|edge| edge.is_built()) {
                 let id = edge.pkg.as_str();
-                let (Some(&name), true) = (names.get(id), seen.insert(id)) else {
+                let Some(&name) = names.get(id) else { continue };
+                let turned_on = package.is_none_or(|one| one.turns_on(name, &node.features));
+                if !turned_on || !seen.insert(id) {
                     continue;
-                };
+                }
                 let mut longer = chain.clone();
                 longer.push(name);
                 chains.entry(name).or_insert_with(|| longer.clone());
@@ -150,6 +161,32 @@ impl Metadata {
             }
         }
         chains
+    }
+}
+
+impl Package {
+    /// Whether a dependency is there with these features. The graph also has edges to optional
+    /// crates that only a weak feature (`name?/feature`) speaks of, which no build follows.
+    fn turns_on(&self, dependency: &str, features: &[String]) -> bool {
+        let mut declared = self
+            .dependencies
+            .iter()
+            .filter(|declared| declared.name == dependency && declared.kind != Kind::Dev);
+        declared.any(|declared| {
+            let key = declared.rename.as_ref().unwrap_or(&declared.name);
+            let by = |item: &String| {
+                let item = item.strip_prefix("dep:").unwrap_or(item);
+                item.split('/').next() == Some(key)
+            };
+            let turned_on = |feature: &String| {
+                feature == key
+                    || self
+                        .features
+                        .get(feature)
+                        .is_some_and(|on| on.iter().any(by))
+            };
+            !declared.optional || features.iter().any(turned_on)
+        })
     }
 }
 
@@ -190,6 +227,25 @@ mod tests {
                 vec!["ours"],
             ]
         );
+    }
+
+    #[test]
+    fn an_optional_crate_counts_only_when_a_feature_turns_it_on() {
+        let chains = |features: &[&str]| {
+            let metadata = Sample::default()
+                .member("ours", &["tls"])
+                .outside("tls", &["optional:ring"], features)
+                .features_of_last(&[("alloc", &["ring?/alloc"]), ("legacy", &["dep:ring"])])
+                .outside("ring", &[], &[])
+                .build();
+            let chains = metadata.chains_from(metadata.members()[0]);
+            chains.contains_key("ring")
+        };
+        assert_eq!(
+            (chains(&["alloc"]), chains(&["alloc", "legacy"])),
+            (false, true)
+        );
+        assert!(chains(&["ring"]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, erro
 use crate::{
     cel, completion,
     failure::{Exit, Failure},
-    features, output, version,
+    features, output, serve, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -18,8 +18,8 @@ use crate::{
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Examples:\n  lockstep features list\n  lockstep features check --to 1.37 \
-    --feature-gates WatchList=false\n  lockstep version -o json"
+    after_help = "Examples:\n  lockstep serve --data-dir ./lockstep-data\n  lockstep features list\n  lockstep features check --to 1.37 \
+    --feature-gates WatchList=false"
 )]
 struct Cli {
     /// When to use colour
@@ -40,6 +40,8 @@ enum Command {
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
+    /// Run the API server
+    Serve(Box<serve::Arguments>),
     /// Write the completion script of a shell to standard output
     Completion(completion::Arguments),
     /// Show the versions of this binary
@@ -48,15 +50,20 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let wrong_use = match arguments.get(1) {
+        Some(name) if name == "serve" => Exit::ServerFlags,
+        _ => Exit::BadInput,
+    };
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, Exit::BadInput),
+        Err(error) => return usage(&error, wrong_use),
     };
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);
     match cli.command {
         Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
+        Command::Serve(arguments) => serve::run(&arguments, serve::shown_flags(&matches)),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }

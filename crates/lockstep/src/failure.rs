@@ -17,8 +17,18 @@ pub(crate) enum Exit {
     BadInput,
     /// A server would refuse to start with these flags.
     ServerFlags,
+    /// What a server has stored cannot be used.
+    Data,
     /// Our own bug.
     Bug,
+    /// Another server has the directory.
+    InUse,
+    /// A file or address that a server was told to use is no good.
+    Configuration,
+    /// Stopped from outside, by Ctrl-C.
+    Interrupted,
+    /// Stopped from outside.
+    Terminated,
 }
 
 impl Exit {
@@ -28,7 +38,12 @@ impl Exit {
             Exit::No => 1,
             Exit::BadInput => 2,
             Exit::ServerFlags => 64,
+            Exit::Data => 65,
             Exit::Bug => 70,
+            Exit::InUse => 73,
+            Exit::Configuration => 78,
+            Exit::Interrupted => 130,
+            Exit::Terminated => 143,
         }
     }
 }
@@ -59,6 +74,14 @@ impl Failure {
             message: message.into(),
             causes,
             help,
+        }
+    }
+
+    /// A server that cannot start.
+    pub(crate) fn of_server(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            ..Self::bad_input(message)
         }
     }
 

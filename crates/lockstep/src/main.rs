@@ -8,6 +8,7 @@ mod failure;
 mod features;
 mod gate_flags;
 mod output;
+mod serve;
 mod version;
 
 use std::process::ExitCode;

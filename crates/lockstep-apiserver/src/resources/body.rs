@@ -123,7 +123,7 @@ impl Request<'_> {
     /// `fieldValidation`.
     pub fn field_validation(&self) -> Result<FieldValidation, Status> {
         let asked = self.query.get("fieldValidation").unwrap_or_default();
-        match asked.as_ref() {
+        match asked {
             "Strict" => Ok(FieldValidation::Strict),
             "Warn" | "" => Ok(FieldValidation::Warn),
             "Ignore" => Ok(FieldValidation::Ignore),
@@ -138,7 +138,7 @@ impl Request<'_> {
         match self.field_validation()? {
             _ if complaints.is_empty() => {}
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => complaints.iter().for_each(|c| self.warnings.add(c)),
+            FieldValidation::Warn => complaints.iter().for_each(|c| self.notes.warn(c)),
             FieldValidation::Strict => {
                 let kind = object.kind();
                 let version = &self.served.resource.versions[self.served.version].name;

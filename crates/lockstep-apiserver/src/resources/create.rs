@@ -16,7 +16,7 @@ use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
 impl Api {
     /// Makes the object of the body.
     pub(super) async fn create(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        if request.route.is_named {
+        if request.route.is_named() {
             return Err(Status::method_not_supported(
                 &request.served.resource.group_resource(),
                 request.route.verb.as_str(),
@@ -75,7 +75,7 @@ impl Api {
     fn prepare(&self, request: &Request<'_>, object: &mut Object) -> Vec<String> {
         let served = &request.served;
         let rules = &served.resource.rules;
-        let uid = uid((self.fresh)());
+        let uid = self.fresh_uid();
         let random = (self.fresh)();
         let letters: [u32; GENERATE_NAME_SUFFIX_BYTES] = std::array::from_fn(|at| {
             u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0)
@@ -104,11 +104,11 @@ impl Api {
             object.fields_mut().remove("status");
         }
         if let Some(warning) = drop_duplicate_owners(object) {
-            request.warnings.add(warning);
+            request.notes.warn(warning);
         }
         if served.resource.origin == Origin::Custom {
             for warning in finalizer_warnings(object, None) {
-                request.warnings.add(warning);
+                request.notes.warn(warning);
             }
         }
         let unknown = rules.shape(served.version, object, None);
@@ -188,7 +188,7 @@ fn check(request: &Request<'_>, object: &Object) -> Result<(), Status> {
     }
     let verdict = resource.rules.validate(*version, object, None, None);
     for warning in verdict.warnings {
-        request.warnings.add(warning);
+        request.notes.warn(warning);
     }
     errors.extend(verdict.errors);
     if errors.is_empty() {
@@ -199,6 +199,13 @@ fn check(request: &Request<'_>, object: &Object) -> Result<(), Status> {
         object.name(),
         &errors,
     ))
+}
+
+impl Api {
+    /// A uid that nobody has.
+    pub(crate) fn fresh_uid(&self) -> String {
+        uid((self.fresh)())
+    }
 }
 
 /// A random number as a uid of version 4.

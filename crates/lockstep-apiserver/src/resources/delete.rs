@@ -237,12 +237,12 @@ fn from_query(request: &Request<'_>) -> Value {
     let query = &request.query;
     let mut body = serde_json::json!({});
     if let Some(policy) = query.get("propagationPolicy") {
-        body["propagationPolicy"] = policy.into_owned().into();
+        body["propagationPolicy"] = policy.into();
     }
     if query.get("orphanDependents").is_some() {
         body["orphanDependents"] = query.flag("orphanDependents").into();
     }
-    let dry_run: Vec<Value> = query.all("dryRun").map(|v| v.into_owned().into()).collect();
+    let dry_run: Vec<Value> = query.all("dryRun").map(Value::from).collect();
     if !dry_run.is_empty() {
         body["dryRun"] = dry_run.into();
     }

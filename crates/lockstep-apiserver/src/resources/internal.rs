@@ -67,7 +67,7 @@ impl Api {
 
     /// Waits until all CRDs that are stored are in force here, for no longer than
     /// [`FOLLOWING_MAX`].
-    pub(super) async fn in_force(&self) {
+    pub(crate) async fn in_force(&self) {
         if self.cache.caught_up().await.is_err() {
             return;
         }

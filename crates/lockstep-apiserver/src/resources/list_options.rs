@@ -38,7 +38,7 @@ impl ListOptions {
         let revision = request.revision()?;
         let query = &request.query;
         let (matching, token) = (query.get("resourceVersionMatch"), query.get("continue"));
-        let matching = matching.as_deref().unwrap_or_default();
+        let matching = matching.unwrap_or_default();
         if query.flag("sendInitialEvents") || query.get("sendInitialEvents").is_some() {
             let path = Path::ROOT.field("sendInitialEvents");
             let error = FieldError::forbidden(&path, "sendInitialEvents is forbidden for list");
@@ -50,7 +50,7 @@ impl ListOptions {
                     "specifying resource version is not allowed when using continue",
                 ));
             }
-            let at = At::After(Token::parse(&token)?);
+            let at = At::After(Token::parse(token)?);
             return Ok(Self { at, limit });
         }
         let at = match (matching, revision) {

@@ -35,7 +35,7 @@ pub(crate) use internal::FINALIZER_CRD;
 
 pub use body::{FieldValidation, Incoming};
 pub use registry::{Registry, Served};
-pub use request::{DryRun, Request, Warnings};
+pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
 pub use watch::WatchStream;
 
@@ -109,9 +109,6 @@ impl Api {
             Verb::Delete => self.delete(request).await,
             Verb::DeleteCollection => self.delete_collection(request).await,
             Verb::Patch => self.patch(request).await,
-            Verb::Head | Verb::Post | Verb::Put | Verb::Options => {
-                Err(Status::method_not_allowed())
-            }
         }
     }
 }

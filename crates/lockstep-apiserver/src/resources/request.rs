@@ -5,10 +5,10 @@ use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_storage::Revision;
-use parking_lot::Mutex;
 
 use super::{Origin, Served, Version};
-use crate::query::Query;
+use crate::frame::Notes;
+use crate::request::Query;
 use crate::route::ResourceRoute;
 
 /// One request for a resource, authenticated and authorised.
@@ -18,35 +18,15 @@ pub struct Request<'a> {
     /// The resource and version.
     pub served: Served,
     /// The query.
-    pub query: Query<'a>,
+    pub query: &'a Query,
     /// `Content-Type`, empty if there is none.
     pub content_type: &'a str,
     /// The body.
     pub body: Bytes,
     /// When it came in.
     pub now: Seconds,
-    /// What to tell the client besides the answer.
-    pub warnings: Warnings,
-}
-
-/// Warnings in the order they came up.
-#[derive(Default)]
-pub struct Warnings(Mutex<Vec<String>>);
-
-impl Warnings {
-    /// Adds one, unless it was said before.
-    pub fn add(&self, warning: impl Into<String>) {
-        let warning = warning.into();
-        let mut said = self.0.lock();
-        if !said.contains(&warning) {
-            said.push(warning);
-        }
-    }
-
-    /// All of them.
-    pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock())
-    }
+    /// Where warnings for the client go.
+    pub notes: &'a Notes,
 }
 
 /// Whether a write happens.
@@ -70,16 +50,23 @@ impl Request<'_> {
         if asked.peek().is_none() {
             return Ok(DryRun::No);
         }
-        match asked.find(|value| value != "All") {
+        match asked.find(|value| *value != "All") {
             None => Ok(DryRun::All),
-            Some(value) => Err(self.invalid_option("dryRun", &value, &["All"])),
+            Some(value) => Err(self.invalid_option("dryRun", value, &["All"])),
         }
     }
 
     /// A whole number from the query.
     pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
-        let number = self.query.number(name);
-        number.map_err(|error| Status::bad_request(error.to_string()))
+        let Some(text) = self.query.get(name) else {
+            return Ok(None);
+        };
+        let number = text.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "strconv.ParseInt: parsing {text:?}: invalid syntax"
+            ))
+        })?;
+        Ok(Some(number))
     }
 
     /// `resourceVersion`: none if it is absent or empty.
@@ -87,7 +74,7 @@ impl Request<'_> {
         let Some(text) = self.query.get("resourceVersion") else {
             return Ok(None);
         };
-        match text.as_ref() {
+        match text {
             "" => Ok(None),
             text => match text.parse() {
                 Ok(number) => Ok(Some(Revision(number))),

@@ -140,11 +140,11 @@ fn next_state(
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
     }
     if let Some(warning) = drop_duplicate_owners(&mut object) {
-        request.warnings.add(warning);
+        request.notes.warn(warning);
     }
     if served.resource.origin == Origin::Custom {
         for warning in finalizer_warnings(&object, Some(old)) {
-            request.warnings.add(warning);
+            request.notes.warn(warning);
         }
     }
     let unknown = rules.shape(served.version, &mut object, Some(old));
@@ -156,7 +156,7 @@ fn next_state(
     let mut errors = validate_update(&object, old);
     let verdict = rules.validate(served.version, &object, Some(old), part);
     for warning in verdict.warnings {
-        request.warnings.add(warning);
+        request.notes.warn(warning);
     }
     errors.extend(verdict.errors);
     if errors.is_empty() {

@@ -162,7 +162,7 @@ fn begin(request: &Request<'_>) -> Result<Begin, Status> {
             Some(revision) => Begin::Changes(Some(revision)),
         });
     }
-    match matching.as_ref() {
+    match matching {
         "NotOlderThan" => {}
         "" => {
             let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";

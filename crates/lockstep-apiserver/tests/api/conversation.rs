@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Method;
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::Follower;
-use lockstep_apiserver::query::Query;
-use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, Warnings, WatchStream};
-use lockstep_apiserver::route::Route;
+use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
+use lockstep_apiserver::route::ResourceRoute;
+use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Store, Txn};
 use tokio::task::JoinSet;
@@ -90,16 +91,18 @@ impl Conversation {
         let target = words.next().unwrap_or_default();
         let body = Bytes::copy_from_slice(words.next().unwrap_or_default().as_bytes());
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let query = Query::new(query);
-        let Route::Resource(route) = Route::of(method, path, &query) else {
-            panic!("{target} is no resource");
-        };
+        let query = Query::parse(query);
+        let verb = Method::from_bytes(method.as_bytes()).expect("a method");
+        let info = RequestInfo::new(&verb, path, &query);
+        let route = ResourceRoute::of(&info);
+        let route = route.unwrap_or_else(|| panic!("{target} is no resource"));
+        let notes = Notes::new(String::new());
         let served = self.api.registry().find(&route);
         let seconds = self.started.elapsed().as_secs();
         let request = Request {
             route: &route,
             served: served.unwrap_or_else(|| panic!("{target} is not served")),
-            query,
+            query: &query,
             content_type: match method {
                 "PATCH" if body.starts_with(b"[") => "application/json-patch+json",
                 "PATCH" if body.starts_with(b"<") => "text/html",
@@ -108,11 +111,11 @@ impl Conversation {
             },
             body,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
-            warnings: Warnings::default(),
+            notes: &notes,
         };
         let answer = self.api.answer(&request).await;
         let answer = answer.unwrap_or_else(|status| Answer::from(&status));
-        (answer, request.warnings.take())
+        (answer, notes.warnings())
     }
 
     /// What a watch has to say before it waits, after so many seconds.

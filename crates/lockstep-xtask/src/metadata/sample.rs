@@ -30,6 +30,15 @@ impl Sample {
         self.package(name, dependencies, features, &Value::Null)
     }
 
+    /// Says what the features of the crate that was added last turn on.
+    pub(crate) fn features_of_last(mut self, features: &[(&str, &[&str])]) -> Self {
+        let last = self.packages.last_mut().expect("a crate was added");
+        for (name, on) in features {
+            last["features"][*name] = json!(on);
+        }
+        self
+    }
+
     fn package(
         mut self,
         name: &str,
@@ -38,17 +47,18 @@ impl Sample {
         publish: &Value,
     ) -> Self {
         let split = |dependency: &&str| match dependency.split_once(':') {
-            Some((kind, name)) => (Value::from(kind), name.to_owned()),
-            None => (Value::Null, (*dependency).to_owned()),
+            Some(("optional", name)) => (Value::Null, name.to_owned(), true),
+            Some((kind, name)) => (Value::from(kind), name.to_owned(), false),
+            None => (Value::Null, (*dependency).to_owned(), false),
         };
         let dependencies: Vec<_> = dependencies.iter().map(split).collect();
         let declared: Vec<_> = dependencies
             .iter()
-            .map(|(kind, to)| json!({"name": to, "kind": kind}))
+            .map(|(kind, to, optional)| json!({"name": to, "kind": kind, "optional": optional}))
             .collect();
         let edges: Vec<_> = dependencies
             .iter()
-            .map(|(kind, to)| json!({"pkg": to, "dep_kinds": [{"kind": kind}]}))
+            .map(|(kind, to, _)| json!({"pkg": to, "dep_kinds": [{"kind": kind}]}))
             .collect();
         self.packages.push(json!({
             "id": name,

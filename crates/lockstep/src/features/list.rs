@@ -1,8 +1,11 @@
 //! `lockstep features list`.
 
 use clap::ValueEnum;
-use lockstep_featuregate::{Explanation, Gates, Stage};
-use serde_json::{Value, json};
+use lockstep_featuregate::{
+    Stage,
+    listing::{Row, rows},
+};
+use serde_json::json;
 
 use super::registry::Preview;
 use crate::{
@@ -56,18 +59,11 @@ impl StageName {
     }
 }
 
-/// One gate of the answer.
-struct Row {
-    component: String,
-    name: String,
-    why: Explanation,
-}
-
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     let gates = arguments.preview.gates()?;
     let rows: Vec<Row> = rows(&gates)
         .into_iter()
-        .filter(|row| arguments.wants(&row.why))
+        .filter(|row| arguments.wants(row))
         .collect();
     if rows.is_empty() && !quiet {
         output::tell("No gates found.\n");
@@ -75,60 +71,17 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     output::data(&match arguments.output {
         Format::Table if rows.is_empty() => String::new(),
         Format::Table => as_table(&rows, arguments.no_headers),
-        format => {
-            let items: Vec<Value> = rows.iter().map(as_json).collect();
-            format.render(&output::document("FeatureList", json!({ "items": items })))
-        }
+        format => format.render(&output::document("FeatureList", json!({ "items": rows }))),
     });
     Ok(Exit::Yes)
 }
 
 impl Arguments {
-    fn wants(&self, why: &Explanation) -> bool {
-        let stage =
-            self.stage.is_empty() || self.stage.iter().any(|name| name.stage() == why.held.stage);
-        stage && (!self.enabled || why.value) && (!self.disabled || !why.value)
+    fn wants(&self, row: &Row) -> bool {
+        let named = |name: &StageName| name.stage().name() == row.stage;
+        let stage = self.stage.is_empty() || self.stage.iter().any(named);
+        stage && (!self.enabled || row.enabled) && (!self.disabled || !row.enabled)
     }
-}
-
-fn rows(gates: &Gates) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for component in gates.components() {
-        for (feature, why) in component.explanations() {
-            let (component, name) = (
-                component.component().name().to_owned(),
-                feature.name.to_string(),
-            );
-            rows.push(Row {
-                component,
-                name,
-                why,
-            });
-        }
-    }
-    rows
-}
-
-fn as_json(row: &Row) -> Value {
-    let Explanation {
-        value,
-        held,
-        source,
-        remove_in,
-        depends_on,
-    } = &row.why;
-    json!({
-        "component": row.component,
-        "name": row.name,
-        "stage": held.stage.name(),
-        "enabled": value,
-        "default": held.default,
-        "locked": held.lock_to_default,
-        "since": held.version.to_string(),
-        "source": source.name(),
-        "removeIn": remove_in.map(|version| version.to_string()),
-        "dependsOn": depends_on,
-    })
 }
 
 fn as_table(rows: &[Row], no_headers: bool) -> String {
@@ -144,25 +97,18 @@ fn as_table(rows: &[Row], no_headers: bool) -> String {
         "REMOVE-IN",
         "DEPENDS-ON",
     ];
-    let line = |Row {
-                    component,
-                    name,
-                    why,
-                }: &Row| {
+    let line = |row: &Row| {
         vec![
-            component.clone(),
-            name.clone(),
-            why.held.stage.name().to_owned(),
-            why.value.to_string(),
-            why.held.default.to_string(),
-            why.held.lock_to_default.to_string(),
-            why.held.version.to_string(),
-            why.source.name().to_owned(),
-            or_none(
-                why.remove_in
-                    .map_or_else(String::new, |version| version.to_string()),
-            ),
-            or_none(why.depends_on.join(",")),
+            row.component.clone(),
+            row.name.clone(),
+            row.stage.clone(),
+            row.enabled.to_string(),
+            row.default.to_string(),
+            row.locked.to_string(),
+            row.since.clone(),
+            row.source.clone(),
+            or_none(row.remove_in.clone().unwrap_or_default()),
+            or_none(row.depends_on.join(",")),
         ]
     };
     output::table(

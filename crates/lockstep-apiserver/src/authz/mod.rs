@@ -1,0 +1,157 @@
+//! Whether a request is allowed. The rules come from outside as one function; what is here are the
+//! words it is asked in, and the rules every server starts with.
+
+mod bootstrap;
+
+use std::fmt;
+use std::sync::Arc;
+
+use lockstep_object::{GroupResource, Status};
+
+pub use bootstrap::{allow_all, bootstrap_rules};
+
+use crate::authn::User;
+use crate::request::RequestInfo;
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attributes<'a> {
+    /// Who.
+    pub user: &'a User,
+    /// The RBAC verb.
+    pub verb: &'a str,
+    /// To what.
+    pub target: Target<'a>,
+}
+
+/// What something is done to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target<'a> {
+    /// A path that is no resource.
+    Path(&'a str),
+    /// A resource; absent parts are empty.
+    Resource {
+        /// The group, empty for the core group.
+        group: &'a str,
+        /// The version.
+        version: &'a str,
+        /// The namespace.
+        namespace: &'a str,
+        /// The plural name.
+        resource: &'a str,
+        /// The subresource.
+        subresource: &'a str,
+        /// The object.
+        name: &'a str,
+    },
+}
+
+/// The answer, with the reason that goes into the audit log and, if it is no, to the client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// Yes or no.
+    pub allowed: bool,
+    /// Why; may be empty.
+    pub reason: String,
+}
+
+impl Verdict {
+    /// Yes.
+    pub fn allow(reason: impl Into<String>) -> Self {
+        Self {
+            allowed: true,
+            reason: reason.into(),
+        }
+    }
+
+    /// No rule says yes.
+    pub fn no_opinion() -> Self {
+        Self {
+            allowed: false,
+            reason: String::new(),
+        }
+    }
+}
+
+/// Judges a request. It must not wait: what it needs to know is in memory.
+pub type Authorizer = Arc<dyn Fn(&Attributes<'_>) -> Verdict + Send + Sync>;
+
+impl<'a> Target<'a> {
+    /// What a request is about.
+    pub fn of(info: &'a RequestInfo) -> Self {
+        match &info.resource {
+            None => Target::Path(&info.path),
+            Some(path) => Target::Resource {
+                group: &path.group,
+                version: &path.version,
+                namespace: &path.namespace,
+                resource: &path.resource,
+                subresource: &path.subresource,
+                name: &path.name,
+            },
+        }
+    }
+}
+
+/// What a client is told that was refused.
+pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> Status {
+    let Attributes { user, verb, target } = attributes;
+    let because = match verdict.reason.as_str() {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    };
+    let user = lockstep_object::go::quote(&user.name);
+    match *target {
+        Target::Path(path) => {
+            let path = lockstep_object::go::quote(path);
+            Status::forbidden_path(&format!("User {user} cannot {verb} path {path}{because}"))
+        }
+        Target::Resource {
+            group,
+            namespace,
+            resource,
+            subresource,
+            name,
+            ..
+        } => {
+            let full = match subresource {
+                "" => resource.to_owned(),
+                subresource => format!("{resource}/{subresource}"),
+            };
+            let scope = match namespace {
+                "" => "at the cluster scope".to_owned(),
+                namespace => format!("in the namespace {}", lockstep_object::go::quote(namespace)),
+            };
+            let why = format!(
+                "User {user} cannot {verb} resource {} in API group {} {scope}{because}",
+                lockstep_object::go::quote(&full),
+                lockstep_object::go::quote(group),
+            );
+            Status::forbidden(&GroupResource::new(group, resource), name, &why)
+        }
+    }
+}
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Target::Path(path) => f.write_str(path),
+            Target::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => {
+                f.write_str(resource)?;
+                if !subresource.is_empty() {
+                    write!(f, "/{subresource}")?;
+                }
+                if !group.is_empty() {
+                    write!(f, ".{group}")?;
+                }
+                write!(f, " {name:?}")
+            }
+        }
+    }
+}

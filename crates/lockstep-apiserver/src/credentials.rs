@@ -1,0 +1,151 @@
+//! Everything that tells the server and its clients who is who, from files, and again when the
+//! files change.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use jiff::Timestamp;
+
+use crate::authn::{Authentication, TokenFileError, Tokens};
+use crate::trust::{
+    ClientTrust, FileError, OwnFiles, ServingIdentity, ServingNames, TrustError, admin_kubeconfig,
+    read_file, write_private,
+};
+
+/// Where credentials are.
+#[derive(Clone, Debug)]
+pub struct CredentialFiles {
+    /// The directory with what the server makes for itself.
+    pub own: PathBuf,
+    /// The directory with `apiserver.crt` and `apiserver.key`.
+    pub serving: PathBuf,
+    /// A certificate and its key in place of those.
+    pub serving_pair: Option<(PathBuf, PathBuf)>,
+    /// Authorities of client certificates, besides the server's own.
+    pub client_authorities: Vec<PathBuf>,
+    /// Static tokens.
+    pub tokens: Option<PathBuf>,
+    /// Where the administrator's kubeconfig goes.
+    pub kubeconfig: PathBuf,
+    /// The names the server is reached by.
+    pub names: ServingNames,
+}
+
+/// Why credentials cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// A certificate or key.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The token file.
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The credentials of a running server.
+pub struct Credentials {
+    files: CredentialFiles,
+    identity: Arc<ServingIdentity>,
+    authentication: Arc<Authentication>,
+    service_account_key: PathBuf,
+}
+
+impl Credentials {
+    /// Reads what is there and makes what is missing.
+    pub fn prepare(
+        files: CredentialFiles,
+        anonymous: bool,
+        now: Timestamp,
+    ) -> Result<Self, CredentialError> {
+        let own = files.own_files(now)?;
+        let (certificate, key) = match &files.serving_pair {
+            Some((certificate, key)) => (certificate, key),
+            None => (&own.serving_certificate, &own.serving_key),
+        };
+        let identity = ServingIdentity::load(certificate, key, now)?;
+        let authentication = Authentication {
+            clients: ArcSwap::from_pointee(files.client_trust(&own)?),
+            tokens: ArcSwapOption::new(files.load_tokens()?),
+            anonymous,
+        };
+        Ok(Self {
+            files,
+            identity,
+            authentication: Arc::new(authentication),
+            service_account_key: own.service_account_key,
+        })
+    }
+
+    /// What the server shows to clients.
+    pub fn identity(&self) -> Arc<ServingIdentity> {
+        Arc::clone(&self.identity)
+    }
+
+    /// How clients say who they are.
+    pub fn authentication(&self) -> Arc<Authentication> {
+        Arc::clone(&self.authentication)
+    }
+
+    /// Signs tokens of service accounts.
+    pub fn service_account_key(&self) -> PathBuf {
+        self.service_account_key.clone()
+    }
+
+    /// Writes the administrator's kubeconfig for the server at `address`.
+    pub fn write_kubeconfig(
+        &self,
+        address: SocketAddr,
+        now: Timestamp,
+    ) -> Result<(), CredentialError> {
+        let own = self.files.own_files(now)?;
+        let authority =
+            if self.identity.certificate_file() == own.serving_certificate && own.serving_is_ours {
+                own.authority.certificate().as_bytes().to_vec()
+            } else {
+                // A client that trusts exactly what it is shown needs nobody else's word.
+                read_file(self.identity.certificate_file())?
+            };
+        let text = admin_kubeconfig(&own, address, &authority);
+        let old = std::fs::read(&self.files.kubeconfig).unwrap_or_default();
+        if old != text.as_bytes() {
+            write_private(&self.files.kubeconfig, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Renews what is about to end and reads every file again. What cannot be read stays as it was.
+    pub fn reload(&self, address: SocketAddr, now: Timestamp) -> Result<(), CredentialError> {
+        let own = self.files.own_files(now)?;
+        if self.identity.reload(now)? {
+            tracing::info!("the serving certificate was exchanged");
+        }
+        let clients = self.files.client_trust(&own)?;
+        if !clients.is_same(&self.authentication.clients.load()) {
+            self.authentication.clients.store(Arc::new(clients));
+            tracing::info!("the authorities of client certificates were exchanged");
+        }
+        let tokens = self.files.load_tokens()?;
+        self.authentication.tokens.store(tokens);
+        self.write_kubeconfig(address, now)
+    }
+}
+
+impl CredentialFiles {
+    fn own_files(&self, now: Timestamp) -> Result<OwnFiles, TrustError> {
+        OwnFiles::prepare(&self.own, &self.serving, &self.names, now)
+    }
+
+    fn client_trust(&self, own: &OwnFiles) -> Result<ClientTrust, TrustError> {
+        ClientTrust::load(own.authority.certificate(), &self.client_authorities)
+    }
+
+    fn load_tokens(&self) -> Result<Option<Arc<Tokens>>, TokenFileError> {
+        let tokens = self.tokens.as_deref().map(Tokens::load).transpose()?;
+        Ok(tokens.map(Arc::new))
+    }
+}

@@ -1,0 +1,108 @@
+//! Discovery: what clients ask before they ask for anything else.
+
+use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
+use http::{Method, StatusCode};
+use lockstep_object::{Status, json};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::accept::{self, MediaRange};
+use crate::discovery::{
+    Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
+};
+use crate::failure::respond;
+use crate::request::Request;
+use crate::response::{self, Response};
+use crate::server::Server;
+
+const JSON: &str = "application/json";
+/// Versions of aggregated discovery, newest first.
+const AGGREGATED: &[&str] = &["v2", "v2beta1"];
+
+/// Answers a path of discovery; none if the path is not one.
+pub(super) fn answer(server: &Server, request: &Request) -> Option<Response> {
+    let segments: Vec<&str> = request.info.path.trim_matches('/').split('/').collect();
+    let registry = server.api.registry();
+    let document = match segments[..] {
+        ["api"] => choose(server, request, Aggregated::Core),
+        ["apis"] => choose(server, request, Aggregated::Named),
+        ["api", version] => plain(request, api_resource_list(&registry, "", version)),
+        ["apis", group] => plain(request, api_group(&registry, group)),
+        ["apis", group, version] => plain(request, api_resource_list(&registry, group, version)),
+        _ => return None,
+    };
+    if request.method != Method::GET && request.method != Method::HEAD {
+        return Some(respond(&Status::method_not_allowed()));
+    }
+    Some(document)
+}
+
+/// All groups at once if the client can read that, else the old list.
+fn choose(server: &Server, request: &Request, half: Aggregated) -> Response {
+    let registry = server.api.registry();
+    for range in accept::ranges(&request.headers) {
+        if let Some(version) = aggregated(&range) {
+            let document = group_discovery_list(&registry, half, version);
+            let media_type =
+                format!("{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
+            return cacheable(request, &media_type, &document);
+        }
+        if is_plain(&range) {
+            return response::bytes(
+                StatusCode::OK,
+                JSON,
+                json::encode(&match half {
+                    Aggregated::Core => api_versions(&registry, &server.address()),
+                    Aggregated::Named => api_group_list(&registry),
+                }),
+            );
+        }
+    }
+    respond(&Status::not_acceptable(&[JSON]))
+}
+
+/// Which version of aggregated discovery a media type asks for.
+fn aggregated(range: &MediaRange) -> Option<&'static str> {
+    let is_meant = range.media_type == JSON
+        && range.parameter("g") == "apidiscovery.k8s.io"
+        && range.parameter("as") == "APIGroupDiscoveryList";
+    let mut known = AGGREGATED.iter().copied();
+    known.find(|version| is_meant && range.parameter("v") == *version)
+}
+
+fn is_plain(range: &MediaRange) -> bool {
+    let is_json = [JSON, "application/*", "*/*"].contains(&range.media_type.as_str());
+    is_json && range.parameter("as").is_empty()
+}
+
+fn plain(request: &Request, document: Option<Value>) -> Response {
+    let Some(document) = document else {
+        return response::page_not_found();
+    };
+    if !accept::ranges(&request.headers).iter().any(is_plain) {
+        return respond(&Status::not_acceptable(&[JSON]));
+    }
+    response::bytes(StatusCode::OK, JSON, json::encode(&document))
+}
+
+/// A document that clients keep: they are told when theirs is still right.
+fn cacheable(request: &Request, media_type: &str, document: &Value) -> Response {
+    let bytes = json::encode(document);
+    let digest = Sha256::digest(&bytes);
+    let tag: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+    let tag = format!("\"{tag}\"");
+    let known = request.headers.get(IF_NONE_MATCH);
+    let is_known = known.is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let mut response = if is_known {
+        response::bytes(StatusCode::NOT_MODIFIED, media_type, Vec::new())
+    } else {
+        response::bytes(StatusCode::OK, media_type, bytes)
+    };
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}

@@ -1,0 +1,312 @@
+//! `/healthz`, `/livez`, `/readyz`: upstream's names for checks, each with a condition of ours behind it.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::StatusCode;
+use lockstep_storage::Consistency;
+
+use crate::limits::STORE_CHECK_MAX;
+use crate::request::Request;
+use crate::response::{self, Response};
+use crate::server::Server;
+
+/// The three endpoints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Healthz,
+    Livez,
+    Readyz,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Healthz, Kind::Livez, Kind::Readyz];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Healthz => "healthz",
+            Kind::Livez => "livez",
+            Kind::Readyz => "readyz",
+        }
+    }
+}
+
+/// What a server gets done once, on its way to being ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Milestone {
+    /// Certificates and authorities are loaded.
+    Credentials,
+    /// The rules that requests pass through are in place.
+    Admission,
+    /// What is stored has been read into memory.
+    Caches,
+    /// Background loops run.
+    Loops,
+    /// Namespaces, roles and other objects every cluster has exist.
+    SystemObjects,
+    /// Discovery shows everything that is served.
+    Discovery,
+}
+
+impl Milestone {
+    /// All of them.
+    pub const ALL: [Milestone; 6] = [
+        Milestone::Credentials,
+        Milestone::Admission,
+        Milestone::Caches,
+        Milestone::Loops,
+        Milestone::SystemObjects,
+        Milestone::Discovery,
+    ];
+}
+
+/// Which milestones were reached.
+#[derive(Debug, Default)]
+pub(crate) struct Milestones([AtomicBool; Milestone::ALL.len()]);
+
+impl Milestones {
+    pub(crate) fn reach(&self, milestone: Milestone) {
+        self.0[milestone as usize].store(true, Ordering::Release);
+    }
+
+    fn is_reached(&self, milestone: Milestone) -> bool {
+        self.0[milestone as usize].load(Ordering::Acquire)
+    }
+}
+
+/// What a check looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Condition {
+    /// The server answers at all.
+    Answering,
+    /// The store answers a linearizable read.
+    Store,
+    /// Nobody told the server to stop.
+    NotStopping,
+    /// Something was done at the start.
+    Done(Milestone),
+}
+
+struct Check {
+    name: &'static str,
+    condition: Condition,
+    readiness_only: bool,
+}
+
+const fn check(name: &'static str, condition: Condition) -> Check {
+    Check {
+        name,
+        condition,
+        readiness_only: false,
+    }
+}
+
+const fn readiness(name: &'static str, condition: Condition) -> Check {
+    Check {
+        name,
+        condition,
+        readiness_only: true,
+    }
+}
+
+const CHECKS: &[Check] = &[
+    check("ping", Condition::Answering),
+    check("log", Condition::Answering),
+    check("etcd", Condition::Store),
+    readiness("informer-sync", Condition::Done(Milestone::Caches)),
+    check(
+        "poststarthook/start-apiserver-admission-initializer",
+        Condition::Done(Milestone::Admission),
+    ),
+    check(
+        "poststarthook/generic-apiserver-start-informers",
+        Condition::Done(Milestone::Caches),
+    ),
+    check(
+        "poststarthook/start-apiextensions-informers",
+        Condition::Done(Milestone::Caches),
+    ),
+    check(
+        "poststarthook/start-apiextensions-controllers",
+        Condition::Done(Milestone::Loops),
+    ),
+    check(
+        "poststarthook/crd-informer-synced",
+        Condition::Done(Milestone::Caches),
+    ),
+    check(
+        "poststarthook/bootstrap-controller",
+        Condition::Done(Milestone::SystemObjects),
+    ),
+    check(
+        "poststarthook/rbac/bootstrap-roles",
+        Condition::Done(Milestone::SystemObjects),
+    ),
+    check(
+        "poststarthook/scheduling/bootstrap-system-priority-classes",
+        Condition::Done(Milestone::SystemObjects),
+    ),
+    check(
+        "poststarthook/start-system-namespaces-controller",
+        Condition::Done(Milestone::SystemObjects),
+    ),
+    check(
+        "poststarthook/start-service-ip-repair-controllers",
+        Condition::Done(Milestone::Loops),
+    ),
+    check(
+        "poststarthook/start-cluster-authentication-info-controller",
+        Condition::Done(Milestone::Credentials),
+    ),
+    check(
+        "poststarthook/start-kube-aggregator-informers",
+        Condition::Done(Milestone::Caches),
+    ),
+    check(
+        "poststarthook/apiservice-registration-controller",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check(
+        "poststarthook/apiservice-status-local-available-controller",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check(
+        "poststarthook/apiservice-status-remote-available-controller",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check(
+        "poststarthook/kube-apiserver-autoregistration",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check(
+        "autoregister-completion",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check(
+        "poststarthook/apiservice-openapi-controller",
+        Condition::Done(Milestone::Discovery),
+    ),
+    check("poststarthook/storage-readiness", Condition::Store),
+    readiness("shutdown", Condition::NotStopping),
+];
+
+fn checks_of(kind: Kind) -> impl Iterator<Item = &'static Check> {
+    CHECKS
+        .iter()
+        .filter(move |check| !check.readiness_only || kind == Kind::Readyz)
+}
+
+/// The path of every single check.
+pub(super) fn paths() -> impl Iterator<Item = String> {
+    Kind::ALL.into_iter().flat_map(|kind| {
+        checks_of(kind).map(move |check| format!("/{}/{}", kind.name(), check.name))
+    })
+}
+
+/// Answers for all checks, or for the one below the path.
+pub(super) async fn answer(
+    server: &Server,
+    request: &Request,
+    kind: Kind,
+    below: &str,
+) -> Response {
+    if below.is_empty() {
+        return all(server, request, kind).await;
+    }
+    let Some(check) = checks_of(kind).find(|check| check.name == below) else {
+        return response::page_not_found();
+    };
+    match Conditions::look(server, [check].into_iter())
+        .await
+        .judge(server, check)
+    {
+        Ok(()) => response::text(StatusCode::OK, "ok"),
+        Err(why) => response::text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("internal server error: {why}\n"),
+        ),
+    }
+}
+
+async fn all(server: &Server, request: &Request, kind: Kind) -> Response {
+    let excluded: Vec<&str> = request.query.all("exclude").collect();
+    let is_excluded = |check: &&Check| excluded.contains(&check.name);
+    let looked =
+        Conditions::look(server, checks_of(kind).filter(|check| !is_excluded(check))).await;
+    let (mut lines, mut failed) = (String::new(), Vec::new());
+    for check in checks_of(kind) {
+        let name = check.name;
+        let line = if is_excluded(&check) {
+            format!("[+]{name} excluded: ok\n")
+        } else {
+            match looked.judge(server, check) {
+                Ok(()) => format!("[+]{name} ok\n"),
+                Err(why) => {
+                    failed.push(format!("{name}: {why}"));
+                    format!("[-]{name} failed: reason withheld\n")
+                }
+            }
+        };
+        lines.push_str(&line);
+    }
+    let unknown: Vec<String> = excluded
+        .iter()
+        .filter(|name| !checks_of(kind).any(|check| check.name == **name))
+        .map(|name| lockstep_object::go::quote(name))
+        .collect();
+    if !unknown.is_empty() {
+        let unknown = unknown.join(",");
+        writeln!(
+            lines,
+            "warn: some health checks cannot be excluded: no matches for {unknown}"
+        )
+        .expect("writing to a String");
+    }
+    let endpoint = kind.name();
+    if !failed.is_empty() {
+        tracing::debug!(endpoint, failed = failed.join("; "), "health check failed");
+        let text = format!("{lines}{endpoint} check failed\n");
+        return response::text(StatusCode::INTERNAL_SERVER_ERROR, text);
+    }
+    if request.query.get("verbose").is_some() {
+        return response::text(StatusCode::OK, format!("{lines}{endpoint} check passed\n"));
+    }
+    response::text(StatusCode::OK, "ok")
+}
+
+/// What takes time to find out, found out once.
+struct Conditions {
+    store: Result<(), String>,
+}
+
+impl Conditions {
+    async fn look(server: &Server, mut checks: impl Iterator<Item = &Check>) -> Self {
+        let store = if checks.any(|check| check.condition == Condition::Store) {
+            ask_store(server).await
+        } else {
+            Ok(())
+        };
+        Self { store }
+    }
+
+    fn judge(&self, server: &Server, check: &Check) -> Result<(), String> {
+        match check.condition {
+            Condition::Store => self.store.clone(),
+            Condition::NotStopping if server.drain.stopping.is_cancelled() => {
+                Err("process is shutting down".to_owned())
+            }
+            Condition::Answering | Condition::NotStopping => Ok(()),
+            Condition::Done(milestone) if server.milestones.is_reached(milestone) => Ok(()),
+            Condition::Done(_) => Err("not finished".to_owned()),
+        }
+    }
+}
+
+async fn ask_store(server: &Server) -> Result<(), String> {
+    let asked = server.store.revision(Consistency::Linearizable);
+    match tokio::time::timeout(STORE_CHECK_MAX, asked).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(failure)) => Err(failure.to_string()),
+        Err(_) => Err("the store does not answer in time".to_owned()),
+    }
+}

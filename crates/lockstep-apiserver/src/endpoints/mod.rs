@@ -1,0 +1,152 @@
+//! What is not about resources: health, versions, metrics, what the server was told and thinks of
+//! itself. Paths are rows of one table, which `/` and `/statusz` print.
+
+pub(crate) mod accept;
+mod catalogue;
+mod health;
+mod objects;
+mod zpages;
+
+use http::{Method, StatusCode};
+use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
+use lockstep_object::Status;
+use serde_json::json;
+
+pub use health::Milestone;
+pub(crate) use health::Milestones;
+
+use crate::failure::respond;
+use crate::request::Request;
+use crate::response::{self, Response};
+use crate::server::Server;
+use crate::version;
+
+/// What answers a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Endpoint {
+    Index,
+    Health(health::Kind),
+    Version,
+    Page(zpages::Page),
+    Features,
+}
+
+/// A path, and whether what is below it belongs to it.
+struct Row {
+    path: &'static str,
+    below: bool,
+    endpoint: Endpoint,
+}
+
+const ROWS: &[Row] = &[
+    row("/", Endpoint::Index),
+    row("/debug/features", Endpoint::Features),
+    row("/flagz", Endpoint::Page(zpages::Page::Flagz)),
+    row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
+    row_and_below("/livez", Endpoint::Health(health::Kind::Livez)),
+    row_and_below("/readyz", Endpoint::Health(health::Kind::Readyz)),
+    row("/statusz", Endpoint::Page(zpages::Page::Statusz)),
+    row("/version", Endpoint::Version),
+];
+
+const fn row(path: &'static str, endpoint: Endpoint) -> Row {
+    Row {
+        path,
+        below: false,
+        endpoint,
+    }
+}
+
+const fn row_and_below(path: &'static str, endpoint: Endpoint) -> Row {
+    Row {
+        path,
+        below: true,
+        endpoint,
+    }
+}
+
+/// Answers a request that was allowed.
+pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
+    if !is_known_method(&request.method) {
+        return respond(&Status::method_not_allowed());
+    }
+    if request.info.resource.is_some() {
+        return objects::answer(server, request).await;
+    }
+    if let Some(answer) = catalogue::answer(server, request) {
+        return answer;
+    }
+    let path = request.info.path.as_str();
+    let row = ROWS.iter().find(|row| {
+        path == row.path
+            || row.below
+                && path
+                    .strip_prefix(row.path)
+                    .is_some_and(|rest| rest.starts_with('/'))
+    });
+    let Some(row) = row.filter(|row| row.endpoint.is_on(server)) else {
+        return response::page_not_found();
+    };
+    if request.method != Method::GET && request.method != Method::HEAD {
+        return respond(&Status::method_not_allowed());
+    }
+    let below = path
+        .get(row.path.len() + 1..)
+        .filter(|_| row.below)
+        .unwrap_or_default();
+    match row.endpoint {
+        Endpoint::Index => index(server),
+        Endpoint::Page(page) => zpages::answer(server, request, page),
+        Endpoint::Features => features(server),
+        Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
+        Endpoint::Version => pretty(&version::document(&server.gates)),
+    }
+}
+
+/// `OPTIONS`, `TRACE` and inventions have no meaning here.
+fn is_known_method(method: &Method) -> bool {
+    [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+    ]
+    .contains(method)
+}
+
+/// The paths of the table, as `/statusz` shows them.
+fn paths(server: &Server) -> impl Iterator<Item = &'static str> {
+    let on = ROWS.iter().filter(|row| row.endpoint.is_on(server));
+    on.map(|row| row.path).filter(|path| *path != "/")
+}
+
+fn index(server: &Server) -> Response {
+    let mut paths: Vec<String> = paths(server).map(str::to_owned).collect();
+    paths.extend(health::paths());
+    paths.sort();
+    pretty(&json!({ "paths": paths }))
+}
+
+/// What `lockstep features list -o json` prints, of the live server.
+fn features(server: &Server) -> Response {
+    let rows = lockstep_featuregate::listing::rows(&server.gates);
+    pretty(&json!({ "apiVersion": "cli.lockstep.dev/v1", "kind": "FeatureList", "items": rows }))
+}
+
+impl Endpoint {
+    /// Whether the gate of the endpoint, if it has one, is on.
+    fn is_on(self, server: &Server) -> bool {
+        match self {
+            Endpoint::Page(zpages::Page::Flagz) => server.gates.enabled(COMPONENT_FLAGZ),
+            Endpoint::Page(zpages::Page::Statusz) => server.gates.enabled(COMPONENT_STATUSZ),
+            _ => true,
+        }
+    }
+}
+
+/// A document with two-space indentation, as upstream prints what people read.
+fn pretty(document: &serde_json::Value) -> Response {
+    response::bytes(StatusCode::OK, "application/json", format!("{document:#}"))
+}

@@ -1,0 +1,128 @@
+//! Requests for resources.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http_body::{Body, Frame};
+use lockstep_object::Status;
+use lockstep_object::metadata::Seconds;
+
+use super::accept;
+use crate::clock;
+use crate::failure::respond;
+use crate::request::Request;
+use crate::resources::{self, Answer, Origin, WatchStream};
+use crate::response::{self, Response, ResponseBody};
+use crate::route::ResourceRoute;
+use crate::server::Server;
+
+/// What objects are served as.
+const MEDIA_TYPES: &[&str] = &["application/json"];
+
+/// Answers a request that was allowed.
+pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
+    let Some(route) = ResourceRoute::of(&request.info) else {
+        return respond(&Status::method_not_allowed());
+    };
+    let registry = server.api.registry();
+    let Some(found) = registry.find(&route) else {
+        let mut known = registry.iter().filter(|resource| {
+            *resource.group == *route.group && resource.served_version(&route.version).is_some()
+        });
+        return if known.any(|resource| resource.origin == Origin::BuiltIn) {
+            respond(&Status::no_such_resource())
+        } else {
+            response::page_not_found()
+        };
+    };
+    request.notes.resource_is_known();
+    if !accepts_json(request) {
+        return respond(&Status::not_acceptable(MEDIA_TYPES));
+    }
+    let body = match request.body.read().await {
+        Ok(body) => body,
+        Err(error) => return respond(&error.into()),
+    };
+    if let Some(warning) = &found.resource.versions[found.version].deprecation {
+        request.notes.warn(warning.to_string());
+    }
+    let content_type = request.headers.get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let now = Seconds::from_unix(clock::now().wall.as_second());
+    let asked = resources::Request {
+        route: &route,
+        served: found,
+        query: &request.query,
+        content_type: content_type.unwrap_or_default(),
+        body,
+        now: now.expect("clocks show a time that can be written"),
+        notes: &request.notes,
+    };
+    match server.api.answer(&asked).await {
+        Ok(answer) => print(answer, request),
+        Err(status) => respond(&status),
+    }
+}
+
+/// Whether plain JSON is among what the client takes.
+fn accepts_json(request: &Request) -> bool {
+    let ranges = accept::ranges(&request.headers);
+    ranges.iter().any(|range| {
+        let is_json = ["application/json", "application/*", "*/*"];
+        is_json.contains(&range.media_type.as_str()) && range.parameter("as").is_empty()
+    })
+}
+
+fn print(answer: Answer, request: &Request) -> Response {
+    let code = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    match answer.body {
+        resources::Body::Whole(bytes) => response::bytes(code, "application/json", bytes),
+        resources::Body::Watch(stream) => {
+            let body = ResponseBody::stream(Box::pin(Events::new(*stream)), request.stop.clone());
+            let mut response = response::bytes(code, "application/json", Bytes::new());
+            *response.body_mut() = body;
+            response
+        }
+    }
+}
+
+/// A watch as a body.
+struct Events {
+    next: Pin<Box<dyn Future<Output = (WatchStream, Option<Bytes>)> + Send>>,
+}
+
+impl Events {
+    fn new(stream: WatchStream) -> Self {
+        Self {
+            next: Box::pin(step(stream)),
+        }
+    }
+}
+
+async fn step(mut stream: WatchStream) -> (WatchStream, Option<Bytes>) {
+    let bytes = stream.next().await;
+    (stream, bytes)
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.next.as_mut().poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready((_, None)) => Poll::Ready(None),
+            Poll::Ready((stream, Some(bytes))) => {
+                self.next = Box::pin(step(stream));
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Where failures become answers.
+
+use http::StatusCode;
+use http::header::{HeaderValue, RETRY_AFTER};
+use lockstep_object::Status;
+
+use crate::authn::{ImpersonationError, Unauthenticated};
+use crate::request::BodyError;
+use crate::response::{self, Response};
+
+/// A `Status` as an answer.
+pub(crate) fn respond(status: &Status) -> Response {
+    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = response::bytes(code, "application/json", status.to_value().to_string());
+    let retry_after = status
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
+    if retry_after > 0 {
+        let seconds = HeaderValue::from(retry_after);
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+    }
+    response
+}
+
+/// Why the frame refuses a request.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// A credential is not good.
+    Unauthenticated(Unauthenticated),
+    /// Impersonation headers make no sense.
+    Impersonation(ImpersonationError),
+    /// Not allowed; the text is complete.
+    Forbidden(Status),
+    /// `timeout=` is not a duration.
+    BadTimeout(String),
+    /// Too many requests are in flight.
+    TooBusy,
+    /// The deadline has passed.
+    Late,
+    /// Our bug.
+    Panicked,
+    /// The request cannot be told apart from what follows it.
+    Ambiguous,
+}
+
+impl Refusal {
+    pub(crate) fn status(self) -> Status {
+        match self {
+            Refusal::Unauthenticated(Unauthenticated) => Status::unauthorized(),
+            Refusal::Impersonation(error) => Status::bad_request(error.to_string()),
+            Refusal::Forbidden(status) => status,
+            Refusal::BadTimeout(why) => Status::bad_request(format!(
+                "invalid timeout specified in the request URL - {why}"
+            )),
+            Refusal::TooBusy => {
+                Status::too_many_requests("Too many requests, please try again later.", 1)
+            }
+            Refusal::Late => {
+                Status::timeout("request did not complete within the allotted timeout", 0)
+            }
+            Refusal::Panicked => Status::internal_error(
+                "this request caused the server to panic; its log has the place under this Audit-Id",
+            ),
+            Refusal::Ambiguous => Status::bad_request(
+                "a request has either a Content-Length or a Transfer-Encoding, and only one",
+            ),
+        }
+    }
+}
+
+impl From<BodyError> for Status {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { bytes_max } => Status::body_too_large(bytes_max as u64),
+            BodyError::Broken(error) => {
+                Status::bad_request(format!("the body could not be read: {error}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The name under which a request is found in every log.
+
+use http::HeaderMap;
+
+/// A longer id from a client is replaced.
+const AUDIT_ID_BYTES_MAX: usize = 64;
+
+/// The client's id if it is one, or a new one.
+pub(super) fn choose(headers: &HeaderMap) -> String {
+    let given = headers
+        .get("audit-id")
+        .and_then(|value| value.to_str().ok());
+    let given = given.filter(|text| is_valid(text));
+    given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
+}
+
+fn is_valid(text: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    !text.is_empty() && text.len() <= AUDIT_ID_BYTES_MAX && text.bytes().all(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_valid_id_is_kept_and_others_are_replaced() {
+        let choose = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("audit-id", text.parse().unwrap());
+            choose(&headers)
+        };
+        assert_eq!(choose("abc-1"), "abc-1");
+        for wrong in ["", "a b", "a\"b", &"x".repeat(65)] {
+            let new = choose(wrong);
+            assert_eq!(new.len(), 36, "{wrong}");
+            assert_ne!(new, choose(wrong));
+        }
+    }
+}

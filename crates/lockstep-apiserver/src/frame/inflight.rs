@@ -1,0 +1,147 @@
+//! How many requests are worked on at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::limits::{Limits, QUEUE_WAIT_MAX};
+use crate::request::Request;
+
+/// A place among the requests in flight, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// The two lanes: those who read do not wait for those who write.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    read_only: Lane,
+    mutating: Lane,
+}
+
+#[derive(Debug)]
+struct Lane {
+    places: Option<Arc<Semaphore>>,
+    waiting: AtomicUsize,
+    waiting_max: usize,
+}
+
+impl InFlight {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            read_only: Lane::new(limits.requests_inflight_max),
+            mutating: Lane::new(limits.mutating_requests_inflight_max),
+        }
+    }
+
+    /// Waits shortly for a place. None means that the client should come back later.
+    pub(crate) async fn enter(&self, request: &Request) -> Option<Turn> {
+        if is_exempt(request) {
+            return Some(Turn { _permit: None });
+        }
+        let lane = if request.info.is_read_only() {
+            &self.read_only
+        } else {
+            &self.mutating
+        };
+        lane.enter().await
+    }
+}
+
+impl Lane {
+    fn new(places: usize) -> Self {
+        let places = places.min(Semaphore::MAX_PERMITS);
+        Self {
+            places: (places > 0).then(|| Arc::new(Semaphore::new(places))),
+            waiting: AtomicUsize::new(0),
+            waiting_max: places,
+        }
+    }
+
+    async fn enter(&self) -> Option<Turn> {
+        let Some(places) = &self.places else {
+            return Some(Turn { _permit: None });
+        };
+        if let Ok(permit) = Arc::clone(places).try_acquire_owned() {
+            return Some(Turn {
+                _permit: Some(permit),
+            });
+        }
+        let _waiting = Waiting::join(self)?;
+        let permit = Arc::clone(places).acquire_owned();
+        let permit = tokio::time::timeout(QUEUE_WAIT_MAX, permit).await;
+        let permit = permit.ok()?.ok()?;
+        Some(Turn {
+            _permit: Some(permit),
+        })
+    }
+}
+
+/// A place in the queue, left also by those who give up.
+struct Waiting<'a>(&'a Lane);
+
+impl<'a> Waiting<'a> {
+    fn join(lane: &'a Lane) -> Option<Self> {
+        let before = lane.waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Self(lane);
+        (before < lane.waiting_max).then_some(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Health is told however busy the server is, and leaders among the masters keep their leases.
+fn is_exempt(request: &Request) -> bool {
+    match &request.info.resource {
+        None => {
+            let first = request.info.path.split('/').nth(1).unwrap_or_default();
+            matches!(first, "healthz" | "livez" | "readyz")
+        }
+        Some(resource) => {
+            resource.group == "coordination.k8s.io"
+                && resource.resource == "leases"
+                && request.user.is_in("system:masters")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_lane_waits_shortly_and_then_refuses() {
+        let lane = Lane::new(1);
+        let first = lane.enter().await.unwrap();
+        assert!(lane.enter().await.is_none());
+        let (second, ()) = tokio::join!(lane.enter(), async { drop(first) });
+        assert!(second.is_some());
+        assert_eq!(lane.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_is_as_long_as_the_lane_is_wide() {
+        let lane = Lane::new(1);
+        let _first = lane.enter().await.unwrap();
+        let begin = tokio::time::Instant::now();
+        let (second, third) = tokio::join!(lane.enter(), async {
+            let third = lane.enter().await;
+            (third.is_none(), begin.elapsed().is_zero())
+        });
+        assert!(second.is_none());
+        assert_eq!(third, (true, true));
+    }
+
+    #[tokio::test]
+    async fn zero_means_no_limit() {
+        let lane = Lane::new(0);
+        let turns = [lane.enter().await, lane.enter().await, lane.enter().await];
+        assert!(turns.iter().all(Option::is_some));
+    }
+}

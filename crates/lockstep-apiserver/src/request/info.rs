@@ -1,0 +1,161 @@
+//! What a request asks of what: decided from method and path alone, before anything is known about
+//! the resources that exist.
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+
+use super::Query;
+
+/// Subresources whose answer has no end of its own.
+const STREAMING_SUBRESOURCES: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+/// What stands behind `/namespaces/NAME/` and is no resource inside the namespace.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+
+/// What a request asks of what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestInfo {
+    /// The RBAC verb: `list`, `watch`, `deletecollection`, …; for other paths the method in lower case.
+    pub verb: String,
+    /// The path, decoded, without a slash at its end.
+    pub path: String,
+    /// The resource, when the path is one of `/api/…` or `/apis/…` that names one.
+    pub resource: Option<ResourcePath>,
+}
+
+/// The parts of a resource's path. Parts that are absent are empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ResourcePath {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The namespace. A namespace is inside itself.
+    pub namespace: String,
+    /// The plural name of the resource.
+    pub resource: String,
+    /// The subresource.
+    pub subresource: String,
+    /// The object; for a list or watch of one object also the name in `fieldSelector`.
+    pub name: String,
+    /// What follows the subresource, as with `proxy`.
+    pub rest: Vec<String>,
+}
+
+impl RequestInfo {
+    /// Reads method, path and the parameters `watch` and `fieldSelector`.
+    pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
+        let trimmed = raw_path.trim_matches('/');
+        let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+        let parts: Vec<String> = match trimmed {
+            "" => Vec::new(),
+            path => path.split('/').map(decode).collect(),
+        };
+        let path = format!("/{}", parts.join("/"));
+        let (verb, resource) = match resource(method, &parts, query) {
+            Some((verb, resource)) => (verb.to_owned(), Some(resource)),
+            None => (method.as_str().to_ascii_lowercase(), None),
+        };
+        Self {
+            verb,
+            path,
+            resource,
+        }
+    }
+
+    /// Whether the answer has no end of its own, so that no deadline applies.
+    pub fn is_long_running(&self) -> bool {
+        let Some(resource) = &self.resource else {
+            return false;
+        };
+        self.verb == "watch" || STREAMING_SUBRESOURCES.contains(&resource.subresource.as_str())
+    }
+
+    /// Whether nothing can change by it.
+    pub fn is_read_only(&self) -> bool {
+        matches!(
+            self.verb.as_str(),
+            "get" | "list" | "watch" | "head" | "options"
+        )
+    }
+}
+
+fn resource(
+    method: &Method,
+    parts: &[String],
+    query: &Query,
+) -> Option<(&'static str, ResourcePath)> {
+    let (group, version, rest) = match parts {
+        [prefix, version, rest @ ..] if prefix == "api" => ("", version, rest),
+        [prefix, group, version, rest @ ..] if prefix == "apis" => (group.as_str(), version, rest),
+        _ => return None,
+    };
+    let (legacy_watch, rest) = match rest {
+        [] => return None,
+        [watch] if watch == "watch" => return None,
+        [watch, rest @ ..] if watch == "watch" => (true, rest),
+        rest => (false, rest),
+    };
+    let mut found = ResourcePath {
+        group: group.to_owned(),
+        version: version.clone(),
+        ..ResourcePath::default()
+    };
+    let rest = match rest {
+        [namespaces, namespace, inside @ ..] if namespaces == "namespaces" => {
+            found.namespace.clone_from(namespace);
+            match inside.first() {
+                Some(first) if !NAMESPACE_SUBRESOURCES.contains(&first.as_str()) => inside,
+                _ => rest,
+            }
+        }
+        rest => rest,
+    };
+    let mut rest = rest.iter().cloned();
+    found.resource = rest.next().unwrap_or_default();
+    found.name = rest.next().unwrap_or_default();
+    found.subresource = rest.next().unwrap_or_default();
+    found.rest = rest.collect();
+    let verb = verb(method, legacy_watch, &mut found, query);
+    Some((verb, found))
+}
+
+fn verb(
+    method: &Method,
+    legacy_watch: bool,
+    found: &mut ResourcePath,
+    query: &Query,
+) -> &'static str {
+    let named = !found.name.is_empty();
+    match *method {
+        _ if legacy_watch => "watch",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if named => "delete",
+        Method::DELETE => {
+            found.name = query
+                .get("fieldSelector")
+                .and_then(selected_name)
+                .unwrap_or_default();
+            "deletecollection"
+        }
+        Method::GET | Method::HEAD if named => "get",
+        Method::GET | Method::HEAD => {
+            if let Some(name) = query.get("fieldSelector").and_then(selected_name) {
+                found.name = name;
+            }
+            if query.flag("watch") { "watch" } else { "list" }
+        }
+        _ => "",
+    }
+}
+
+/// The name that a field selector asks for, if that is how it reads.
+fn selected_name(selector: &str) -> Option<String> {
+    let terms = selector.split(',').map(str::trim);
+    let mut names = terms.filter_map(|term| {
+        let value = term.strip_prefix("metadata.name=")?;
+        Some(value.strip_prefix('=').unwrap_or(value).to_owned())
+    });
+    names.next().filter(|name| !name.is_empty())
+}

@@ -1,0 +1,134 @@
+//! Answers: whole, or streams that end when the server stops.
+
+use std::any::Any;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{HeaderName, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// An answer on its way out.
+pub type Response = http::Response<ResponseBody>;
+
+/// What a stream is made of.
+pub type Stream = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
+
+/// The body of an answer.
+pub enum ResponseBody {
+    /// All of it.
+    Whole(Bytes),
+    /// As it comes.
+    Stream(StreamBody),
+}
+
+/// A stream with what must be held while it lasts.
+pub struct StreamBody {
+    stream: Option<Stream>,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    held: Vec<Box<dyn Any + Send>>,
+}
+
+impl ResponseBody {
+    /// A stream that ends by itself, or when `stop` fires.
+    pub fn stream(stream: Stream, stop: CancellationToken) -> Self {
+        Self::Stream(StreamBody {
+            stream: Some(stream),
+            stop: Box::pin(stop.cancelled_owned()),
+            held: Vec::new(),
+        })
+    }
+
+    /// Drops `guard` when the answer is over.
+    pub fn hold(&mut self, guard: impl Any + Send) {
+        if let ResponseBody::Stream(stream) = self {
+            stream.held.push(Box::new(guard));
+        }
+    }
+
+    /// The bytes of a whole answer.
+    pub fn whole(&self) -> Option<&Bytes> {
+        match self {
+            ResponseBody::Whole(bytes) => Some(bytes),
+            ResponseBody::Stream(_) => None,
+        }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.get_mut() {
+            ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            ResponseBody::Stream(body) => body.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            ResponseBody::Whole(bytes) => bytes.is_empty(),
+            ResponseBody::Stream(body) => body.stream.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            ResponseBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            ResponseBody::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl StreamBody {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(None);
+        };
+        let stopped = self.stop.as_mut().poll(context).is_ready();
+        let polled = if stopped {
+            Poll::Ready(None)
+        } else {
+            stream.as_mut().poll_frame(context)
+        };
+        if matches!(polled, Poll::Ready(None)) {
+            self.stream = None;
+            self.held.clear();
+        }
+        polled
+    }
+}
+
+/// Plain text.
+pub fn text(status: StatusCode, text: impl Into<String>) -> Response {
+    let mut response = bytes(status, "text/plain; charset=utf-8", text.into());
+    let headers = response.headers_mut();
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}
+
+/// Bytes of a media type.
+pub fn bytes(status: StatusCode, media_type: &str, body: impl Into<Bytes>) -> Response {
+    let mut response = http::Response::new(ResponseBody::Whole(body.into()));
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_str(media_type);
+    let media_type = media_type.expect("media types are names of ours");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// What upstream says about a path that leads nowhere.
+pub(crate) fn page_not_found() -> Response {
+    text(StatusCode::NOT_FOUND, "404 page not found\n")
+}

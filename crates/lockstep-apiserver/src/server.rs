@@ -1,0 +1,171 @@
+//! The server as a whole.
+
+use std::convert::Infallible;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use lockstep_featuregate::Gates;
+use lockstep_object::metadata::Seconds;
+use lockstep_storage::Store;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::TaskTracker;
+
+use crate::authn::Authentication;
+use crate::authz::Authorizer;
+use crate::builtin;
+use crate::cache::Cache;
+use crate::clock::{self, Moment};
+use crate::crd::Follower;
+use crate::endpoints::{Milestone, Milestones};
+use crate::frame::InFlight;
+use crate::limits::{DRAIN_MAX, Limits};
+use crate::resources::{Api, Registry};
+use crate::start::make_system_objects;
+use crate::transport::{self, Drain, TlsVersion};
+use crate::trust::ServingIdentity;
+
+/// Everything the server keeps lies below it.
+const PREFIX: &str = "/registry/";
+/// How long a start that cannot go on waits before it tries again.
+const START_PAUSE: Duration = Duration::from_millis(200);
+
+/// What a server is made of.
+pub struct Config {
+    /// Which features are on.
+    pub gates: Gates,
+    /// The flags to show, by name, with secrets left out.
+    pub flags: Vec<(String, String)>,
+    /// What is bounded.
+    pub limits: Limits,
+    /// Who is who.
+    pub authentication: Arc<Authentication>,
+    /// Who may do what.
+    pub authorizer: Authorizer,
+    /// What the server shows to clients.
+    pub identity: Arc<ServingIdentity>,
+    /// The oldest version of TLS.
+    pub tls_min: TlsVersion,
+    /// Where objects live.
+    pub store: Arc<dyn Store>,
+}
+
+/// A server that is ready to run.
+pub struct ApiServer {
+    server: Arc<Server>,
+    acceptor: TlsAcceptor,
+}
+
+/// What every request may need.
+pub(crate) struct Server {
+    pub(crate) gates: Gates,
+    pub(crate) flags: Vec<(String, String)>,
+    pub(crate) limits: Limits,
+    pub(crate) authentication: Arc<Authentication>,
+    pub(crate) authorizer: Authorizer,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) api: Arc<Api>,
+    /// Where clients reach the server, once that is known.
+    address: OnceLock<String>,
+    pub(crate) in_flight: InFlight,
+    pub(crate) milestones: Milestones,
+    pub(crate) drain: Drain,
+    pub(crate) started: Moment,
+}
+
+impl ApiServer {
+    /// Puts a server together. Nothing is listened on before [`ApiServer::run`].
+    pub fn new(config: Config) -> Result<Self, rustls::Error> {
+        let tls = transport::server_config(config.identity, config.tls_min)?;
+        let cache = Cache::new(Arc::clone(&config.store), PREFIX);
+        let registry = Registry::new(builtin::resources());
+        let fresh = || uuid::Uuid::new_v4().as_u128();
+        let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
+        let server = Server {
+            api: Arc::new(api),
+            address: OnceLock::new(),
+            in_flight: InFlight::new(&config.limits),
+            gates: config.gates,
+            flags: config.flags,
+            limits: config.limits,
+            authentication: config.authentication,
+            authorizer: config.authorizer,
+            store: config.store,
+            milestones: Milestones::default(),
+            drain: Drain::default(),
+            started: clock::now(),
+        };
+        Ok(Self {
+            server: Arc::new(server),
+            acceptor: TlsAcceptor::from(Arc::new(tls)),
+        })
+    }
+
+    /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
+    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let Self { server, acceptor } = self;
+        if let Ok(address) = listener.local_addr() {
+            let _first = server.address.set(address.to_string());
+        }
+        let tasks = TaskTracker::new();
+        let accepting = transport::accept(Arc::clone(&server), listener, acceptor, &tasks);
+        let stopping = async {
+            shutdown.await;
+            server.drain.stopping.cancel();
+            tokio::time::sleep(server.limits.shutdown_delay).await;
+            server.drain.closing.cancel();
+        };
+        let serving = async { tokio::join!(accepting, stopping) };
+        tokio::select! {
+            _ = serving => {}
+            never = server.keep_going() => match never {},
+        }
+        tasks.close();
+        if tokio::time::timeout(DRAIN_MAX, tasks.wait()).await.is_err() {
+            tracing::warn!(
+                requests = tasks.len(),
+                "requests were still running and are cut off"
+            );
+        }
+    }
+}
+
+impl Server {
+    /// Where clients reach the server.
+    pub(crate) fn address(&self) -> String {
+        self.address.get().cloned().unwrap_or_default()
+    }
+
+    /// Does what has to happen before the server is ready, and what goes on as long as it runs.
+    async fn keep_going(&self) -> Infallible {
+        let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
+        let feeding = self.api.cache().clone().feed(told);
+        let following = Follower::new(Arc::clone(&self.api), now).run();
+        let starting = self.start();
+        tokio::join!(feeding, following, starting);
+        std::future::pending().await
+    }
+
+    async fn start(&self) {
+        for milestone in [Milestone::Credentials, Milestone::Admission] {
+            self.milestones.reach(milestone);
+        }
+        while self.api.cache().caught_up().await.is_err() {}
+        self.milestones.reach(Milestone::Caches);
+        while !make_system_objects(&self.api, now()).await {
+            tracing::warn!("the objects that every cluster has cannot be made; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        self.milestones.reach(Milestone::SystemObjects);
+        self.api.in_force().await;
+        for milestone in [Milestone::Loops, Milestone::Discovery] {
+            self.milestones.reach(milestone);
+        }
+    }
+}
+
+/// The present time, as objects show it.
+fn now() -> Seconds {
+    let now = Seconds::from_unix(clock::now().wall.as_second());
+    now.expect("clocks show a time that can be written")
+}

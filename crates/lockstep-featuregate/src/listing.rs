@@ -1,0 +1,58 @@
+//! Every gate as a row of data: what `lockstep features list -o json` prints and a server's
+//! `/debug/features` answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ComponentGates, Explanation, Feature, Gates};
+
+/// One gate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// The component it belongs to.
+    pub component: String,
+    /// Its name.
+    pub name: String,
+    /// The stage at the emulated version.
+    pub stage: String,
+    /// On or off.
+    pub enabled: bool,
+    /// On or off when nobody says anything.
+    pub default: bool,
+    /// Whether it can be changed no more.
+    pub locked: bool,
+    /// Since which version this holds.
+    pub since: String,
+    /// Who decided the value.
+    pub source: String,
+    /// When a locked gate may be removed.
+    pub remove_in: Option<String>,
+    /// What it depends on.
+    pub depends_on: Vec<String>,
+}
+
+/// All gates of a set, by component and name.
+pub fn rows(gates: &Gates) -> Vec<Row> {
+    let of_component = |component: ComponentGates<'_>| -> Vec<Row> {
+        let explained = component.explanations();
+        explained
+            .map(|(feature, why)| row(component, feature, why))
+            .collect()
+    };
+    gates.components().flat_map(of_component).collect()
+}
+
+fn row(component: ComponentGates<'_>, feature: &Feature, why: Explanation) -> Row {
+    Row {
+        component: component.component().name().to_owned(),
+        name: feature.name.to_string(),
+        stage: why.held.stage.name().to_owned(),
+        enabled: why.value,
+        default: why.held.default,
+        locked: why.held.lock_to_default,
+        since: why.held.version.to_string(),
+        source: why.source.name().to_owned(),
+        remove_in: why.remove_in.map(|version| version.to_string()),
+        depends_on: why.depends_on,
+    }
+}

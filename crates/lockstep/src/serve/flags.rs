@@ -1,0 +1,234 @@
+//! The flags of the server. Names are kube-apiserver's wherever it has the feature.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgMatches, ValueEnum};
+use lockstep_apiserver::authz::{Authorizer, allow_all, bootstrap_rules};
+use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::trust::ServingNames;
+use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
+
+use super::logging;
+use super::stores::StoreAddress;
+use crate::gate_flags::ServerFlags;
+
+/// What stands for a value that must not be shown.
+const CLASSIFIED: &str = "CLASSIFIED";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  lockstep serve\n  lockstep serve --data-dir /var/lib/lockstep --bind-address 0.0.0.0\n  lockstep serve --feature-gates CRDFieldLevelVersioning=true --emulated-version 1.36"
+)]
+pub(crate) struct Arguments {
+    /// Where everything is kept
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "./lockstep-data",
+        env = "LOCKSTEP_DATA_DIR"
+    )]
+    pub(crate) data_dir: PathBuf,
+    /// `embedded`, or `etcd://host:port,…`
+    #[arg(
+        long,
+        value_name = "STORE",
+        default_value = "embedded",
+        env = "LOCKSTEP_STORE"
+    )]
+    pub(crate) store: StoreAddress,
+    /// The address to listen on; 0.0.0.0 means all interfaces
+    #[arg(
+        long,
+        value_name = "IP",
+        default_value = "127.0.0.1",
+        env = "LOCKSTEP_BIND_ADDRESS"
+    )]
+    bind_address: IpAddr,
+    /// The port to listen on; 0 means any free one
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 6443,
+        env = "LOCKSTEP_SECURE_PORT"
+    )]
+    secure_port: u16,
+
+    /// The certificate to show to clients, with its chain
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
+    /// Where `apiserver.crt` and `apiserver.key` are, or are put; `pki` in the data directory when not given
+    #[arg(long, value_name = "DIR")]
+    cert_dir: Option<PathBuf>,
+    /// The oldest version of TLS to speak
+    #[arg(long, value_name = "VERSION", default_value = "VersionTLS12")]
+    tls_min_version: TlsMin,
+
+    /// Authorities of client certificates, besides the server's own
+    #[arg(long, value_name = "FILE")]
+    client_ca_file: Option<PathBuf>,
+    /// Static tokens: lines of `token,user,uid,"group1,group2"`
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+    /// Serve requests without credentials as `system:anonymous`
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) anonymous_auth: bool,
+    /// Who may do what
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_delimiter = ',',
+        default_value = "RBAC"
+    )]
+    authorization_mode: Vec<AuthorizationMode>,
+
+    /// Requests that read, at once; 0 means no limit
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    max_requests_inflight: usize,
+    /// Requests that write, at once; 0 means no limit
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    max_mutating_requests_inflight: usize,
+    /// How long a request may take that is not a watch
+    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = positive_duration)]
+    request_timeout: Duration,
+    /// How long to go on after a signal to stop, with `/readyz` failing
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    shutdown_delay_duration: Duration,
+    /// Streams on one HTTP/2 connection, at once
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    http2_max_streams_per_connection: u32,
+
+    #[command(flatten)]
+    pub(crate) gates: ServerFlags,
+
+    /// How much to log: 0 is normal, 3 has every request, 6 everything
+    #[arg(long = "v", value_name = "LEVEL", default_value_t = 0)]
+    pub(crate) verbosity: u8,
+    /// How log lines are written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) logging_format: logging::Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum TlsMin {
+    #[value(name = "VersionTLS12")]
+    V12,
+    #[value(name = "VersionTLS13")]
+    V13,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum AuthorizationMode {
+    #[value(name = "RBAC")]
+    Rbac,
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+}
+
+impl Arguments {
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.bind_address, self.secure_port)
+    }
+
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.data_dir.join("admin.kubeconfig")
+    }
+
+    pub(crate) fn credential_files(&self) -> CredentialFiles {
+        let own = self.data_dir.join("pki");
+        let host = rustix::system::uname();
+        let host = host.nodename().to_str().ok();
+        let pair = self
+            .tls_cert_file
+            .clone()
+            .zip(self.tls_private_key_file.clone());
+        CredentialFiles {
+            serving: self.cert_dir.clone().unwrap_or_else(|| own.clone()),
+            own,
+            serving_pair: pair,
+            client_authorities: self.client_ca_file.iter().cloned().collect(),
+            tokens: self.token_auth_file.clone(),
+            kubeconfig: self.kubeconfig(),
+            names: ServingNames::new(host, self.bind_address),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            requests_inflight_max: self.max_requests_inflight,
+            mutating_requests_inflight_max: self.max_mutating_requests_inflight,
+            request_timeout: self.request_timeout,
+            shutdown_delay: self.shutdown_delay_duration,
+            http2_streams_max: self.http2_max_streams_per_connection,
+        }
+    }
+
+    pub(crate) fn tls_min(&self) -> TlsVersion {
+        match self.tls_min_version {
+            TlsMin::V12 => TlsVersion::V12,
+            TlsMin::V13 => TlsVersion::V13,
+        }
+    }
+
+    /// One mode that allows everything allows everything.
+    pub(crate) fn authorizer(&self) -> Authorizer {
+        if self
+            .authorization_mode
+            .contains(&AuthorizationMode::AlwaysAllow)
+        {
+            allow_all()
+        } else {
+            bootstrap_rules()
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    if text.starts_with('-') {
+        return Err("must not be negative".to_owned());
+    }
+    Ok(parse_go_duration(text)?.unwrap_or_default())
+}
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    parse_go_duration(text)?.ok_or_else(|| "must be more than zero".to_owned())
+}
+
+/// Every flag of `serve` with the value it has, for `/flagz`. An address with a password is not
+/// shown.
+pub(crate) fn shown_flags(matches: &ArgMatches) -> Vec<(String, String)> {
+    let Some(("serve", matches)) = matches.subcommand() else {
+        return Vec::new();
+    };
+    let command = crate::cli::command();
+    let command = command.find_subcommand("serve");
+    let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
+    let mut shown: Vec<(String, String)> = arguments
+        .filter_map(|argument| {
+            let name = argument.get_long()?;
+            let values = matches.try_get_raw(argument.get_id().as_str()).ok()?;
+            let values = values.into_iter().flatten();
+            let text: Vec<String> = values
+                .map(|value| value.to_string_lossy().into_owned())
+                .collect();
+            Some((name.to_owned(), masked(text.join(","))))
+        })
+        .collect();
+    shown.sort();
+    shown
+}
+
+fn masked(value: String) -> String {
+    let has_user = value
+        .split_once("://")
+        .is_some_and(|(_, rest)| rest.contains('@'));
+    if has_user {
+        CLASSIFIED.to_owned()
+    } else {
+        value
+    }
+}

@@ -1,0 +1,30 @@
+//! The gates and versions a server runs with.
+
+use lockstep_featuregate::{Builder, Gates};
+
+use super::flags::Arguments;
+use crate::failure::{Exit, Failure};
+
+/// Decides all gates, or tells everything that is wrong with what was asked for; logs what a reader
+/// of the log wants to know.
+pub(crate) fn resolve(arguments: &Arguments) -> Result<Gates, Failure> {
+    let text = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
+    let environment = std::env::vars_os().map(move |(name, value)| (text(name), text(value)));
+    let builder = Builder::new(lockstep_gates::registry()).environment(environment);
+    let builder = arguments.gates.apply(builder).map_err(|failure| Failure {
+        exit: Exit::ServerFlags,
+        ..failure
+    })?;
+    let started = builder.try_finish().map_err(|errors| {
+        let causes = errors.iter().map(ToString::to_string).collect();
+        Failure::of_causes(Exit::ServerFlags, &errors, causes)
+    })?;
+    for component in started.gates.components() {
+        tracing::info!("{}", component.start_line());
+        for warning in component.warnings() {
+            tracing::warn!("{warning}");
+        }
+    }
+    started.gates.install();
+    Ok(started.gates)
+}

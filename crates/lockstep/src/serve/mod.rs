@@ -1,0 +1,162 @@
+//! `lockstep serve`: the API server as a daemon.
+
+mod directory;
+mod flags;
+mod gates;
+mod logging;
+mod signals;
+mod stores;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lockstep_apiserver::trust::server_url;
+use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
+
+pub(crate) use flags::{Arguments, shown_flags};
+
+use crate::{
+    failure::{Exit, Failure},
+    output,
+};
+
+/// The command that shows a new user that it works.
+const FIRST_COMMAND: &str = "version";
+
+pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result<Exit, Failure> {
+    logging::start(arguments.verbosity, arguments.logging_format);
+    let gates = gates::resolve(arguments)?;
+    if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
+        tracing::warn!(%error, "cannot raise the limit of open files");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::of_server(
+            Exit::Configuration,
+            format!("starting the runtime: {error}"),
+        )
+    })?;
+    let exit = runtime.block_on(serve(arguments, shown, gates));
+    // What is left was told to end and did not; it must not hold up the process.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn serve(
+    arguments: &Arguments,
+    shown: Vec<(String, String)>,
+    gates: lockstep_featuregate::Gates,
+) -> Result<Exit, Failure> {
+    let mut signals = signals::Signals::listen()?;
+    let mut directory = directory::Directory::claim(&arguments.data_dir)?;
+    let store = stores::open(&arguments.store, &directory)?;
+    let listener = listen(arguments.address()).await?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| cannot_listen(arguments.address(), &error))?;
+    directory.say_where(&server_url(address))?;
+    let credentials = Credentials::prepare(
+        arguments.credential_files(),
+        arguments.anonymous_auth,
+        Timestamp::now(),
+    );
+    let credentials = credentials.map_err(|error| configuration(&error))?;
+    let server = ApiServer::new(Config {
+        gates,
+        flags: shown,
+        limits: arguments.limits(),
+        authentication: credentials.authentication(),
+        authorizer: arguments.authorizer(),
+        identity: credentials.identity(),
+        tls_min: arguments.tls_min(),
+        store: Arc::clone(&store),
+    });
+    let server = server.map_err(|error| configuration(&error))?;
+    credentials
+        .write_kubeconfig(address, Timestamp::now())
+        .map_err(|error| configuration(&error))?;
+    announce(arguments, address);
+    let exit = tokio::select! {
+        exit = run_until_told(server, listener, &mut signals) => exit,
+        never = reload(&credentials, address) => match never {},
+    };
+    drop(store);
+    Ok(exit)
+}
+
+/// The first signal ends the server in order, the second at once.
+async fn run_until_told(
+    server: ApiServer,
+    listener: tokio::net::TcpListener,
+    signals: &mut signals::Signals,
+) -> Exit {
+    let (told, stop) = tokio::sync::oneshot::channel::<std::convert::Infallible>();
+    let running = server.run(listener, async {
+        drop(stop.await);
+    });
+    let second = async {
+        let first = signals.next().await;
+        tracing::info!(
+            signal = first.name(),
+            "stopping; a second signal stops at once"
+        );
+        drop(told);
+        signals.next().await
+    };
+    tokio::select! {
+        () = running => Exit::Yes,
+        signal = second => signal.exit(),
+    }
+}
+
+/// Looks after the files with credentials as long as the server runs.
+async fn reload(credentials: &Credentials, address: SocketAddr) -> std::convert::Infallible {
+    let mut told = String::new();
+    loop {
+        tokio::time::sleep(RELOAD_INTERVAL).await;
+        let error = match credentials.reload(address, Timestamp::now()) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        if !error.is_empty() && error != told {
+            tracing::error!(
+                error,
+                "credentials cannot be read again; the old ones stay in use"
+            );
+        }
+        told = error;
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<tokio::net::TcpListener, Failure> {
+    bind(address)
+        .await
+        .map_err(|error| cannot_listen(address, &error))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let failure = Failure::of_server(
+        Exit::Configuration,
+        format!("cannot listen on {address}: {error}"),
+    );
+    failure.with_help("choose another `--secure-port`, or 0 for any free one")
+}
+
+fn configuration(error: &dyn std::error::Error) -> Failure {
+    Failure::of_server(Exit::Configuration, error.to_string())
+}
+
+fn announce(arguments: &Arguments, address: SocketAddr) {
+    let kubeconfig = arguments.kubeconfig();
+    let kubeconfig = kubeconfig.display();
+    output::tell(&format!(
+        "lockstep {} · Kubernetes v{} API\n  store       {}\n  server      {}\n  kubeconfig  {kubeconfig}\n  try         kubectl --kubeconfig {kubeconfig} {FIRST_COMMAND}\n",
+        lockstep_gates::LOCKSTEP_VERSION,
+        lockstep_gates::KUBE_VERSION,
+        arguments.store.describe(&arguments.data_dir),
+        server_url(address),
+    ));
+}
