@@ -47,7 +47,7 @@ pub fn quote(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             '\x0b' => quoted.push_str("\\v"),
-            _ if prints(character) => quoted.push(character),
+            _ if is_printable(character) => quoted.push(character),
             _ => push_code_point(&mut quoted, character),
         }
     }
@@ -61,7 +61,8 @@ pub fn quote_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     quoted.join(", ")
 }
 
-fn prints(character: char) -> bool {
+/// Whether `%q` shows a character as it is.
+pub fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }

@@ -23,6 +23,7 @@ mod check;
 mod compile;
 mod correlate;
 mod default;
+mod definition;
 mod embedded;
 mod format;
 mod keywords;
@@ -35,4 +36,8 @@ mod validate;
 
 pub use check::{CheckOptions, StatusSubresource, check, unrecognized_formats};
 pub use compile::{CompileError, SCHEMA_DEPTH_MAX};
+pub use definition::{
+    NameConflict, check_definition, conflict, default_definition, definition_warnings,
+    storage_version,
+};
 pub use schema::{Outcome, Part, Schema};

@@ -158,11 +158,12 @@ fn judge_schema(case: &Value) -> Value {
     } else {
         StatusSubresource::Absent
     };
+    let stored: Vec<&Value> = case.get("stored").into_iter().collect();
     let options = CheckOptions {
         version: case["version"]
             .as_str()
             .map_or(Version::LATEST, |text| text.parse().unwrap()),
-        stored: case.get("stored"),
+        stored: &stored,
         status,
     };
     let schema = whole(case);

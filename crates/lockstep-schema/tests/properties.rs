@@ -137,7 +137,7 @@ fn root() -> impl Strategy<Value = Value> {
 fn options() -> CheckOptions<'static> {
     CheckOptions {
         version: Version::LATEST,
-        stored: None,
+        stored: &[],
         status: StatusSubresource::Absent,
     }
 }

@@ -1,6 +1,6 @@
 //! Changing an object by a patch.
 
-use lockstep_merge::{JsonPatch, PatchSyntaxError, merge_patch};
+use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::check_url_name;
 use lockstep_object::{GroupKind, Status, Value, json};
@@ -71,10 +71,12 @@ fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
         refuse_strictly(request, &complaints)?;
         return Ok((Patch::Merge(decoded.value), complaints));
     }
-    let patch = JsonPatch::read(decoded.value).map_err(|error| match error {
-        PatchSyntaxError::TooMany { .. } => Status::too_large(&error.to_string()),
-        PatchSyntaxError::Shape => Status::bad_request(error.to_string()),
-        PatchSyntaxError::Operation { .. } => rejected(request),
+    let patch = JsonPatch::from_value(&decoded.value).map_err(|error| match error {
+        JsonPatchError::TooManyOperations(_) => Status::too_large(&error.to_string()),
+        JsonPatchError::NotAList(_) => {
+            Status::bad_request(format!("error decoding patch: {error}"))
+        }
+        JsonPatchError::Operation { .. } => rejected(request),
     })?;
     let unknown = patch.unknown_fields().iter();
     complaints.extend(unknown.map(|path| format!("json patch unknown field {path:?}")));
@@ -84,7 +86,7 @@ fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
 
 fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
     match patch {
-        Patch::Merge(patch) => merge_patch(value, patch.clone()),
+        Patch::Merge(patch) => merge_patch(value, patch),
         Patch::Json(patch) => patch.apply(value).map_err(|_| rejected(request))?,
     }
     Ok(())

@@ -19,9 +19,9 @@ use serde_json::Value;
 pub struct CheckOptions<'a> {
     /// Expressions may use what this version of Kubernetes has.
     pub version: Version,
-    /// The schema that is replaced: its expressions may go on using what they use, and when nothing else changed their
-    /// cost is not judged again.
-    pub stored: Option<&'a Value>,
+    /// The schemas that are replaced: their expressions may go on using what they use, and the cost of a schema that
+    /// is among them is not judged again.
+    pub stored: &'a [&'a Value],
     /// Whether the version has a status subresource, which restricts what the root may say.
     pub status: StatusSubresource,
 }

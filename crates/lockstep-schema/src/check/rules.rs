@@ -15,13 +15,13 @@ const DEAREST_MAX: usize = 4;
 
 pub(super) fn check(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
     let mut known = Known::default();
-    if let Some(stored) = options.stored {
+    for stored in options.stored {
         known.collect(stored);
     }
     let mut checker = Checker {
         version: options.version,
         known,
-        is_unchanged: options.stored == Some(schema),
+        is_unchanged: options.stored.contains(&schema),
         errors: FieldErrors::new(),
         total: 0,
         dearest: Vec::new(),

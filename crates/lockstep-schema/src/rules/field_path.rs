@@ -16,12 +16,34 @@ pub(crate) enum FieldPathError {
     Quote(String),
     #[error("invalid string literal: invalid escape char {0}")]
     Escape(String),
+    #[error("array notation is not allowed")]
+    Brackets,
     #[error("expected ] but got {0}")]
     Close(String),
 }
 
 /// The path as errors show it; none for the empty text, which is no path.
 pub(crate) fn normalised(path: &str, schema: &Value) -> Result<Option<String>, FieldPathError> {
+    let walk = walk(path, schema, Brackets::Allowed)?;
+    Ok((!walk.shown.is_empty()).then_some(walk.shown))
+}
+
+/// The path of a selectable field as it is compared, and the schema it leads to. It has no brackets.
+pub(crate) fn selectable_path<'a>(
+    path: &str,
+    schema: &'a Value,
+) -> Result<(String, Option<&'a Value>), FieldPathError> {
+    let walk = walk(path, schema, Brackets::Refused)?;
+    Ok((walk.shown, walk.schema))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Brackets {
+    Allowed,
+    Refused,
+}
+
+fn walk<'a>(path: &str, schema: &'a Value, brackets: Brackets) -> Result<Walk<'a>, FieldPathError> {
     let mut walk = Walk {
         schema: Some(schema),
         shown: String::new(),
@@ -33,6 +55,7 @@ pub(crate) fn normalised(path: &str, schema: &Value) -> Result<Option<String>, F
                 let name = tokens.next().ok_or(FieldPathError::End)?;
                 walk.step(name)?;
             }
+            "[" if brackets == Brackets::Refused => return Err(FieldPathError::Brackets),
             "[" => {
                 let quoted = tokens.next().ok_or(FieldPathError::End)?;
                 walk.step(&unquoted(quoted)?)?;
@@ -45,7 +68,7 @@ pub(crate) fn normalised(path: &str, schema: &Value) -> Result<Option<String>, F
             other => return Err(FieldPathError::Start(other.to_owned())),
         }
     }
-    Ok((!walk.shown.is_empty()).then_some(walk.shown))
+    Ok(walk)
 }
 
 struct Walk<'a> {

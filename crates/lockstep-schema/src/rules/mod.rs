@@ -3,7 +3,7 @@
 mod field_path;
 mod run;
 
-pub(crate) use field_path::normalised;
+pub(crate) use field_path::{normalised, selectable_path};
 pub(crate) use run::Evaluation;
 
 use crate::keywords::{flag, list, text};

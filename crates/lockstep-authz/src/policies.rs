@@ -1,0 +1,221 @@
+//! All roles and bindings, and the verdicts they give.
+
+use crate::GROUP;
+use crate::binding::{Binding, RoleKind, RoleRef, Subject};
+use crate::request::Request;
+use crate::rule::PolicyRule;
+use crate::user::User;
+use lockstep_object::Object;
+use lockstep_object::go::quote;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Whether a request may go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may, because.
+    Allowed(String),
+    /// It may not: nothing allows it. The reason names roles that are bound and do not exist; mostly it is empty.
+    Denied(String),
+}
+
+/// The roles and bindings of a cluster. Cloning shares what is inside.
+#[derive(Debug, Clone, Default)]
+pub struct Policies {
+    /// By namespace; what belongs to the cluster has none.
+    spaces: BTreeMap<Box<str>, Space>,
+}
+
+/// The roles and bindings of one namespace, or of the cluster.
+#[derive(Debug, Clone, Default)]
+struct Space {
+    roles: BTreeMap<Box<str>, Arc<[PolicyRule]>>,
+    bindings: BTreeMap<Box<str>, Arc<Binding>>,
+    /// By the user a binding names; service accounts are users.
+    by_user: Index,
+    by_group: Index,
+}
+
+/// Names of bindings.
+type Index = BTreeMap<Box<str>, BTreeSet<Box<str>>>;
+
+enum Kind {
+    Role,
+    Binding,
+}
+
+/// What an object is and where it holds. What holds in the whole cluster is decided by the kind, never by an absent
+/// namespace.
+fn place(object: &Object) -> Option<(Kind, &str)> {
+    match (object.kind(), object.namespace()) {
+        ("ClusterRole", _) => Some((Kind::Role, "")),
+        ("ClusterRoleBinding", _) => Some((Kind::Binding, "")),
+        (_, "") => None,
+        ("Role", namespace) => Some((Kind::Role, namespace)),
+        ("RoleBinding", namespace) => Some((Kind::Binding, namespace)),
+        _ => None,
+    }
+}
+
+impl Policies {
+    /// Takes a role or binding, new or changed. Other kinds are none of its business, and a role or binding of a
+    /// namespace that has none is nobody's.
+    pub fn put(&mut self, object: &Object) {
+        self.remove(object);
+        let Some((kind, namespace)) = place(object) else {
+            return;
+        };
+        let space = self.spaces.entry(namespace.into()).or_default();
+        match kind {
+            Kind::Role => {
+                let rules = PolicyRule::all_of(object.as_value()).into();
+                space.roles.insert(object.name().into(), rules);
+            }
+            Kind::Binding => {
+                if let Some(binding) = Binding::new(namespace, object) {
+                    space.bind(binding);
+                }
+            }
+        }
+    }
+
+    /// Forgets a role or binding.
+    pub fn remove(&mut self, object: &Object) {
+        let Some((kind, namespace)) = place(object) else {
+            return;
+        };
+        let Some(space) = self.spaces.get_mut(namespace) else {
+            return;
+        };
+        match kind {
+            Kind::Role => {
+                space.roles.remove(object.name());
+            }
+            Kind::Binding => space.unbind(object.name()),
+        }
+        if space.roles.is_empty() && space.bindings.is_empty() {
+            self.spaces.remove(namespace);
+        }
+    }
+
+    /// Judges a request: allowed by the first rule, in the order of names, bindings of the cluster first.
+    pub fn authorize(&self, user: &User, request: &Request) -> Verdict {
+        if user.is_master() {
+            return Verdict::Allowed(String::new());
+        }
+        let mut missing = Vec::new();
+        for (binding, subject) in self.bindings_of(user, request.namespace()) {
+            match self.rules(&binding.role, &binding.namespace) {
+                Some(rules) if rules.iter().any(|rule| rule.allows(request)) => {
+                    return Verdict::Allowed(binding.reason(subject));
+                }
+                Some(_) => {}
+                None => missing.push(not_found(&binding.role)),
+            }
+        }
+        missing.dedup();
+        Verdict::Denied(match &missing[..] {
+            [] => String::new(),
+            [one] => format!("RBAC: {one}"),
+            many => format!("RBAC: [{}]", many.join(", ")),
+        })
+    }
+
+    /// Every rule that holds for a user in a namespace; those of the whole cluster when it is empty.
+    pub fn rules_for(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
+        let bindings = self.bindings_of(user, namespace);
+        let rules =
+            bindings.filter_map(|(binding, _)| self.rules(&binding.role, &binding.namespace));
+        rules.flatten().cloned().collect()
+    }
+
+    /// The rules of a role that a binding in a namespace refers to, if it exists.
+    pub fn rules(&self, role: &RoleRef, binding_namespace: &str) -> Option<&[PolicyRule]> {
+        let namespace = match role.kind {
+            RoleKind::Role => binding_namespace,
+            RoleKind::ClusterRole => "",
+        };
+        // A role without a namespace would be one of the cluster.
+        if role.kind == RoleKind::Role && namespace.is_empty() {
+            return None;
+        }
+        let roles = &self.spaces.get(namespace)?.roles;
+        roles.get(&role.name).map(|rules| &**rules)
+    }
+
+    fn bindings_of<'a>(
+        &'a self,
+        user: &'a User,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&'a Binding, &'a Subject)> {
+        let own = if namespace.is_empty() {
+            None
+        } else {
+            self.spaces.get(namespace)
+        };
+        let spaces = self.spaces.get("").into_iter().chain(own);
+        let bindings = spaces.flat_map(|space| space.bindings_of(user));
+        bindings.filter_map(|binding| Some((binding, binding.subject(user)?)))
+    }
+}
+
+impl Space {
+    fn bind(&mut self, binding: Binding) {
+        for subject in &binding.subjects {
+            if let Some((index, key)) = self.index(subject, &binding.namespace) {
+                index.entry(key).or_default().insert(binding.name.clone());
+            }
+        }
+        self.bindings
+            .insert(binding.name.clone(), Arc::new(binding));
+    }
+
+    fn unbind(&mut self, name: &str) {
+        let Some(binding) = self.bindings.remove(name) else {
+            return;
+        };
+        for subject in &binding.subjects {
+            let Some((index, key)) = self.index(subject, &binding.namespace) else {
+                continue;
+            };
+            if let Some(names) = index.get_mut(&key) {
+                names.remove(name);
+                if names.is_empty() {
+                    index.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Where a subject is found; nowhere when it can be nobody.
+    fn index(&mut self, subject: &Subject, namespace: &str) -> Option<(&mut Index, Box<str>)> {
+        match subject {
+            Subject::Group(name) => Some((&mut self.by_group, name.clone())),
+            other => Some((&mut self.by_user, other.user_name(namespace)?)),
+        }
+    }
+
+    /// The bindings of a user, in the order of names.
+    fn bindings_of<'a>(&'a self, user: &User) -> impl Iterator<Item = &'a Binding> + use<'a> {
+        let of_groups = user
+            .groups
+            .iter()
+            .filter_map(|group| self.by_group.get(group));
+        let names = self
+            .by_user
+            .get(&user.name)
+            .into_iter()
+            .chain(of_groups)
+            .flatten();
+        let names: BTreeSet<&'a str> = names.map(|name| &**name).collect();
+        names
+            .into_iter()
+            .filter_map(|name| self.bindings.get(name).map(|binding| &**binding))
+    }
+}
+
+/// What is said of a role that is bound and does not exist.
+pub(crate) fn not_found(role: &RoleRef) -> String {
+    let resource = role.kind.as_str().to_lowercase();
+    format!("{resource}.{GROUP} {} not found", quote(&role.name))
+}

@@ -1,0 +1,205 @@
+//! The rules as data. Every case names its row.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+use lockstep_authz::{
+    Policies, Request, User, Verdict, aggregated_rules, check_binding_write, check_role_write,
+    validate_binding, validate_binding_update, validate_role,
+};
+use lockstep_object::Object;
+use serde_json::{Value, json};
+
+fn read(file: &str) -> Value {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(&text, options).unwrap()
+}
+
+/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+fn run(file: &str, judge: impl Fn(&Value, &Value) -> Value) {
+    let document = read(file);
+    let cases = document["cases"].as_array().unwrap();
+    let mut failed = Vec::new();
+    for case in cases {
+        let actual = judge(&document, case);
+        if actual != case["result"] {
+            failed.push(format!(
+                "{}: {}\n  expected {}\n  actual   {actual}",
+                case["row"], case["name"], case["result"]
+            ));
+        }
+        assert!(
+            case["row"].is_string() && case["name"].is_string(),
+            "{case}"
+        );
+    }
+    assert!(!cases.is_empty(), "{file} has no case");
+    assert!(
+        failed.is_empty(),
+        "{} of {} fail in {file}:\n{}",
+        failed.len(),
+        cases.len(),
+        failed.join("\n")
+    );
+}
+
+fn object(value: &Value) -> Object {
+    Object::from_value(value.clone()).unwrap()
+}
+
+fn policies(document: &Value) -> Policies {
+    let mut policies = Policies::default();
+    for value in document["objects"].as_array().unwrap() {
+        policies.put(&object(value));
+    }
+    policies
+}
+
+fn user(case: &Value) -> User {
+    let groups = case["groups"].as_array().into_iter().flatten();
+    User::new(
+        case["user"].as_str().unwrap(),
+        groups.map(|group| group.as_str().unwrap()),
+    )
+}
+
+fn request(case: &Value) -> Request {
+    let text = |field: &str| case[field].as_str().unwrap_or_default();
+    if case.get("path").is_some() {
+        return Request::path(text("verb"), text("path"));
+    }
+    Request::resource(text("verb"), text("group"), text("resource"))
+        .at_subresource(text("subresource"))
+        .in_namespace(text("namespace"))
+        .named(text("object"))
+}
+
+#[test]
+fn rules_give_a_verdict_with_a_reason() {
+    run("verdicts.yaml", |document, case| {
+        let (user, request) = (user(case), request(case));
+        match policies(document).authorize(&user, &request) {
+            Verdict::Allowed(reason) => json!({ "allowed": reason }),
+            Verdict::Denied(reason) => json!({"denied": request.denial(&user, &reason)}),
+        }
+    });
+}
+
+#[test]
+fn nobody_gives_what_they_do_not_have() {
+    run("escalation.yaml", |document, case| {
+        let (policies, user, written) = (policies(document), user(case), object(&case["write"]));
+        let stored = case.get("stored").map(object);
+        let check = if written.kind().ends_with("Binding") {
+            check_binding_write
+        } else {
+            check_role_write
+        };
+        match check(&policies, &user, &written, stored.as_ref()) {
+            Ok(()) => json!("fine"),
+            Err(error) => Value::from(error.to_string()),
+        }
+    });
+}
+
+#[test]
+fn roles_and_bindings_keep_their_shape() {
+    run("validation.yaml", |_, case| {
+        let written = object(&case["write"]);
+        let errors = match (written.kind().ends_with("Binding"), case.get("stored")) {
+            (true, Some(stored)) => validate_binding_update(&written, &object(stored)),
+            (true, None) => validate_binding(&written),
+            (false, _) => validate_role(&written),
+        };
+        errors
+            .iter()
+            .map(|error| Value::from(error.to_string()))
+            .collect()
+    });
+}
+
+#[test]
+fn aggregated_roles_gather_the_rules_of_others() {
+    run("aggregation.yaml", |document, case| {
+        let roles: Vec<Object> = document["objects"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(object)
+            .collect();
+        aggregated_rules(&object(&case["role"]), &roles).map_or(Value::Null, Value::from)
+    });
+}
+
+/// api-machinery.md §13: deny is absence, so what is removed is denied at once
+#[test]
+fn a_binding_that_is_removed_or_changed_allows_nothing_any_more() {
+    let document = read("verdicts.yaml");
+    let alice = User::new("alice", [""; 0]);
+    let list = Request::resource("list", "ex.io", "widgets");
+    let mut policies = policies(&document);
+    assert!(matches!(
+        policies.authorize(&alice, &list),
+        Verdict::Allowed(_)
+    ));
+    let objects = document["objects"].as_array().unwrap().iter().map(object);
+    let mut binding = objects
+        .clone()
+        .find(|object| object.name() == "viewers")
+        .unwrap();
+    binding.fields_mut().insert(
+        "subjects".to_owned(),
+        json!([{"kind": "User", "name": "eve"}]),
+    );
+    let before = policies.clone();
+    policies.put(&binding);
+    assert_eq!(
+        policies.authorize(&alice, &list),
+        Verdict::Denied(String::new())
+    );
+    assert!(matches!(
+        policies.authorize(&User::new("eve", [""; 0]), &list),
+        Verdict::Allowed(_)
+    ));
+    assert!(matches!(
+        before.authorize(&alice, &list),
+        Verdict::Allowed(_)
+    ));
+    for object in objects {
+        policies.remove(&object);
+    }
+    assert_eq!(
+        policies.authorize(&User::new("eve", [""; 0]), &list),
+        Verdict::Denied(String::new())
+    );
+}
+
+/// A role or binding without the namespace it needs must not hold in the whole cluster.
+#[test]
+fn a_binding_that_lost_its_namespace_allows_nothing() {
+    let mut policies = Policies::default();
+    for value in [
+        json!({"kind": "ClusterRole", "metadata": {"name": "all", "namespace": "ns"},
+            "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}),
+        json!({"kind": "RoleBinding", "metadata": {"name": "x", "namespace": false},
+            "roleRef": {"kind": "ClusterRole", "name": "all"}, "subjects": [{"kind": "User", "name": "eve"}]}),
+    ] {
+        policies.put(&object(&value));
+    }
+    let eve = User::new("eve", [""; 0]);
+    let request = Request::resource("list", "", "pods");
+    assert_eq!(
+        policies.authorize(&eve, &request),
+        Verdict::Denied(String::new())
+    );
+    assert_eq!(
+        policies.authorize(&eve, &request.in_namespace("ns")),
+        Verdict::Denied(String::new())
+    );
+}

@@ -1,0 +1,237 @@
+//! RFC 6902 with the API server's deviations: indices may count from the end, and testing an absent field for null
+//! holds.
+
+mod pointer;
+
+use lockstep_object::json::{self, DEPTH_MAX};
+use pointer::Pointer;
+use serde_json::Value;
+
+/// Most operations of a patch; more are refused with 413.
+pub const OPERATIONS_MAX: usize = 10_000;
+/// Most bytes that `copy` may add to an object.
+pub const COPY_BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Most values that `move` may carry from place to place, so that a patch of moves ends in time.
+pub const MOVED_VALUES_MAX: usize = 10_000_000;
+
+/// Why a patch cannot be read or applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonPatchError {
+    /// The patch is no list of operations: 400 `error decoding patch: …`.
+    #[error("json: cannot unmarshal {0} into Go value of type jsonpatch.Patch")]
+    NotAList(&'static str),
+    /// More operations than [`OPERATIONS_MAX`]: 413.
+    #[error("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {0}")]
+    TooManyOperations(usize),
+    /// An operation without something it needs, or of no known kind: 422.
+    #[error("operation {index}: {problem}")]
+    Operation {
+        /// Which operation.
+        index: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl JsonPatchError {
+    fn at(index: usize, problem: impl Into<String>) -> Self {
+        Self::Operation {
+            index,
+            problem: problem.into(),
+        }
+    }
+}
+
+/// A list of changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonPatch {
+    operations: Vec<Operation>,
+    unknown: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Operation {
+    Add(Pointer, Value),
+    Remove(Pointer),
+    Replace(Pointer, Value),
+    Move { from: Pointer, to: Pointer },
+    Copy { from: Pointer, to: Pointer },
+    Test(Pointer, Value),
+}
+
+impl JsonPatch {
+    /// Reads a patch.
+    pub fn from_value(patch: &Value) -> Result<Self, JsonPatchError> {
+        let Value::Array(operations) = patch else {
+            return Err(JsonPatchError::NotAList(type_name(patch)));
+        };
+        if operations.len() > OPERATIONS_MAX {
+            return Err(JsonPatchError::TooManyOperations(operations.len()));
+        }
+        if let Some(other) = operations.iter().find(|operation| !operation.is_object()) {
+            return Err(JsonPatchError::NotAList(type_name(other)));
+        }
+        let mut unknown = Vec::new();
+        let mut parsed = Vec::with_capacity(operations.len());
+        for (index, operation) in operations.iter().enumerate() {
+            let fields = operation
+                .as_object()
+                .into_iter()
+                .flat_map(|fields| fields.keys());
+            let others =
+                fields.filter(|field| !matches!(field.as_str(), "op" | "path" | "from" | "value"));
+            unknown.extend(others.map(|field| format!("[{index}].{field}")));
+            let operation = Operation::from_value(operation)
+                .map_err(|problem| JsonPatchError::at(index, problem))?;
+            parsed.push(operation);
+        }
+        Ok(Self {
+            operations: parsed,
+            unknown,
+        })
+    }
+
+    /// Fields of operations that mean nothing, as field validation names them: `[1].foo`.
+    pub fn unknown_fields(&self) -> &[String] {
+        &self.unknown
+    }
+
+    /// Applies every operation, one after the other. After an error the value is half changed: throw it away.
+    pub fn apply(&self, target: &mut Value) -> Result<(), JsonPatchError> {
+        let mut limits = Limits::default();
+        for (index, operation) in self.operations.iter().enumerate() {
+            operation
+                .apply(target, &mut limits)
+                .map_err(|problem| JsonPatchError::at(index, problem))?;
+        }
+        Ok(())
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// What operations have used up together.
+#[derive(Default)]
+struct Limits {
+    copied_bytes: usize,
+    moved_values: usize,
+}
+
+impl Operation {
+    fn from_value(operation: &Value) -> Result<Self, String> {
+        let pointer = |field: &str| match operation.get(field) {
+            Some(Value::String(text)) => Pointer::parse(text),
+            _ => Err(format!("missing {field}")),
+        };
+        let value = || {
+            operation
+                .get("value")
+                .cloned()
+                .ok_or_else(|| "missing value".to_owned())
+        };
+        let (from, to) = ("from", "path");
+        Ok(
+            match operation
+                .get("op")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+            {
+                "add" => Self::Add(pointer(to)?, value()?),
+                "remove" => Self::Remove(pointer(to)?),
+                "replace" => Self::Replace(pointer(to)?, value()?),
+                "move" => Self::Move {
+                    from: pointer(from)?,
+                    to: pointer(to)?,
+                },
+                "copy" => Self::Copy {
+                    from: pointer(from)?,
+                    to: pointer(to)?,
+                },
+                "test" => Self::Test(
+                    pointer(to)?,
+                    operation.get("value").cloned().unwrap_or_default(),
+                ),
+                other => return Err(format!("Unexpected kind: {other}")),
+            },
+        )
+    }
+
+    fn apply(&self, target: &mut Value, limits: &mut Limits) -> Result<(), String> {
+        match self {
+            Self::Add(path, value) => {
+                fits(path, value)?;
+                path.add(target, value.clone())
+            }
+            Self::Remove(path) => path.remove(target).map(drop),
+            Self::Replace(path, value) => {
+                fits(path, value)?;
+                path.replace(target, value.clone())
+            }
+            Self::Move { from, to } => {
+                let value = from.remove(target)?;
+                limits.moved(&value)?;
+                fits(to, &value)?;
+                to.add(target, value)
+            }
+            Self::Copy { from, to } => {
+                let value = from
+                    .get(target)?
+                    .ok_or_else(|| format!("nothing at {from}"))?;
+                limits.copied(value)?;
+                fits(to, value)?;
+                let value = value.clone();
+                to.add(target, value)
+            }
+            Self::Test(path, wanted) => match path.get(target)? {
+                Some(found) if found == wanted => Ok(()),
+                None if wanted.is_null() => Ok(()),
+                _ => Err(format!("testing value {path} failed")),
+            },
+        }
+    }
+}
+
+/// The result must be a document that can be read again.
+fn fits(path: &Pointer, value: &Value) -> Result<(), String> {
+    if path.depth() + json::depth(value) > DEPTH_MAX {
+        return Err(format!("exceeded max depth of {DEPTH_MAX}"));
+    }
+    Ok(())
+}
+
+impl Limits {
+    fn copied(&mut self, value: &Value) -> Result<(), String> {
+        self.copied_bytes = self.copied_bytes.saturating_add(json::encode(value).len());
+        if self.copied_bytes > COPY_BYTES_MAX {
+            return Err(format!("copying adds more than {COPY_BYTES_MAX} bytes"));
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, value: &Value) -> Result<(), String> {
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            self.moved_values += 1;
+            match value {
+                Value::Array(elements) => open.extend(elements),
+                Value::Object(entries) => open.extend(entries.values()),
+                _ => {}
+            }
+        }
+        if self.moved_values > MOVED_VALUES_MAX {
+            return Err(format!(
+                "moving carries more than {MOVED_VALUES_MAX} values"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,19 @@
+//! Changing objects by patches.
+//!
+//! ```
+//! use lockstep_merge::{JsonPatch, merge_patch};
+//! use serde_json::json;
+//!
+//! let mut object = json!({"a": [1, 2, 3], "b": {"c": 1}});
+//! let patch = JsonPatch::from_value(&json!([{"op": "replace", "path": "/a/-1", "value": 4}]))?;
+//! patch.apply(&mut object)?;
+//! merge_patch(&mut object, &json!({"b": {"c": null, "d": 2}}));
+//! assert_eq!(object, json!({"a": [1, 2, 4], "b": {"d": 2}}));
+//! # Ok::<(), lockstep_merge::JsonPatchError>(())
+//! ```
+
+mod json_patch;
+mod merge_patch;
+
+pub use json_patch::{COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX};
+pub use merge_patch::merge_patch;

@@ -1,0 +1,69 @@
+//! The rules as data. Every case names its row.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+use lockstep_merge::{JsonPatch, merge_patch};
+use lockstep_object::json::normalise_numbers;
+use serde_json::{Value, json};
+
+/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+fn run(file: &str, judge: impl Fn(&Value) -> Value) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let options = serde_saphyr::options! { with_snippet: false };
+    let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
+    normalise_numbers(&mut cases);
+    let cases = cases.as_array().unwrap();
+    let mut failed = Vec::new();
+    for case in cases {
+        let actual = judge(case);
+        if actual != case["result"] {
+            let (row, name, expected) = (&case["row"], &case["name"], &case["result"]);
+            failed.push(format!(
+                "{row}: {name}\n  expected {expected}\n  actual   {actual}"
+            ));
+        }
+        assert!(
+            case["row"].is_string() && case["name"].is_string(),
+            "{case}"
+        );
+    }
+    assert!(!cases.is_empty(), "{file} has no case");
+    assert!(
+        failed.is_empty(),
+        "{} of {} fail in {file}:\n{}",
+        failed.len(),
+        cases.len(),
+        failed.join("\n")
+    );
+}
+
+#[test]
+fn operations_are_applied_in_order() {
+    run("json-patch.yaml", |case| {
+        let mut object = case["object"].clone();
+        let patch = match JsonPatch::from_value(&case["patch"]) {
+            Ok(patch) => patch,
+            Err(error) => return json!({"error": error.to_string()}),
+        };
+        match patch.apply(&mut object) {
+            Err(error) => json!({"error": error.to_string()}),
+            Ok(()) if patch.unknown_fields().is_empty() => object,
+            Ok(()) => json!({"object": object, "unknown": patch.unknown_fields()}),
+        }
+    });
+}
+
+#[test]
+fn what_is_given_replaces_and_null_removes() {
+    run("merge-patch.yaml", |case| {
+        let mut object = case["object"].clone();
+        merge_patch(&mut object, &case["patch"]);
+        object
+    });
+}
