@@ -23,7 +23,7 @@ fn range(change: impl FnOnce(&mut pb::RangeRequest)) -> Result<Range, Refusal> {
 }
 
 fn one_key() -> Range {
-    Range::new(KeyRange::single(Key::new("k").unwrap()))
+    Range::new(KeyRange::single(Key::new("k").expect("not empty")))
 }
 
 #[test]
