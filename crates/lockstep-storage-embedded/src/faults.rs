@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A place in the life of a write, a segment or the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,17 @@ impl Faults {
     /// Asks `dies` at every step. Once it said yes it has to say so for ever.
     pub fn new(dies: impl Fn(Step) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(dies)))
+    }
+
+    /// Dies when `step` is reached for the `nth` time, counted from 1.
+    pub fn dies_at(step: Step, nth: usize) -> Self {
+        let (seen, dead) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self::new(move |reached| {
+            if reached == step && seen.fetch_add(1, Ordering::SeqCst) + 1 >= nth {
+                dead.store(true, Ordering::SeqCst);
+            }
+            dead.load(Ordering::SeqCst)
+        })
     }
 
     pub(crate) fn is_reached(&self, step: Step) -> bool {

@@ -18,7 +18,9 @@
 //! The bytes on disk are described in `docs/reference/store-format.md`.
 
 mod faults;
+mod inspect;
 mod keeper;
+mod lock;
 mod log;
 mod queue;
 mod state;
@@ -26,6 +28,7 @@ mod store;
 mod writer;
 
 pub use faults::{Faults, Step};
+pub use inspect::{Finding, Inspection, Severity};
 pub use log::LogError;
 pub use state::StateError;
 pub use store::{EmbeddedStore, OpenError, Options};

@@ -1,6 +1,6 @@
 //! Opening a directory, and the store on it.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +18,10 @@ use lockstep_storage::{
 
 use crate::faults::Faults;
 use crate::keeper::Keeper;
-use crate::log::{LogError, Replay};
+use crate::lock;
+use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
-use crate::state::{Loaded, State, StateError};
+use crate::state::{self, Loaded, State, StateError};
 use crate::writer::Writer;
 
 /// How a store is opened.
@@ -60,10 +61,12 @@ pub enum OpenError {
         source: io::Error,
     },
     /// Another process has it open.
-    #[error("the store in `{folder}` is in use by another process; stop that one first")]
+    #[error("the store in `{folder}` is in use by {}; stop that one first", holder_name(*.holder))]
     InUse {
         /// The directory.
         folder: PathBuf,
+        /// The id of the process, if it is known.
+        holder: Option<u32>,
     },
     /// The state cannot be read.
     #[error("reading `{file}`: {source}")]
@@ -77,10 +80,12 @@ pub enum OpenError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// A command in the log has a right checksum and cannot be understood.
-    #[error("command {index} of the log in `{folder}` is {source}")]
+    #[error("`{file}` is damaged at byte {offset}: command {index} is {source}")]
     Command {
-        /// The directory.
-        folder: PathBuf,
+        /// The file.
+        file: PathBuf,
+        /// Where in it the frame of the command begins.
+        offset: u64,
         /// The index of the command.
         index: u64,
         /// What is wrong with it.
@@ -101,24 +106,33 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens a directory, makes it if it is missing, and reads what it holds.
+    /// Opens a directory, makes it if it is missing, and reads what it holds. Nothing that is in it
+    /// is changed before all of it is found to be right.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = lock(folder)?;
-        let file = folder.join("state.redb");
-        let state_error = |source| OpenError::State {
-            file: file.clone(),
+        let lock = lock::take(folder)?;
+        let Contents {
+            loaded,
+            scan,
+            commands,
+        } = Contents::read(folder)?;
+        let io = |source| OpenError::Io {
+            folder: folder.to_owned(),
             source,
         };
-        let state = State::open(&file, options.faults.clone()).map_err(state_error)?;
-        let loaded = state.load().map_err(state_error)?;
-        let (faults, segment_bytes) = (options.faults.clone(), options.segment_bytes);
-        let replay = Replay::open(folder, loaded.applied, segment_bytes, &faults)?;
+        let faults = options.faults.clone();
+        let log = Log::resume(&scan, options.segment_bytes, &faults).map_err(io)?;
+        let file = folder.join(STATE_FILE);
+        let state = State::open(&file, faults.clone());
+        let state = state.map_err(|source| OpenError::State { file, source })?;
+        File::open(folder)
+            .and_then(|it| it.sync_all())
+            .map_err(io)?;
         let Loaded {
             machine,
             applied,
             garbage,
         } = loaded;
-        let next_index = replay.log.next_index();
+        let next_index = log.next_index();
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
@@ -128,16 +142,11 @@ impl EmbeddedStore {
             queue: queue.clone(),
             keeper: keeper.clone(),
             clock: clock.clone(),
-            log: replay.log,
+            log,
             faults,
         };
         writer.remove_rows(garbage);
-        for (index, bytes) in replay.commands {
-            let command = Command::decode(&bytes).map_err(|source| OpenError::Command {
-                folder: folder.to_owned(),
-                index,
-                source,
-            })?;
+        for (index, command) in commands {
             writer.replay(index, command);
         }
         keeper.nudge();
@@ -182,22 +191,54 @@ impl Drop for EmbeddedStore {
     }
 }
 
-/// Makes sure that no other process has the directory open.
-fn lock(folder: &Path) -> Result<File, OpenError> {
-    let io = |source| OpenError::Io {
-        folder: folder.to_owned(),
-        source,
-    };
-    fs::create_dir_all(folder).map_err(io)?;
-    let mut options = File::options();
-    let lock = options.write(true).create(true).truncate(false);
-    let lock = lock.open(folder.join("lock")).map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(OpenError::InUse {
-            folder: folder.to_owned(),
-        }),
-        Err(TryLockError::Error(source)) => Err(io(source)),
+/// The file of the state in a directory.
+pub(crate) const STATE_FILE: &str = "state.redb";
+
+/// What a directory holds.
+struct Contents {
+    loaded: Loaded,
+    scan: Scan,
+    /// The commands behind the state, with their indexes.
+    commands: Vec<(u64, Command)>,
+}
+
+impl Contents {
+    fn read(folder: &Path) -> Result<Self, OpenError> {
+        let file = folder.join(STATE_FILE);
+        let loaded = state::load(&file).map_err(|errors| {
+            let source = errors.into_iter().next();
+            let source = source.expect("a state that cannot be read has a reason");
+            OpenError::State { file, source }
+        })?;
+        let mut scan = Scan::read(folder, loaded.applied, loaded.applied)?;
+        if !scan.errors.is_empty() {
+            return Err(scan.errors.swap_remove(0).into());
+        }
+        let commands = std::mem::take(&mut scan.commands).into_iter();
+        let commands = commands.map(|logged| {
+            let command = Command::decode(&logged.bytes);
+            let command = command.map_err(|source| OpenError::Command {
+                file: scan.file(logged.sequence),
+                offset: logged.offset,
+                index: logged.index,
+                source,
+            })?;
+            Ok((logged.index, command))
+        });
+        let commands = commands.collect::<Result<_, OpenError>>()?;
+        Ok(Self {
+            loaded,
+            scan,
+            commands,
+        })
+    }
+}
+
+/// Who holds a directory, for people.
+fn holder_name(holder: Option<u32>) -> String {
+    match holder {
+        Some(process) => format!("process {process}"),
+        None => "another process".to_owned(),
     }
 }
 

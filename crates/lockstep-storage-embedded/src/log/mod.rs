@@ -1,7 +1,7 @@
 //! The log: every command that was accepted, safe on disk before anybody sees its effect.
 
 mod frame;
-mod replay;
+mod scan;
 mod segment;
 
 use std::collections::VecDeque;
@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use frame::FrameBuilder;
-pub use replay::LogError;
-pub(crate) use replay::Replay;
+pub use scan::LogError;
+pub(crate) use scan::Scan;
 use segment::HEADER_BYTES;
 
 use crate::faults::{Faults, Step};
@@ -37,6 +37,44 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// Goes on behind the last frame of a log without damage; what was left lying about by a crash
+    /// is removed.
+    pub(crate) fn resume(scan: &Scan, segment_bytes: u64, faults: &Faults) -> io::Result<Self> {
+        let folder = &scan.folder;
+        for sequence in scan.aside.iter().chain(&scan.unfinished) {
+            fs::remove_file(segment::path(folder, *sequence))?;
+        }
+        let next_index = scan.next_index();
+        let (sequence, offset, file) = match scan.segments.last() {
+            Some(last) => {
+                let path = segment::path(folder, last.sequence);
+                let file = File::options().read(true).write(true).open(path)?;
+                // What a process wrote before it was killed is readable and may not be safe.
+                file.sync_all()?;
+                (last.sequence, last.end, file)
+            }
+            None => {
+                let place = (1, next_index);
+                let file = open_segment(folder, place, segment_bytes, None, faults)?;
+                (1, HEADER_BYTES, file)
+            }
+        };
+        let finished = scan.segments.iter().rev().skip(1).rev();
+        Ok(Self {
+            folder: folder.clone(),
+            segment_bytes,
+            file,
+            sequence,
+            offset: offset as u64,
+            next_index,
+            finished: finished
+                .map(|segment| (segment.sequence, segment.next_index - 1))
+                .collect(),
+            spare: Vec::new(),
+            faults: faults.clone(),
+        })
+    }
+
     /// The index that the next command gets.
     pub(crate) fn next_index(&self) -> u64 {
         self.next_index

@@ -34,9 +34,9 @@ pub(super) fn sequence_of(name: &str) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-/// Makes a file of at least `bytes`, all of it really there, so that appending changes no size.
+/// Makes a file of `bytes`, all of it really there, so that appending changes no size.
 pub(super) fn create(path: &Path, bytes: u64) -> io::Result<File> {
-    const PIECE: &[u8] = &[0; 1 << 16];
+    static PIECE: [u8; 1 << 16] = [0; 1 << 16];
     let mut options = OpenOptions::new();
     let file = options
         .read(true)
@@ -46,8 +46,10 @@ pub(super) fn create(path: &Path, bytes: u64) -> io::Result<File> {
         .open(path)?;
     let mut at = 0;
     while at < bytes {
-        file.write_all_at(PIECE, at)?;
-        at += PIECE.len() as u64;
+        let left = usize::try_from(bytes - at).unwrap_or(usize::MAX);
+        let piece = &PIECE[..left.min(PIECE.len())];
+        file.write_all_at(piece, at)?;
+        at += piece.len() as u64;
     }
     Ok(file)
 }
