@@ -25,6 +25,7 @@ use tower_service::Service;
 
 use crate::options::{Address, TlsFiles};
 use crate::tls::{self, TlsError};
+use crate::verdict::told;
 use crate::version::Version;
 
 /// How often a member is asked for a sign of life while a request or a watch waits. An idle
@@ -50,12 +51,14 @@ pub(crate) enum DialError {
     Name(String),
     #[error("HTTP/2: {0}")]
     Http(#[from] hyper::Error),
-    #[error("{}: {}", .0.code(), .0.message())]
+    #[error("{}", told(.0))]
     Status(#[from] tonic::Status),
     #[error("no connection within {0:?}")]
     TimedOut(Duration),
-    #[error("runs etcd `{found}`; {} is the oldest that works", Version::OLDEST)]
-    TooOld { found: String },
+    #[error("runs etcd {found}; {} is the oldest that works", Version::OLDEST)]
+    TooOld { found: Version },
+    #[error("tells no version of etcd: use etcd itself instead of a layer over another database")]
+    NoVersion,
     #[error("is a learner, which serves no requests")]
     Learner,
     #[error("belongs to another cluster than the member that was used first")]
@@ -177,11 +180,10 @@ async fn handshake(
 async fn identify(sender: SendRequest<Body>, address: &Address) -> Result<Member, DialError> {
     let mut client = MaintenanceClient::with_origin(Channel(sender), address.origin.clone());
     let status = client.status(StatusRequest {}).await?.into_inner();
-    let version = Version::parse(&status.version);
-    let Some(version) = version.filter(|version| *version >= Version::OLDEST) else {
-        let found = status.version;
-        return Err(DialError::TooOld { found });
-    };
+    let version = Version::parse(&status.version).ok_or(DialError::NoVersion)?;
+    if version < Version::OLDEST {
+        return Err(DialError::TooOld { found: version });
+    }
     if status.is_learner {
         return Err(DialError::Learner);
     }

@@ -6,9 +6,11 @@
 mod contract;
 mod endpoints;
 mod etcd;
+mod fake;
 mod faults;
 mod load;
 mod proxy;
+mod refused;
 mod silence;
 mod tls;
 mod watches;
