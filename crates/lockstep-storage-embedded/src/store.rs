@@ -96,8 +96,10 @@ pub enum OpenError {
 /// A store on a directory. Closing it, or dropping it, writes everything down.
 pub struct EmbeddedStore {
     live: Arc<Live>,
-    queue: Arc<Queue>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) keeper: Arc<Keeper>,
     clock: Arc<Clock>,
+    pub(crate) folder: PathBuf,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
@@ -122,7 +124,7 @@ impl EmbeddedStore {
         let faults = options.faults.clone();
         let log = Log::resume(&scan, options.segment_bytes, &faults).map_err(io)?;
         let file = folder.join(STATE_FILE);
-        let state = State::open(&file, faults.clone());
+        let state = State::open(&file, faults.clone(), loaded.row_bytes);
         let state = state.map_err(|source| OpenError::State { file, source })?;
         File::open(folder)
             .and_then(|it| it.sync_all())
@@ -130,13 +132,14 @@ impl EmbeddedStore {
         let Loaded {
             machine,
             applied,
+            row_bytes,
             garbage,
         } = loaded;
         let next_index = log.next_index();
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
-        let keeper = Arc::new(Keeper::new(applied, options.state_interval));
+        let keeper = Arc::new(Keeper::new(applied, row_bytes, options.state_interval));
         let mut writer = Writer {
             live: live.clone(),
             queue: queue.clone(),
@@ -150,11 +153,11 @@ impl EmbeddedStore {
             writer.replay(index, command);
         }
         keeper.nudge();
-        let failing = queue.clone();
+        let (failing, keeping) = (queue.clone(), keeper.clone());
         let threads = vec![
             spawn("store-writer", folder, move || writer.run())?,
             spawn("store-keeper", folder, move || {
-                keeper.run(&state, |error| {
+                keeping.run(state, |error| {
                     failing.fail(&format!("writing the state failed: {error}"));
                 });
             })?,
@@ -162,7 +165,9 @@ impl EmbeddedStore {
         Ok(Self {
             live,
             queue,
+            keeper,
             clock,
+            folder: folder.to_owned(),
             limits: options.limits,
             threads,
             next_index,

@@ -6,4 +6,5 @@ mod crash;
 mod damage;
 mod folder;
 mod inspect;
+mod service;
 mod workload;
