@@ -16,12 +16,13 @@ use lockstep_storage::{
     WatchRequest, WriteFailure,
 };
 
+use crate::disk::Disk;
 use crate::faults::Faults;
 use crate::keeper::Keeper;
 use crate::lock;
 use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
-use crate::state::{self, Loaded, State, StateError};
+use crate::state::{self, Loaded, STATE_FILE, State, StateError};
 use crate::writer::Writer;
 
 /// How a store is opened.
@@ -120,13 +121,12 @@ impl EmbeddedStore {
             source,
         };
         let faults = options.faults.clone();
-        let log = Log::resume(&scan, options.segment_bytes, &faults).map_err(io)?;
-        let file = folder.join(STATE_FILE);
-        let state = State::open(&file, faults.clone());
-        let state = state.map_err(|source| OpenError::State { file, source })?;
-        File::open(folder)
-            .and_then(|it| it.sync_all())
-            .map_err(io)?;
+        let disk = Disk::new(folder, faults.clone());
+        let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
+        let state = State::open(&disk).map_err(|source| OpenError::State {
+            file: folder.join(STATE_FILE),
+            source,
+        })?;
         let Loaded {
             machine,
             applied,
@@ -190,9 +190,6 @@ impl Drop for EmbeddedStore {
         }
     }
 }
-
-/// The file of the state in a directory.
-pub(crate) const STATE_FILE: &str = "state.redb";
 
 /// What a directory holds.
 struct Contents {
