@@ -12,4 +12,5 @@ mod dice;
 mod folder;
 mod inspect;
 mod power;
+mod process;
 mod workload;
