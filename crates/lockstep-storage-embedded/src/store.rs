@@ -1,6 +1,5 @@
 //! Opening a directory, and the store on it.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use lockstep_storage::{
 use crate::disk::Disk;
 use crate::faults::Faults;
 use crate::keeper::Keeper;
-use crate::lock;
+use crate::lock::{self, Lock};
 use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
 use crate::state::{self, Loaded, STATE_FILE, State, StateError};
@@ -103,7 +102,7 @@ pub struct EmbeddedStore {
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
     /// Held as long as the store is open.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl EmbeddedStore {

@@ -1,4 +1,6 @@
-//! Random numbers that a seed repeats.
+//! Random numbers that a seed repeats, and folders to spend them on.
+
+use std::path::Path;
 
 /// A generator; every number follows from the seed.
 pub(crate) struct Dice(u64);
@@ -39,6 +41,16 @@ impl Dice {
 pub(crate) fn rounds(usual: usize) -> usize {
     let times = number("LOCKSTEP_CRASH_TIMES").unwrap_or(1);
     usual * usize::try_from(times).unwrap()
+}
+
+/// A folder in memory if there is such a place: for tests that decide themselves what a disk would
+/// have kept, and have no need to wait for one.
+pub(crate) fn fast_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        return tempfile::tempdir_in(memory).unwrap();
+    }
+    tempfile::tempdir().unwrap()
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -14,7 +14,7 @@ use lockstep_storage_embedded::{EmbeddedStore, Faults, FileAction, Inspection, O
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
-use crate::dice::{Dice, rounds};
+use crate::dice::{Dice, fast_folder, rounds};
 use crate::workload::{command, digest, expected, send};
 
 const SECTOR_BYTES: usize = 512;
@@ -54,7 +54,7 @@ fn recorded(file: &str, action: &FileAction<'_>) -> Moment {
 /// starts with bytes that are readable and not safe.
 fn record(mut choose: impl FnMut() -> (Step, usize)) -> Vec<Moment> {
     let record = Record::default();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fast_folder();
     let runtime = Runtime::new().unwrap();
     let mut next = 1;
     while next <= COMMANDS {
@@ -235,7 +235,7 @@ fn lose_power_often(shard: u64) {
         for nth in 0..400 {
             let at = dice.below(moments.len() + 1);
             let disk = Disk::after(&moments[..at]);
-            let folder = tempfile::tempdir().unwrap();
+            let folder = fast_folder();
             disk.lose_power(&mut dice, None, folder.path());
             let what = format!(
                 "run {run}, loss {nth} after moment {at} of {}",
@@ -275,7 +275,7 @@ fn what_a_killed_process_left_is_safe_before_it_is_shown() {
         let Moment::Acknowledged(index) = moment else {
             continue;
         };
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fast_folder();
         let nothing_unsafe = Some(0);
         Disk::after(&moments[..=at]).lose_power(&mut dice, nothing_unsafe, folder.path());
         check(folder.path(), *index, &format!("after moment {at}"));

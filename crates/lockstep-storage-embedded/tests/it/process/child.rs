@@ -13,11 +13,19 @@ use lockstep_storage_embedded::{EmbeddedStore, Faults, Options, Step};
 use tokio::task::JoinSet;
 
 /// The variable that makes this program a child, with the folder.
-pub(super) const FOLDER: &str = "LOCKSTEP_TEST_CRASH_FOLDER";
+pub(crate) const FOLDER: &str = "LOCKSTEP_TEST_CRASH_FOLDER";
+/// What this program is called with to be a child.
+pub(crate) const ARGUMENTS: [&str; 5] = [
+    "--exact",
+    "process::child::writes_until_it_dies",
+    "--nocapture",
+    "--test-threads",
+    "1",
+];
 /// The variable with the step to die at and the how manieth time.
 pub(super) const STEP: &str = "LOCKSTEP_TEST_CRASH_STEP";
-/// What the lines to the parent begin with.
-pub(super) const MARK: &str = "@ ";
+/// What the lines to the parent begin with; the first one stands behind the name of the test.
+pub(crate) const MARK: &str = "@@ ";
 
 pub(super) const WRITERS: u64 = 4;
 /// A long TTL, so that no clock has a say.

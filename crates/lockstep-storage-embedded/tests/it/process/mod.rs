@@ -4,7 +4,7 @@
 //! they are about to do and what they were told, line by line; the parent kills it, looks into the
 //! folder, and starts the next child on it.
 
-mod child;
+pub(crate) mod child;
 mod ledger;
 
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use lockstep_storage_embedded::Step;
 
-use crate::dice::{Dice, rounds};
+use crate::dice::{Dice, fast_folder, rounds};
 use ledger::Ledger;
 
 /// How many lives a folder has before a new one is made.
@@ -31,7 +31,7 @@ fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Dice) -
     let mut dice = Dice::of_run(test, shard);
     let mut left = rounds(lives);
     while left > 0 {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = fast_folder();
         let mut ledger = Ledger::default();
         for life in 0..left.min(LIVES) {
             let death = choose(&mut dice);
@@ -49,9 +49,7 @@ fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Dice) -
 /// One life of a child, up to its last line.
 fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "process::child::writes_until_it_dies"]);
-    command.args(["--nocapture", "--test-threads", "1"]);
-    command.env(child::FOLDER, folder);
+    command.args(child::ARGUMENTS).env(child::FOLDER, folder);
     if let Death::AtStep { step, nth } = death {
         command.env(child::STEP, format!("{step:?} {nth}"));
     }
@@ -64,7 +62,7 @@ fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
     let mut told = 0;
     for line in lines {
         let line = line.unwrap();
-        let Some(line) = line.strip_prefix(child::MARK) else {
+        let Some((_, line)) = line.split_once(child::MARK) else {
             continue;
         };
         ledger.note(line);
