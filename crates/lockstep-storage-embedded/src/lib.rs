@@ -17,6 +17,7 @@
 //!
 //! The bytes on disk are described in `docs/reference/store-format.md`.
 
+mod disk;
 mod faults;
 mod inspect;
 mod keeper;
@@ -28,7 +29,7 @@ mod state;
 mod store;
 mod writer;
 
-pub use faults::{Faults, Step};
+pub use faults::{Faults, FileAction, Step};
 pub use inspect::{Finding, Inspection, Severity};
 pub use log::LogError;
 pub use queue::Done;

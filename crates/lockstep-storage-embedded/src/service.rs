@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::EmbeddedStore;
 use crate::keeper::{Errand, Pack};
 use crate::queue::{Done, Request};
-use crate::store::STATE_FILE;
+use crate::state::STATE_FILE;
 
 /// How large a store is on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

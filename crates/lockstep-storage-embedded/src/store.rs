@@ -1,6 +1,5 @@
 //! Opening a directory, and the store on it.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,12 +15,13 @@ use lockstep_storage::{
     WatchRequest, WriteFailure,
 };
 
+use crate::disk::Disk;
 use crate::faults::Faults;
 use crate::keeper::Keeper;
-use crate::lock;
+use crate::lock::{self, Lock};
 use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
-use crate::state::{self, Loaded, State, StateError};
+use crate::state::{self, Loaded, STATE_FILE, State, StateError};
 use crate::writer::Writer;
 
 /// How a store is opened.
@@ -104,7 +104,7 @@ pub struct EmbeddedStore {
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
     /// Held as long as the store is open.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl EmbeddedStore {
@@ -122,13 +122,12 @@ impl EmbeddedStore {
             source,
         };
         let faults = options.faults.clone();
-        let log = Log::resume(&scan, options.segment_bytes, &faults).map_err(io)?;
-        let file = folder.join(STATE_FILE);
-        let state = State::open(&file, faults.clone(), loaded.row_bytes);
-        let state = state.map_err(|source| OpenError::State { file, source })?;
-        File::open(folder)
-            .and_then(|it| it.sync_all())
-            .map_err(io)?;
+        let disk = Disk::new(folder, faults.clone());
+        let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
+        let state = State::open(&disk, loaded.row_bytes).map_err(|source| OpenError::State {
+            file: folder.join(STATE_FILE),
+            source,
+        })?;
         let Loaded {
             machine,
             applied,
@@ -195,9 +194,6 @@ impl Drop for EmbeddedStore {
         }
     }
 }
-
-/// The file of the state in a directory.
-pub(crate) const STATE_FILE: &str = "state.redb";
 
 /// What a directory holds.
 struct Contents {

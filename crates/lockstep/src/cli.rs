@@ -7,7 +7,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, erro
 use crate::{
     cel, completion,
     failure::{Exit, Failure},
-    features, output, version,
+    features, output, store, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -40,6 +40,9 @@ enum Command {
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
+    /// Look into the store on a directory
+    #[command(subcommand)]
+    Store(store::Command),
     /// Write the completion script of a shell to standard output
     Completion(completion::Arguments),
     /// Show the versions of this binary
@@ -57,6 +60,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     match cli.command {
         Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
+        Command::Store(command) => store::run(command, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }

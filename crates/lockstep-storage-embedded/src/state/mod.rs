@@ -1,19 +1,20 @@
 //! The state behind the log: every kept version, committed in the background.
 
+mod backend;
 mod load;
 mod overlay;
 mod rows;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use lockstep_mvcc::{Alarm, KeyValue, LeaseId, Revision};
 use redb::{Database, TableDefinition};
 
+use crate::disk::{Disk, DiskFile};
 use crate::faults::{Faults, Step};
+use backend::Backend;
 pub(crate) use load::{Loaded, load};
 pub(crate) use rows::{Place, place};
 use rows::{row_key, row_value};
@@ -26,6 +27,11 @@ const LEASES: TableDefinition<'_, i64, i64> = TableDefinition::new("leases");
 const ALARMS: TableDefinition<'_, (u64, u8), ()> = TableDefinition::new("alarms");
 /// Single numbers.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+
+/// The file of the state in a folder.
+pub(crate) const STATE_FILE: &str = "state.redb";
+/// The same while it is being made.
+const UNFINISHED_FILE: &str = "state.redb.new";
 
 const FORMAT: u64 = 1;
 /// Memory for pages; the machine has everything else in memory already.
@@ -125,18 +131,32 @@ fn database(error: impl Into<redb::Error>) -> StateError {
     StateError::Database(error.into())
 }
 
+fn open_database(file: DiskFile) -> Result<Database, StateError> {
+    let backend = Backend::new(file).map_err(database)?;
+    let mut builder = Database::builder();
+    let opened = builder.set_cache_size(CACHE_BYTES);
+    opened.create_with_backend(backend).map_err(database)
+}
+
 impl State {
     /// Opens the file for writing, or makes it. Whether it is sound is asked by [`load`] before.
-    pub(crate) fn open(path: &Path, faults: Faults, row_bytes: u64) -> Result<Self, StateError> {
-        let mut builder = Database::builder();
-        let database = builder.set_cache_size(CACHE_BYTES).create(path);
-        let database = database.map_err(self::database)?;
+    pub(crate) fn open(disk: &Disk, row_bytes: u64) -> Result<Self, StateError> {
+        let file = match disk.open(STATE_FILE) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Under its name, the file is never found half made.
+                drop(open_database(disk.make(UNFINISHED_FILE)?)?);
+                disk.rename(UNFINISHED_FILE, STATE_FILE)?;
+                disk.open(STATE_FILE)?
+            }
+            opened => opened?,
+        };
         // What a process wrote before it was killed is readable and may not be safe, and the log
         // lets go of what the state has.
-        File::open(path)?.sync_all()?;
+        file.sync()?;
+        disk.sync_names()?;
         Ok(Self {
-            database,
-            faults,
+            database: open_database(file)?,
+            faults: disk.faults.clone(),
             row_bytes,
         })
     }
