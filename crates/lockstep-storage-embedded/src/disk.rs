@@ -13,6 +13,16 @@ use crate::faults::{Faults, FileAction};
 pub(crate) struct Disk {
     folder: PathBuf,
     pub(crate) faults: Faults,
+    waiting: Waiting,
+}
+
+/// Whether what was written is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// It is: what was acknowledged survives a loss of power.
+    ForDisk,
+    /// It is not: what was acknowledged survives the end of the process alone. For tests.
+    Never,
 }
 
 /// A file that is open for reading and writing.
@@ -21,12 +31,17 @@ pub(crate) struct DiskFile {
     pub(crate) file: File,
     name: String,
     faults: Faults,
+    waiting: Waiting,
 }
 
 impl Disk {
-    pub(crate) fn new(folder: &Path, faults: Faults) -> Self {
+    pub(crate) fn new(folder: &Path, faults: Faults, waiting: Waiting) -> Self {
         let folder = folder.to_owned();
-        Self { folder, faults }
+        Self {
+            folder,
+            faults,
+            waiting,
+        }
     }
 
     /// Makes an empty file, or empties one.
@@ -51,6 +66,7 @@ impl Disk {
             file,
             name: name.to_owned(),
             faults: self.faults.clone(),
+            waiting: self.waiting,
         }
     }
 
@@ -67,6 +83,9 @@ impl Disk {
     /// Makes all names safe.
     pub(crate) fn sync_names(&self) -> io::Result<()> {
         self.faults.touch("", FileAction::SyncFolder)?;
+        if self.waiting == Waiting::Never {
+            return Ok(());
+        }
         File::open(&self.folder)?.sync_all()
     }
 }
@@ -91,6 +110,9 @@ impl DiskFile {
     /// Makes everything that was written safe, and the length.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.faults.touch(&self.name, FileAction::Sync)?;
+        if self.waiting == Waiting::Never {
+            return Ok(());
+        }
         self.file.sync_data()
     }
 }

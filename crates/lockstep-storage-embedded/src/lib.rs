@@ -29,6 +29,7 @@ mod state;
 mod store;
 mod writer;
 
+pub use disk::Waiting;
 pub use faults::{Faults, FileAction, Step};
 pub use inspect::{Finding, Inspection, Severity};
 pub use log::LogError;

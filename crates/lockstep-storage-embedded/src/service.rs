@@ -2,8 +2,8 @@
 
 use std::io;
 
-use lockstep_mvcc::Command;
-use lockstep_storage::{Unavailable, WriteFailure};
+use lockstep_mvcc::{Command, LeaseId};
+use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
 use tokio::sync::oneshot;
 
 use crate::EmbeddedStore;
@@ -24,6 +24,16 @@ impl EmbeddedStore {
     /// Carries out exactly this command. Limits are the caller's to check.
     pub async fn propose(&self, command: Command) -> Result<Done, WriteFailure> {
         self.queue.send(Request::Command(command)).await
+    }
+
+    /// [`Store::keep_lease_alive`](lockstep_storage::Store::keep_lease_alive) without waiting.
+    pub fn renew_lease(&self, id: LeaseId) -> Option<i64> {
+        self.live().keep_lease_alive(id, self.clock.now())
+    }
+
+    /// [`Store::lease`](lockstep_storage::Store::lease) without waiting.
+    pub fn lease_status(&self, id: LeaseId) -> Option<LeaseStatus> {
+        self.live().lease(id, self.clock.now())
     }
 
     /// The index of the last command that was applied.

@@ -15,7 +15,7 @@ use lockstep_storage::{
     WatchRequest, WriteFailure,
 };
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Waiting};
 use crate::faults::Faults;
 use crate::keeper::Keeper;
 use crate::lock::{self, Lock};
@@ -34,6 +34,8 @@ pub struct Options {
     /// How long effects gather before they are committed to the state. Longer means less work and
     /// more to read at the next start.
     pub state_interval: Duration,
+    /// Whether writes wait for the disk.
+    pub waiting: Waiting,
     /// Where a test lets the process die.
     pub faults: Faults,
 }
@@ -44,6 +46,7 @@ impl Default for Options {
             limits: Limits::default(),
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
+            waiting: Waiting::ForDisk,
             faults: Faults::default(),
         }
     }
@@ -98,7 +101,7 @@ pub struct EmbeddedStore {
     live: Arc<Live>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) keeper: Arc<Keeper>,
-    clock: Arc<Clock>,
+    pub(crate) clock: Arc<Clock>,
     pub(crate) folder: PathBuf,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
@@ -122,7 +125,7 @@ impl EmbeddedStore {
             source,
         };
         let faults = options.faults.clone();
-        let disk = Disk::new(folder, faults.clone());
+        let disk = Disk::new(folder, faults.clone(), options.waiting);
         let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
         let state = State::open(&disk, loaded.row_bytes).map_err(|source| OpenError::State {
             file: folder.join(STATE_FILE),
