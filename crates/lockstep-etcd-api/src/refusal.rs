@@ -27,9 +27,6 @@ pub enum Refusal {
     /// The version that a client announces is no text.
     #[error("etcdserver: invalid client api version")]
     InvalidClientVersion,
-    /// The quota is used up and the alarm is raised.
-    #[error("etcdserver: mvcc: database space exceeded")]
-    NoSpace,
     /// Too much is waiting.
     #[error("etcdserver: too many requests")]
     TooManyRequests,
@@ -54,9 +51,6 @@ pub enum Refusal {
     /// The outcome did not come in time; it may still happen.
     #[error("etcdserver: request timed out")]
     TimedOut,
-    /// The members do not agree on what they hold.
-    #[error("etcdserver: corrupt cluster")]
-    Corrupt,
     /// A token that nobody gave out, or one that is too old.
     #[error("etcdserver: invalid auth token")]
     InvalidAuthToken,
@@ -86,11 +80,12 @@ impl Refusal {
         Self::Refused(WriteError::KeyNotFound),
         Self::Refused(WriteError::LeaseNotFound),
         Self::Refused(WriteError::LeaseExists),
+        Self::Refused(WriteError::NoSpace),
+        Self::Refused(WriteError::Corrupt),
         Self::InvalidSortOption,
         Self::InvalidCompareOption,
         Self::RequestTooLarge,
         Self::InvalidClientVersion,
-        Self::NoSpace,
         Self::TooManyRequests,
         Self::MemberNotFound,
         Self::BadLeaderTransferee,
@@ -99,7 +94,6 @@ impl Refusal {
         Self::LeaderChanged,
         Self::Stopped,
         Self::TimedOut,
-        Self::Corrupt,
         Self::InvalidAuthToken,
         Self::PermissionDenied,
         Self::AuthNotEnabled,
@@ -114,7 +108,7 @@ impl Refusal {
             | Self::InvalidCompareOption
             | Self::RequestTooLarge
             | Self::InvalidClientVersion => RefusalCode::InvalidArgument,
-            Self::NoSpace | Self::TooManyRequests => RefusalCode::ResourceExhausted,
+            Self::TooManyRequests => RefusalCode::ResourceExhausted,
             Self::MemberNotFound => RefusalCode::NotFound,
             Self::BadLeaderTransferee | Self::NotLeader | Self::AuthNotEnabled => {
                 RefusalCode::FailedPrecondition
@@ -122,7 +116,6 @@ impl Refusal {
             Self::NoLeader | Self::LeaderChanged | Self::Stopped | Self::TimedOut => {
                 RefusalCode::Unavailable
             }
-            Self::Corrupt => RefusalCode::DataLoss,
             Self::InvalidAuthToken => RefusalCode::Unauthenticated,
             Self::PermissionDenied => RefusalCode::PermissionDenied,
         }
@@ -155,5 +148,7 @@ fn code(code: Code) -> RefusalCode {
         Code::OutOfRange => RefusalCode::OutOfRange,
         Code::NotFound => RefusalCode::NotFound,
         Code::FailedPrecondition => RefusalCode::FailedPrecondition,
+        Code::ResourceExhausted => RefusalCode::ResourceExhausted,
+        Code::DataLoss => RefusalCode::DataLoss,
     }
 }

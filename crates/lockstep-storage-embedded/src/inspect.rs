@@ -6,8 +6,7 @@ use std::{fs, io};
 use lockstep_mvcc::{Command, Machine, Malformed};
 
 use crate::log::{LogError, Scan};
-use crate::state::{self, Loaded, StateError};
-use crate::store::STATE_FILE;
+use crate::state::{self, Loaded, STATE_FILE, StateError};
 use crate::{OpenError, lock};
 
 /// What a look into a directory found.

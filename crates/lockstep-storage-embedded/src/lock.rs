@@ -9,9 +9,20 @@ use crate::OpenError;
 /// What more than a process id cannot need.
 const HOLDER_BYTES_MAX: u64 = 20;
 
+/// A lock that ends with this value: not later, though a process that is just being started may
+/// still have a copy of the file.
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file, which comes next, does the same if nobody has a copy.
+        drop(self.0.unlock());
+    }
+}
+
 /// Takes a directory for writing, makes it if it is missing, and leaves the id of this process for
 /// whoever is refused.
-pub(crate) fn take(folder: &Path) -> Result<File, OpenError> {
+pub(crate) fn take(folder: &Path) -> Result<Lock, OpenError> {
     let io = |source| OpenError::Io {
         folder: folder.to_owned(),
         source,
@@ -23,16 +34,16 @@ pub(crate) fn take(folder: &Path) -> Result<File, OpenError> {
     check(folder, &mut lock, File::try_lock)?;
     lock.set_len(0).map_err(io)?;
     writeln!(lock, "{}", std::process::id()).map_err(io)?;
-    Ok(lock)
+    Ok(Lock(lock))
 }
 
 /// Keeps writers away for as long as the answer lives, and makes nothing. A directory that no
 /// store was ever opened in, or a copy of one, may have no lock to hold.
-pub(crate) fn look(folder: &Path) -> Result<Option<File>, OpenError> {
+pub(crate) fn look(folder: &Path) -> Result<Option<Lock>, OpenError> {
     match File::open(folder.join("lock")) {
         Ok(mut lock) => {
             check(folder, &mut lock, File::try_lock_shared)?;
-            Ok(Some(lock))
+            Ok(Some(Lock(lock)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(OpenError::Io {

@@ -1,6 +1,5 @@
 //! Opening a directory, and the store on it.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,12 +15,13 @@ use lockstep_storage::{
     WatchRequest, WriteFailure,
 };
 
+use crate::disk::{Disk, Waiting};
 use crate::faults::Faults;
 use crate::keeper::Keeper;
-use crate::lock;
+use crate::lock::{self, Lock};
 use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
-use crate::state::{self, Loaded, State, StateError};
+use crate::state::{self, Loaded, STATE_FILE, State, StateError};
 use crate::writer::Writer;
 
 /// How a store is opened.
@@ -34,6 +34,8 @@ pub struct Options {
     /// How long effects gather before they are committed to the state. Longer means less work and
     /// more to read at the next start.
     pub state_interval: Duration,
+    /// Whether writes wait for the disk.
+    pub waiting: Waiting,
     /// Where a test lets the process die.
     pub faults: Faults,
 }
@@ -44,6 +46,7 @@ impl Default for Options {
             limits: Limits::default(),
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
+            waiting: Waiting::ForDisk,
             faults: Faults::default(),
         }
     }
@@ -96,13 +99,15 @@ pub enum OpenError {
 /// A store on a directory. Closing it, or dropping it, writes everything down.
 pub struct EmbeddedStore {
     live: Arc<Live>,
-    queue: Arc<Queue>,
-    clock: Arc<Clock>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) folder: PathBuf,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
     /// Held as long as the store is open.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl EmbeddedStore {
@@ -120,23 +125,23 @@ impl EmbeddedStore {
             source,
         };
         let faults = options.faults.clone();
-        let log = Log::resume(&scan, options.segment_bytes, &faults).map_err(io)?;
-        let file = folder.join(STATE_FILE);
-        let state = State::open(&file, faults.clone());
-        let state = state.map_err(|source| OpenError::State { file, source })?;
-        File::open(folder)
-            .and_then(|it| it.sync_all())
-            .map_err(io)?;
+        let disk = Disk::new(folder, faults.clone(), options.waiting);
+        let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
+        let state = State::open(&disk, loaded.row_bytes).map_err(|source| OpenError::State {
+            file: folder.join(STATE_FILE),
+            source,
+        })?;
         let Loaded {
             machine,
             applied,
+            row_bytes,
             garbage,
         } = loaded;
         let next_index = log.next_index();
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
-        let keeper = Arc::new(Keeper::new(applied, options.state_interval));
+        let keeper = Arc::new(Keeper::new(applied, row_bytes, options.state_interval));
         let mut writer = Writer {
             live: live.clone(),
             queue: queue.clone(),
@@ -150,11 +155,11 @@ impl EmbeddedStore {
             writer.replay(index, command);
         }
         keeper.nudge();
-        let failing = queue.clone();
+        let (failing, keeping) = (queue.clone(), keeper.clone());
         let threads = vec![
             spawn("store-writer", folder, move || writer.run())?,
             spawn("store-keeper", folder, move || {
-                keeper.run(&state, |error| {
+                keeping.run(state, |error| {
                     failing.fail(&format!("writing the state failed: {error}"));
                 });
             })?,
@@ -162,7 +167,9 @@ impl EmbeddedStore {
         Ok(Self {
             live,
             queue,
+            keeper,
             clock,
+            folder: folder.to_owned(),
             limits: options.limits,
             threads,
             next_index,
@@ -190,9 +197,6 @@ impl Drop for EmbeddedStore {
         }
     }
 }
-
-/// The file of the state in a directory.
-pub(crate) const STATE_FILE: &str = "state.redb";
 
 /// What a directory holds.
 struct Contents {

@@ -54,6 +54,9 @@ impl Verdict {
     fn of_refusal(refusal: Refusal, reason: String) -> Self {
         match refusal {
             Refusal::Wrong(error) => Self::Wrong(error),
+            // The write that crosses the quota is carried out, and answered like those that are
+            // refused after it.
+            Refusal::Refused(WriteError::NoSpace) => Self::Unknown { reason },
             Refusal::Refused(error) => Self::Refused(error),
             // Told before the request goes into the log.
             Refusal::NoLeader | Refusal::TooManyRequests => {
@@ -66,13 +69,10 @@ impl Verdict {
             | Refusal::MemberNotFound
             | Refusal::BadLeaderTransferee
             | Refusal::NotLeader
-            | Refusal::Corrupt
             | Refusal::InvalidAuthToken
             | Refusal::PermissionDenied
             | Refusal::AuthNotEnabled => Self::not_done(reason, Elsewhere::IsTheSame),
-            // The write that crosses the quota is carried out, and answered like those that are
-            // refused after it.
-            Refusal::NoSpace | Refusal::LeaderChanged | Refusal::Stopped | Refusal::TimedOut => {
+            Refusal::LeaderChanged | Refusal::Stopped | Refusal::TimedOut => {
                 Self::Unknown { reason }
             }
         }

@@ -7,7 +7,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, erro
 use crate::{
     cel, completion,
     failure::{Exit, Failure},
-    features, output, version,
+    features, output, store, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -40,6 +40,8 @@ enum Command {
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
+    /// Serve a store on a directory to etcd's clients, or look into one
+    Store(store::Arguments),
     /// Write the completion script of a shell to standard output
     Completion(completion::Arguments),
     /// Show the versions of this binary
@@ -48,15 +50,21 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let usage_exit = if store::serves(&arguments) {
+        Exit::ServerFlags
+    } else {
+        Exit::BadInput
+    };
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, Exit::BadInput),
+        Err(error) => return usage(&error, usage_exit),
     };
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);
     match cli.command {
         Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
+        Command::Store(arguments) => store::run(arguments, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     BadInput,
     /// A server would refuse to start with these flags.
     ServerFlags,
+    /// A server cannot use its directory, its addresses or its disk.
+    ServerIo,
     /// Our own bug.
     Bug,
 }
@@ -28,6 +30,7 @@ impl Exit {
             Exit::No => 1,
             Exit::BadInput => 2,
             Exit::ServerFlags => 64,
+            Exit::ServerIo => 74,
             Exit::Bug => 70,
         }
     }

@@ -8,6 +8,7 @@ mod failure;
 mod features;
 mod gate_flags;
 mod output;
+mod store;
 mod version;
 
 use std::process::ExitCode;

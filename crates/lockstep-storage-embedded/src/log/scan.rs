@@ -107,7 +107,7 @@ impl Scan {
             skipped,
         };
         for sequence in needed {
-            let bytes = fs::read(segment::path(folder, *sequence)).map_err(io)?;
+            let bytes = fs::read(scan.file(*sequence)).map_err(io)?;
             scan.read_segment(&bytes, *sequence, needed.last() == Some(sequence));
         }
         if scan.errors.is_empty() {
@@ -118,7 +118,7 @@ impl Scan {
 
     /// The file of a segment.
     pub(crate) fn file(&self, sequence: u64) -> PathBuf {
-        segment::path(&self.folder, sequence)
+        self.folder.join(segment::name(sequence))
     }
 
     /// The index that the next command gets.

@@ -6,17 +6,21 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use lockstep_mvcc::{KeyValue, LeaseId, Machine, Restore, Revision};
+use lockstep_mvcc::{Alarm, AlarmKind, KeyValue, LeaseId, Machine, MemberId, Restore, Revision};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableError};
 
 use super::overlay::Overlay;
 use super::rows::read_row;
-use super::{CACHE_BYTES, FORMAT, LEASES, NUMBERS, PAIRS, Place, StateError, database, place};
+use super::{
+    ALARMS, CACHE_BYTES, FORMAT, LEASES, NUMBERS, PAIRS, Place, StateError, database, place,
+};
 
 /// A state that was read.
 pub(crate) struct Loaded {
     pub(crate) machine: Machine,
     pub(crate) applied: u64,
+    /// The bytes of all rows.
+    pub(crate) row_bytes: u64,
     /// Rows that a crash kept from being removed.
     pub(crate) garbage: Vec<Place>,
 }
@@ -26,6 +30,7 @@ impl Loaded {
         Self {
             machine: Machine::default(),
             applied: 0,
+            row_bytes: 0,
             garbage: Vec::new(),
         }
     }
@@ -89,6 +94,9 @@ fn load_from(read: &ReadTransaction, file: &File) -> Result<Loaded, Vec<StateErr
     for (id, ttl_seconds) in leases(read).map_err(one)? {
         restore.lease(id, ttl_seconds).map_err(contradiction)?;
     }
+    for alarm in alarms(read).map_err(one)? {
+        restore.alarm(alarm).map_err(contradiction)?;
+    }
     let mut rows = Rows::default();
     rows.read(read, compacted, file).map_err(one)?;
     if !rows.damaged.is_empty() {
@@ -103,6 +111,7 @@ fn load_from(read: &ReadTransaction, file: &File) -> Result<Loaded, Vec<StateErr
     Ok(Loaded {
         machine: restore.finish(),
         applied: number("applied")?,
+        row_bytes: rows.bytes,
         garbage: rows.garbage,
     })
 }
@@ -117,6 +126,23 @@ fn leases(read: &ReadTransaction) -> Result<Vec<(LeaseId, i64)>, StateError> {
     .collect()
 }
 
+fn alarms(read: &ReadTransaction) -> Result<Vec<Alarm>, StateError> {
+    let table = match read.open_table(ALARMS) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(database(error)),
+    };
+    let rows = table.iter().map_err(database)?;
+    rows.map(|row| {
+        let (member, kind) = row.map_err(database)?.0.value();
+        let what = "an alarm is unknown";
+        let kind = AlarmKind::of_number(kind).ok_or(StateError::Contradiction { what })?;
+        let member = MemberId(member);
+        Ok(Alarm { member, kind })
+    })
+    .collect()
+}
+
 /// The table of pairs, taken apart.
 #[derive(Default)]
 struct Rows {
@@ -127,6 +153,7 @@ struct Rows {
     /// A crash between a compaction and the end of its sweep leaves older versions too.
     garbage: Vec<Place>,
     damaged: Vec<StateError>,
+    bytes: u64,
 }
 
 impl Rows {
@@ -139,6 +166,7 @@ impl Rows {
         let table = read.open_table(PAIRS).map_err(database)?;
         for row in table.iter().map_err(database)? {
             let (key, value) = row.map_err(database)?;
+            self.bytes += value.value().len() as u64;
             match read_row(key.value(), value.value()) {
                 Ok(kv) if kv.mod_revision < compacted => self.keep(kv),
                 Ok(kv) => self.changes.push(kv),
