@@ -11,6 +11,7 @@ mod damage;
 mod dice;
 mod disk;
 mod folder;
+mod histories;
 mod inspect;
 mod limits;
 mod power;
