@@ -13,6 +13,7 @@ mod disk;
 mod folder;
 mod histories;
 mod inspect;
+mod known_bugs;
 mod limits;
 mod power;
 mod process;
