@@ -38,6 +38,18 @@ pub(crate) const CRASH: Suite = Suite {
     times_variable: "LOCKSTEP_CRASH_TIMES",
 };
 
+/// What many clients of a store are told at the same time.
+pub(crate) const HISTORIES: Suite = Suite {
+    name: "histories",
+    tests: &[
+        ("lockstep-storage", &["sound_histories"]),
+        ("lockstep-storage-embedded", &["histories::"]),
+    ],
+    rounds: 12,
+    seed_variable: "LOCKSTEP_HISTORY_SEED",
+    times_variable: "LOCKSTEP_HISTORY_TIMES",
+};
+
 /// Runs a suite in the release profile, which has the most to offer in the time there is.
 pub(crate) fn run(
     workspace: &Workspace,
