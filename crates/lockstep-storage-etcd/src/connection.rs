@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -72,7 +73,7 @@ pub(crate) struct Connection {
 }
 
 struct Shared {
-    sender: SendRequest<Body>,
+    channel: Channel,
     address: Address,
     /// Where the member stands in the list of endpoints.
     place: usize,
@@ -98,7 +99,7 @@ impl Connection {
     ) -> Result<Self, DialError> {
         let stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
         stream.set_nodelay(true)?;
-        let (sender, driver) = match tls {
+        let (channel, driver) = match tls {
             Some(files) => {
                 let connector = TlsConnector::from(Arc::new(tls::config(files).await?));
                 let name = ServerName::try_from(address.host.clone());
@@ -107,9 +108,9 @@ impl Connection {
             }
             None => handshake(stream).await?,
         };
-        let member = identify(sender.clone(), address).await?;
+        let member = identify(channel.clone(), address).await?;
         let shared = Shared {
-            sender,
+            channel,
             address: address.clone(),
             place,
             member,
@@ -133,7 +134,8 @@ impl Connection {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.shared.sender.is_closed()
+        let channel = &self.shared.channel;
+        channel.refuses.load(Ordering::Acquire) || channel.sender.is_closed()
     }
 
     pub(crate) fn kv(&self) -> KvClient<Channel> {
@@ -152,13 +154,13 @@ impl Connection {
     }
 
     fn channel(&self) -> Channel {
-        Channel(self.shared.sender.clone())
+        self.shared.channel.clone()
     }
 }
 
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-) -> Result<(SendRequest<Body>, JoinSet<()>), DialError> {
+) -> Result<(Channel, JoinSet<()>), DialError> {
     // What the executor spawns ends with the connection, which the driver owns.
     let (sender, connection) = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -174,11 +176,15 @@ async fn handshake(
         // Why a connection ended is told to each request that waits on it.
         drop(connection.await);
     });
-    Ok((sender, driver))
+    let channel = Channel {
+        sender,
+        refuses: Arc::default(),
+    };
+    Ok((channel, driver))
 }
 
-async fn identify(sender: SendRequest<Body>, address: &Address) -> Result<Member, DialError> {
-    let mut client = MaintenanceClient::with_origin(Channel(sender), address.origin.clone());
+async fn identify(channel: Channel, address: &Address) -> Result<Member, DialError> {
+    let mut client = MaintenanceClient::with_origin(channel, address.origin.clone());
     let status = client.status(StatusRequest {}).await?.into_inner();
     let version = Version::parse(&status.version).ok_or(DialError::NoVersion)?;
     if version < Version::OLDEST {
@@ -196,7 +202,11 @@ async fn identify(sender: SendRequest<Body>, address: &Address) -> Result<Member
 
 /// A connection as the generated clients use it.
 #[derive(Clone)]
-pub(crate) struct Channel(SendRequest<Body>);
+pub(crate) struct Channel {
+    sender: SendRequest<Body>,
+    /// Whether a request was handed back: none will be taken any more.
+    refuses: Arc<AtomicBool>,
+}
 
 /// No answer, and whether the member may have got the request.
 #[derive(Debug)]
@@ -232,11 +242,14 @@ impl Service<Request<Body>> for Channel {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let answer = self.0.try_send_request(request);
+        let answer = self.sender.try_send_request(request);
+        let refuses = self.refuses.clone();
         Box::pin(async move {
-            answer.await.map_err(|mut error| Broken {
-                is_sent: error.take_message().is_none(),
-                reason: error.into_error(),
+            answer.await.map_err(|mut error| {
+                let is_sent = error.take_message().is_none();
+                refuses.fetch_or(!is_sent, Ordering::AcqRel);
+                let reason = error.into_error();
+                Broken { is_sent, reason }
             })
         })
     }

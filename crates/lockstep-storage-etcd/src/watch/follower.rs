@@ -168,14 +168,14 @@ impl Follower {
         let next = self.position.next();
         match replay(&self.cluster, &self.selector, next, target).await {
             Replayed::Newest(owed) => Ok(Goal::Owed { target, owed }),
-            Replayed::Compacted(compacted) => Err(WatchError::Compacted { compacted }),
+            Replayed::Compacted(compacted) => Err(self.compacted(compacted)),
             Replayed::Unread => Ok(Goal::asked_again()),
         }
     }
 
     fn take_in(&mut self, response: pb::WatchResponse) -> Result<Option<WatchMessage>, WatchError> {
         if response.canceled {
-            return Err(canceled(&response));
+            return Err(self.canceled(&response));
         }
         if response.created {
             return Ok(None);
@@ -197,6 +197,26 @@ impl Follower {
             self.cluster.see(progress);
         }
         Ok(message)
+    }
+
+    fn canceled(&self, response: &pb::WatchResponse) -> WatchError {
+        match u64::try_from(response.compact_revision) {
+            Ok(0) | Err(_) => {
+                unavailable(format!("watch canceled: {}", response.cancel_reason)).into()
+            }
+            Ok(compacted) => self.compacted(Revision(compacted)),
+        }
+    }
+
+    /// Tells where the next watch may begin: not where this one was refused, which it is by a
+    /// member that may lose what was deleted there.
+    fn compacted(&self, compacted: Revision) -> WatchError {
+        let compacted = if compacted == self.position.next() {
+            compacted.next()
+        } else {
+            compacted
+        };
+        WatchError::Compacted { compacted }
     }
 
     fn progress(&mut self, progress: Revision) -> Option<WatchMessage> {
@@ -239,14 +259,5 @@ fn ended(verdict: Verdict) -> WatchError {
         Verdict::Wrong(error) => unavailable(error.to_string()).into(),
         Verdict::Refused(error) => unavailable(error.to_string()).into(),
         Verdict::NotDone { reason, .. } | Verdict::Unknown { reason } => unavailable(reason).into(),
-    }
-}
-
-fn canceled(response: &pb::WatchResponse) -> WatchError {
-    match u64::try_from(response.compact_revision) {
-        Ok(0) | Err(_) => unavailable(format!("watch canceled: {}", response.cancel_reason)).into(),
-        Ok(compacted) => WatchError::Compacted {
-            compacted: Revision(compacted),
-        },
     }
 }

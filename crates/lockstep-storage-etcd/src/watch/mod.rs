@@ -26,14 +26,14 @@ pub(crate) async fn start(
     cluster: Arc<Cluster>,
     request: WatchRequest,
 ) -> Result<Watch, ReadFailure> {
-    let (from, present) = match request.from {
-        Some(from) => (from.max(Revision::FIRST), Revision::NONE),
-        None => {
-            let present = reads::revision(&cluster, Consistency::Linearizable).await?;
-            (present.next(), present)
-        }
+    let present = match request.from {
+        Some(_) => None,
+        None => Some(reads::revision(&cluster, Consistency::Linearizable).await?),
     };
+    let from = request.from.or(present.map(Revision::next));
+    let from = from.unwrap_or_default().max(Revision::FIRST);
     let mut follower = Follower::new(cluster, request.selector, from);
-    let started_at = follower.open().await?.max(present);
+    let created_at = follower.open().await?;
+    let started_at = present.unwrap_or(created_at);
     Ok(Watch::new(started_at, Source::new(follower)))
 }

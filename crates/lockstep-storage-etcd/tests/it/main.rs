@@ -8,6 +8,7 @@ mod endpoints;
 mod etcd;
 mod fake;
 mod faults;
+mod histories;
 mod load;
 mod proxy;
 mod refused;
