@@ -13,6 +13,10 @@ pub enum Code {
     NotFound,
     /// The store is not in the state that the request needs.
     FailedPrecondition,
+    /// There is no room.
+    ResourceExhausted,
+    /// What the store holds cannot be trusted.
+    DataLoss,
 }
 
 /// The request is wrong whatever the store holds.
@@ -70,6 +74,12 @@ pub enum WriteError {
     /// A lease of this id is there already.
     #[error("etcdserver: lease already exists")]
     LeaseExists,
+    /// The alarm [`crate::AlarmKind::NoSpace`] is raised.
+    #[error("etcdserver: mvcc: database space exceeded")]
+    NoSpace,
+    /// The alarm [`crate::AlarmKind::Corrupt`] is raised.
+    #[error("etcdserver: corrupt cluster")]
+    Corrupt,
 }
 
 impl RequestError {
@@ -103,6 +113,8 @@ impl WriteError {
             Self::KeyNotFound => Code::InvalidArgument,
             Self::LeaseNotFound => Code::NotFound,
             Self::LeaseExists => Code::FailedPrecondition,
+            Self::NoSpace => Code::ResourceExhausted,
+            Self::Corrupt => Code::DataLoss,
         }
     }
 }

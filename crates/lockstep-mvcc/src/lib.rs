@@ -28,6 +28,7 @@ mod request;
 mod response;
 mod txn;
 
+mod alarms;
 mod duplicates;
 mod history;
 mod index;
@@ -45,6 +46,7 @@ mod lease_clock;
 mod reader;
 mod restore;
 
+pub use alarms::{Alarm, AlarmKind, MemberId};
 pub use canonical::{DecodeError, StateHash};
 pub use error::{Code, ReadError, RequestError, WriteError};
 pub use keys::{Key, KeyRange};

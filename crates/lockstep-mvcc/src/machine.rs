@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::alarms::Alarms;
 use crate::history::History;
 use crate::index::Index;
 use crate::leases::Leases;
 use crate::write::Write;
 use crate::{
-    Applied, Command, Effect, KeyValue, Lease, LeaseId, ReadError, Response, Revision, WriteError,
+    Alarm, Applied, Command, Effect, KeyValue, Lease, LeaseId, ReadError, Response, Revision,
+    WriteError,
 };
 
 /// The whole state of a store. See the crate's page for what it promises.
@@ -21,6 +23,7 @@ pub struct Machine {
     pub(crate) index: Index,
     pub(crate) history: History,
     pub(crate) leases: Leases,
+    pub(crate) alarms: Alarms,
 }
 
 impl Default for Machine {
@@ -33,6 +36,7 @@ impl Default for Machine {
             index: Index::default(),
             history: History::default(),
             leases: Leases::default(),
+            alarms: Alarms::default(),
         }
     }
 }
@@ -43,16 +47,8 @@ impl Machine {
     /// Same state and same command give the same outcome, on every member, for ever. No command
     /// panics.
     pub fn apply(&mut self, command: Command) -> Applied {
-        let outcome = match command {
-            Command::Put(put) => self.write(|write| write.command_put(put)),
-            Command::DeleteRange(delete) => {
-                self.write(|write| Ok(Response::DeleteRange(write.delete_range(&delete))))
-            }
-            Command::Txn(txn) => self.write(|write| write.command_txn(txn.into_txn())),
-            Command::Compact { at } => self.compact(at),
-            Command::LeaseGrant { id, ttl_seconds } => self.grant(id, ttl_seconds),
-            Command::LeaseRevoke { id } => self.revoke(id),
-        };
+        let allowed = self.alarms.allow(&command);
+        let outcome = allowed.and_then(|()| self.carry_out(command));
         let (response, effect) = match outcome {
             Ok((response, effect)) => (Ok(response), effect),
             Err(error) => (Err(error), Effect::None),
@@ -61,6 +57,20 @@ impl Machine {
             revision: self.revision,
             response,
             effect,
+        }
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<(Response, Effect), WriteError> {
+        match command {
+            Command::Put(put) => self.write(|write| write.command_put(put)),
+            Command::DeleteRange(delete) => {
+                self.write(|write| Ok(Response::DeleteRange(write.delete_range(&delete))))
+            }
+            Command::Txn(txn) => self.write(|write| write.command_txn(txn.into_txn())),
+            Command::Compact { at } => self.compact(at),
+            Command::LeaseGrant { id, ttl_seconds } => self.grant(id, ttl_seconds),
+            Command::LeaseRevoke { id } => self.revoke(id),
+            Command::Alarm { alarm, is_raised } => Ok(self.alarm(alarm, is_raised)),
         }
     }
 
@@ -90,6 +100,25 @@ impl Machine {
     /// All leases in the order of their ids.
     pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
         self.leases.iter()
+    }
+
+    /// The raised alarms, in the order of members.
+    pub fn alarms(&self) -> impl ExactSizeIterator<Item = Alarm> {
+        self.alarms.iter()
+    }
+
+    fn alarm(&mut self, alarm: Alarm, is_raised: bool) -> (Response, Effect) {
+        let is_changed = if is_raised {
+            self.alarms.raise(alarm)
+        } else {
+            self.alarms.clear(alarm)
+        };
+        let effect = if is_changed {
+            Effect::AlarmChanged { alarm, is_raised }
+        } else {
+            Effect::None
+        };
+        (Response::Alarm, effect)
     }
 
     fn write<E>(

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{KeyValue, LeaseId, Revision};
+use crate::{Alarm, AlarmKind, KeyValue, LeaseId, MemberId, Revision};
 
 /// Bytes break a rule of their format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -88,6 +88,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn bytes(&mut self) -> Result<Bytes, Malformed> {
         let length = self.length()?;
         self.take(length).map(Bytes::copy_from_slice)
+    }
+
+    pub(crate) fn alarm(&mut self) -> Result<Alarm, Malformed> {
+        let member = MemberId(u64::from_le_bytes(self.array()?));
+        let kind = AlarmKind::of_number(self.byte()?);
+        let kind = kind.ok_or_else(|| self.malformed("an unknown alarm"))?;
+        Ok(Alarm { member, kind })
     }
 
     pub(crate) fn pair(&mut self) -> Result<KeyValue, Malformed> {

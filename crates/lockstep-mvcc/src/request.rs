@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{CheckedTxn, Key, KeyRange, LeaseId, RequestError, Revision};
+use crate::{Alarm, CheckedTxn, Key, KeyRange, LeaseId, RequestError, Revision};
 
 /// Everything that can change the machine.
 ///
@@ -32,6 +32,13 @@ pub enum Command {
     LeaseRevoke {
         /// Its id.
         id: LeaseId,
+    },
+    /// Raises or clears an alarm.
+    Alarm {
+        /// Which one.
+        alarm: Alarm,
+        /// Whether it is raised from now on.
+        is_raised: bool,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{KeyValue, LeaseId, Revision, WriteError};
+use crate::{Alarm, KeyValue, LeaseId, Revision, WriteError};
 
 /// The outcome of one command.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +44,13 @@ pub enum Effect {
         /// The revision that deleted its keys, if it had some.
         changed: Option<Revision>,
     },
+    /// An alarm was raised or cleared.
+    AlarmChanged {
+        /// Which one.
+        alarm: Alarm,
+        /// Whether it is raised from now on.
+        is_raised: bool,
+    },
 }
 
 /// The answer to a command that was carried out.
@@ -64,6 +71,8 @@ pub enum Response {
     },
     /// To a revoke.
     LeaseRevoke,
+    /// To an alarm that was raised or cleared, or was so already.
+    Alarm,
 }
 
 /// The answer to a read.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::history::Change;
 use crate::index::Record;
-use crate::{KeyValue, LeaseId, Machine, Revision};
+use crate::{Alarm, KeyValue, LeaseId, Machine, Revision};
 
 /// Which rule of a kept state is broken.
 pub(crate) type Broken = &'static str;
@@ -45,6 +45,16 @@ impl Restore {
         if !in_order || self.machine.leases.grant(id, ttl_seconds).is_err() {
             return Err("leases are not in order");
         }
+        Ok(())
+    }
+
+    /// Adds an alarm; they come in their order, after the leases.
+    pub fn alarm(&mut self, alarm: Alarm) -> Result<(), Broken> {
+        let last = self.machine.alarms.iter().last();
+        if self.stage != Stage::Leases || last >= Some(alarm) {
+            return Err("alarms are not in order");
+        }
+        self.machine.alarms.raise(alarm);
         Ok(())
     }
 

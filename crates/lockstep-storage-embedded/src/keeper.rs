@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use tokio::sync::oneshot;
 
 use crate::queue::Clock;
 use crate::state::{Pending, State, StateError};
@@ -24,12 +25,31 @@ pub(crate) struct Keeper {
     interval: Duration,
     /// The index of the last command that is in the state.
     applied: AtomicU64,
+    /// The index of the last command that was applied.
+    seen: AtomicU64,
+    /// The bytes of all rows.
+    row_bytes: AtomicU64,
 }
 
 #[derive(Default)]
 struct Control {
     nudged: bool,
+    /// Who waits for a commit, or for the file to be packed and committed.
+    waiting: Vec<Errand>,
     closed: Option<Closing>,
+}
+
+/// What somebody waits for.
+pub(crate) struct Errand {
+    pub(crate) pack: Pack,
+    pub(crate) done: oneshot::Sender<Result<(), String>>,
+}
+
+/// Whether the file is also packed, so that it gives unused space back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pack {
+    No,
+    Yes,
 }
 
 #[derive(Clone, Copy)]
@@ -39,7 +59,7 @@ enum Closing {
 }
 
 impl Keeper {
-    pub(crate) fn new(applied: u64, interval: Duration) -> Self {
+    pub(crate) fn new(applied: u64, row_bytes: u64, interval: Duration) -> Self {
         Self {
             pending: Mutex::default(),
             control: Mutex::default(),
@@ -47,6 +67,32 @@ impl Keeper {
             room: Condvar::new(),
             interval,
             applied: AtomicU64::new(applied),
+            seen: AtomicU64::new(applied),
+            row_bytes: AtomicU64::new(row_bytes),
+        }
+    }
+
+    /// The index of the last command that was applied.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn see(&self, index: u64) {
+        self.seen.store(index, Ordering::Release);
+    }
+
+    /// The bytes of all rows in the state.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        self.row_bytes.load(Ordering::Acquire)
+    }
+
+    /// Asks for a commit of everything that is pending now, without delay. After the end of the
+    /// store the errand is dropped.
+    pub(crate) fn run_errand(&self, errand: Errand) {
+        let mut control = self.control.lock();
+        if control.closed.is_none() {
+            control.waiting.push(errand);
+            self.wake.notify_one();
         }
     }
 
@@ -85,9 +131,9 @@ impl Keeper {
     }
 
     /// Commits until the writer is done. `failed` is told when that is no longer possible.
-    pub(crate) fn run(&self, state: &State, failed: impl FnOnce(&StateError)) {
+    pub(crate) fn run(&self, mut state: State, failed: impl FnOnce(&StateError)) {
         loop {
-            let closing = self.wait();
+            let (closing, errands) = self.wait();
             if matches!(closing, Some(Closing::AtOnce)) {
                 return;
             }
@@ -101,6 +147,15 @@ impl Keeper {
             if let Some(numbers) = pending.numbers {
                 self.applied.store(numbers.applied, Ordering::Release);
             }
+            self.row_bytes.store(state.row_bytes(), Ordering::Release);
+            for Errand { pack, done } in errands {
+                let outcome = match pack {
+                    Pack::No => Ok(()),
+                    Pack::Yes => state.pack().map_err(|error| error.to_string()),
+                };
+                // Who no longer waits does not need the answer.
+                drop(done.send(outcome));
+            }
             if closing.is_some() {
                 return;
             }
@@ -113,23 +168,31 @@ impl Keeper {
         while control.closed.is_none() {
             *self.pending.lock() = Pending::default();
             self.room.notify_one();
+            control.waiting.clear();
             self.wake.wait(&mut control);
         }
     }
 
     /// Waits for work, and then for more of it.
-    fn wait(&self) -> Option<Closing> {
+    fn wait(&self) -> (Option<Closing>, Vec<Errand>) {
         let mut control = self.control.lock();
-        while !control.nudged && control.closed.is_none() {
+        while !control.nudged && control.is_patient() {
             self.wake.wait(&mut control);
         }
         let deadline = Clock::after(self.interval);
-        while control.closed.is_none() && self.pending.lock().pairs.len() < PAIRS_ENOUGH {
+        while control.is_patient() && self.pending.lock().pairs.len() < PAIRS_ENOUGH {
             if self.wake.wait_until(&mut control, deadline).timed_out() {
                 break;
             }
         }
         control.nudged = false;
-        control.closed
+        (control.closed, std::mem::take(&mut control.waiting))
+    }
+}
+
+impl Control {
+    /// Whether more may gather before the next commit.
+    fn is_patient(&self) -> bool {
+        self.closed.is_none() && self.waiting.is_empty()
     }
 }

@@ -17,15 +17,23 @@
 //!
 //! The bytes on disk are described in `docs/reference/store-format.md`.
 
+mod disk;
 mod faults;
+mod inspect;
 mod keeper;
+mod lock;
 mod log;
 mod queue;
+mod service;
 mod state;
 mod store;
 mod writer;
 
-pub use faults::{Faults, Step};
+pub use disk::Waiting;
+pub use faults::{Faults, FileAction, Step};
+pub use inspect::{Finding, Inspection, Severity};
 pub use log::LogError;
+pub use queue::Done;
+pub use service::StateSize;
 pub use state::StateError;
 pub use store::{EmbeddedStore, OpenError, Options};

@@ -19,6 +19,8 @@ pub(crate) struct Job {
 
 /// What is asked of the writer.
 pub(crate) enum Request {
+    /// Exactly this.
+    Command(Command),
     Txn(CheckedTxn),
     Compact {
         at: Revision,
@@ -36,6 +38,7 @@ impl Request {
     /// The command that goes into the log at an index.
     pub(crate) fn command(self, index: u64) -> Command {
         match self {
+            Self::Command(command) => command,
             Self::Txn(txn) => Command::Txn(txn),
             Self::Compact { at } => Command::Compact { at },
             Self::Grant { ttl_seconds } => {
@@ -49,9 +52,12 @@ impl Request {
 }
 
 /// A command that is safe and applied.
-pub(crate) struct Done {
-    pub(crate) index: u64,
-    pub(crate) applied: Applied,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// Its place among all commands.
+    pub index: u64,
+    /// Its outcome.
+    pub applied: Applied,
 }
 
 /// The queue between many tasks and one thread.

@@ -1,6 +1,5 @@
 //! Opening a directory, and the store on it.
 
-use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +15,13 @@ use lockstep_storage::{
     WatchRequest, WriteFailure,
 };
 
+use crate::disk::{Disk, Waiting};
 use crate::faults::Faults;
 use crate::keeper::Keeper;
-use crate::log::{LogError, Replay};
+use crate::lock::{self, Lock};
+use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
-use crate::state::{Loaded, State, StateError};
+use crate::state::{self, Loaded, STATE_FILE, State, StateError};
 use crate::writer::Writer;
 
 /// How a store is opened.
@@ -33,6 +34,8 @@ pub struct Options {
     /// How long effects gather before they are committed to the state. Longer means less work and
     /// more to read at the next start.
     pub state_interval: Duration,
+    /// Whether writes wait for the disk.
+    pub waiting: Waiting,
     /// Where a test lets the process die.
     pub faults: Faults,
 }
@@ -43,6 +46,7 @@ impl Default for Options {
             limits: Limits::default(),
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
+            waiting: Waiting::ForDisk,
             faults: Faults::default(),
         }
     }
@@ -60,10 +64,12 @@ pub enum OpenError {
         source: io::Error,
     },
     /// Another process has it open.
-    #[error("the store in `{folder}` is in use by another process; stop that one first")]
+    #[error("the store in `{folder}` is in use by {}; stop that one first", holder_name(*.holder))]
     InUse {
         /// The directory.
         folder: PathBuf,
+        /// The id of the process, if it is known.
+        holder: Option<u32>,
     },
     /// The state cannot be read.
     #[error("reading `{file}`: {source}")]
@@ -77,10 +83,12 @@ pub enum OpenError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// A command in the log has a right checksum and cannot be understood.
-    #[error("command {index} of the log in `{folder}` is {source}")]
+    #[error("`{file}` is damaged at byte {offset}: command {index} is {source}")]
     Command {
-        /// The directory.
-        folder: PathBuf,
+        /// The file.
+        file: PathBuf,
+        /// Where in it the frame of the command begins.
+        offset: u64,
         /// The index of the command.
         index: u64,
         /// What is wrong with it.
@@ -91,61 +99,67 @@ pub enum OpenError {
 /// A store on a directory. Closing it, or dropping it, writes everything down.
 pub struct EmbeddedStore {
     live: Arc<Live>,
-    queue: Arc<Queue>,
-    clock: Arc<Clock>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) folder: PathBuf,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
     /// Held as long as the store is open.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl EmbeddedStore {
-    /// Opens a directory, makes it if it is missing, and reads what it holds.
+    /// Opens a directory, makes it if it is missing, and reads what it holds. Nothing that is in it
+    /// is changed before all of it is found to be right.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
-        let lock = lock(folder)?;
-        let file = folder.join("state.redb");
-        let state_error = |source| OpenError::State {
-            file: file.clone(),
+        let lock = lock::take(folder)?;
+        let Contents {
+            loaded,
+            scan,
+            commands,
+        } = Contents::read(folder)?;
+        let io = |source| OpenError::Io {
+            folder: folder.to_owned(),
             source,
         };
-        let state = State::open(&file, options.faults.clone()).map_err(state_error)?;
-        let loaded = state.load().map_err(state_error)?;
-        let (faults, segment_bytes) = (options.faults.clone(), options.segment_bytes);
-        let replay = Replay::open(folder, loaded.applied, segment_bytes, &faults)?;
+        let faults = options.faults.clone();
+        let disk = Disk::new(folder, faults.clone(), options.waiting);
+        let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
+        let state = State::open(&disk, loaded.row_bytes).map_err(|source| OpenError::State {
+            file: folder.join(STATE_FILE),
+            source,
+        })?;
         let Loaded {
             machine,
             applied,
+            row_bytes,
             garbage,
         } = loaded;
-        let next_index = replay.log.next_index();
+        let next_index = log.next_index();
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
-        let keeper = Arc::new(Keeper::new(applied, options.state_interval));
+        let keeper = Arc::new(Keeper::new(applied, row_bytes, options.state_interval));
         let mut writer = Writer {
             live: live.clone(),
             queue: queue.clone(),
             keeper: keeper.clone(),
             clock: clock.clone(),
-            log: replay.log,
+            log,
             faults,
         };
         writer.remove_rows(garbage);
-        for (index, bytes) in replay.commands {
-            let command = Command::decode(&bytes).map_err(|source| OpenError::Command {
-                folder: folder.to_owned(),
-                index,
-                source,
-            })?;
+        for (index, command) in commands {
             writer.replay(index, command);
         }
         keeper.nudge();
-        let failing = queue.clone();
+        let (failing, keeping) = (queue.clone(), keeper.clone());
         let threads = vec![
             spawn("store-writer", folder, move || writer.run())?,
             spawn("store-keeper", folder, move || {
-                keeper.run(&state, |error| {
+                keeping.run(state, |error| {
                     failing.fail(&format!("writing the state failed: {error}"));
                 });
             })?,
@@ -153,7 +167,9 @@ impl EmbeddedStore {
         Ok(Self {
             live,
             queue,
+            keeper,
             clock,
+            folder: folder.to_owned(),
             limits: options.limits,
             threads,
             next_index,
@@ -182,22 +198,51 @@ impl Drop for EmbeddedStore {
     }
 }
 
-/// Makes sure that no other process has the directory open.
-fn lock(folder: &Path) -> Result<File, OpenError> {
-    let io = |source| OpenError::Io {
-        folder: folder.to_owned(),
-        source,
-    };
-    fs::create_dir_all(folder).map_err(io)?;
-    let mut options = File::options();
-    let lock = options.write(true).create(true).truncate(false);
-    let lock = lock.open(folder.join("lock")).map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(OpenError::InUse {
-            folder: folder.to_owned(),
-        }),
-        Err(TryLockError::Error(source)) => Err(io(source)),
+/// What a directory holds.
+struct Contents {
+    loaded: Loaded,
+    scan: Scan,
+    /// The commands behind the state, with their indexes.
+    commands: Vec<(u64, Command)>,
+}
+
+impl Contents {
+    fn read(folder: &Path) -> Result<Self, OpenError> {
+        let file = folder.join(STATE_FILE);
+        let loaded = state::load(&file).map_err(|errors| {
+            let source = errors.into_iter().next();
+            let source = source.expect("a state that cannot be read has a reason");
+            OpenError::State { file, source }
+        })?;
+        let mut scan = Scan::read(folder, loaded.applied, loaded.applied)?;
+        if !scan.errors.is_empty() {
+            return Err(scan.errors.swap_remove(0).into());
+        }
+        let commands = std::mem::take(&mut scan.commands).into_iter();
+        let commands = commands.map(|logged| {
+            let command = Command::decode(&logged.bytes);
+            let command = command.map_err(|source| OpenError::Command {
+                file: scan.file(logged.sequence),
+                offset: logged.offset,
+                index: logged.index,
+                source,
+            })?;
+            Ok((logged.index, command))
+        });
+        let commands = commands.collect::<Result<_, OpenError>>()?;
+        Ok(Self {
+            loaded,
+            scan,
+            commands,
+        })
+    }
+}
+
+/// Who holds a directory, for people.
+fn holder_name(holder: Option<u32>) -> String {
+    match holder {
+        Some(process) => format!("process {process}"),
+        None => "another process".to_owned(),
     }
 }
 

@@ -120,6 +120,7 @@ impl Writer {
             revision: machine.revision(),
             compacted: machine.compacted(),
         }));
+        self.keeper.see(last_index);
         answers
     }
 
@@ -135,6 +136,10 @@ impl Writer {
             Effect::LeaseRevoked { id, changed } => {
                 pending.leases.insert(id, None);
                 changed
+            }
+            Effect::AlarmChanged { alarm, is_raised } => {
+                pending.alarms.insert(alarm, is_raised);
+                None
             }
         };
         if let Some(revision) = changed {

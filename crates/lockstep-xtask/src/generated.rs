@@ -1,5 +1,8 @@
 //! `cargo xtask gen`: files that a program writes and git keeps.
 
+mod protobuf;
+
+use std::fmt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -15,18 +18,40 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// A file whose contents are what `lockstep ARGUMENTS` prints.
+/// A file and who writes it.
 struct Generated {
     /// Told from the root of the repository.
     path: &'static str,
-    arguments: &'static [&'static str],
+    source: Source,
+}
+
+/// Who writes a file.
+enum Source {
+    /// Its contents are what `lockstep ARGUMENTS` prints.
+    Command(&'static [&'static str]),
+    /// Its contents are the code of a protobuf package.
+    Protobuf(&'static str),
 }
 
 /// Every generated file. A new one is a new row.
-const GENERATED: &[Generated] = &[Generated {
-    path: "docs/reference/feature-gates.md",
-    arguments: &["features", "docs"],
-}];
+const GENERATED: &[Generated] = &[
+    Generated {
+        path: "docs/reference/feature-gates.md",
+        source: Source::Command(&["features", "docs"]),
+    },
+    Generated {
+        path: "crates/lockstep-etcd-api/src/gen/mvccpb.rs",
+        source: Source::Protobuf("mvccpb"),
+    },
+    Generated {
+        path: "crates/lockstep-etcd-api/src/gen/authpb.rs",
+        source: Source::Protobuf("authpb"),
+    },
+    Generated {
+        path: "crates/lockstep-etcd-api/src/gen/etcdserverpb.rs",
+        source: Source::Protobuf("etcdserverpb"),
+    },
+];
 
 /// What to do with contents that differ from the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,9 +84,13 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
 }
 
 fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
+    let arguments = match row.source {
+        Source::Command(arguments) => arguments,
+        Source::Protobuf(package) => return protobuf::produce(workspace.root(), package),
+    };
     let mut cargo = process::cargo(workspace.root());
     cargo.args(["run", "--quiet", "--locked", "--package", "lockstep", "--"]);
-    process::output_of(cargo.args(row.arguments))
+    process::output_of(cargo.args(arguments))
 }
 
 /// The rows whose file differs from what `produce` says, the files themselves rewritten unless
@@ -96,13 +125,21 @@ fn write(place: &Path, contents: &str) -> std::io::Result<()> {
 }
 
 fn sentence(row: &Generated, mode: Mode) -> String {
-    let command = row.arguments.join(" ");
+    let Generated { path, source } = row;
     match mode {
-        Mode::Write => format!("{}: written from `lockstep {command}`", row.path),
-        Mode::Check => format!(
-            "{}: differs from what `lockstep {command}` prints; run `cargo xtask gen`",
-            row.path
-        ),
+        Mode::Write => format!("{path}: written from {source}"),
+        Mode::Check => format!("{path}: differs from what {source} gives; run `cargo xtask gen`"),
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(arguments) => write!(f, "`lockstep {}`", arguments.join(" ")),
+            Self::Protobuf(package) => {
+                write!(f, "package `{package}` of `{}`", protobuf::DEFINITIONS)
+            }
+        }
     }
 }
 
@@ -113,16 +150,18 @@ mod tests {
     const ROWS: &[Generated] = &[
         Generated {
             path: "docs/a.md",
-            arguments: &["say", "a"],
+            source: Source::Command(&["say", "a"]),
         },
         Generated {
             path: "b.md",
-            arguments: &["say", "b"],
+            source: Source::Protobuf("b"),
         },
     ];
 
+    const B: &str = "from package `b` of `crates/lockstep-etcd-api/proto`";
+
     fn refresh_in(root: &Path, mode: Mode) -> Vec<&'static str> {
-        let stale = refresh(root, ROWS, mode, |row| Ok(row.arguments.join(" ")));
+        let stale = refresh(root, ROWS, mode, |row| Ok(format!("from {}", row.source)));
         stale
             .expect("every row is produced")
             .into_iter()
@@ -133,10 +172,10 @@ mod tests {
     #[test]
     fn a_check_names_stale_files_and_touches_none() {
         let root = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(root.path().join("b.md"), "say b").expect("written");
+        std::fs::write(root.path().join("b.md"), B).expect("written");
         assert_eq!(refresh_in(root.path(), Mode::Check), ["docs/a.md"]);
         assert!(!root.path().join("docs").exists());
-        std::fs::write(root.path().join("b.md"), "say b\n").expect("written");
+        std::fs::write(root.path().join("b.md"), format!("{B}\n")).expect("written");
         assert_eq!(refresh_in(root.path(), Mode::Check), ["docs/a.md", "b.md"]);
     }
 
@@ -147,7 +186,7 @@ mod tests {
         let read = |path| std::fs::read_to_string(root.path().join(path)).expect("written");
         assert_eq!(
             (read("docs/a.md"), read("b.md")),
-            ("say a".to_owned(), "say b".to_owned())
+            ("from `lockstep say a`".to_owned(), B.to_owned())
         );
         assert_eq!(refresh_in(root.path(), Mode::Check), [""; 0]);
         assert_eq!(refresh_in(root.path(), Mode::Write), [""; 0]);
@@ -171,11 +210,11 @@ mod tests {
     fn a_stale_file_is_told_with_its_source_and_the_cure() {
         assert_eq!(
             sentence(&ROWS[0], Mode::Check),
-            "docs/a.md: differs from what `lockstep say a` prints; run `cargo xtask gen`"
+            "docs/a.md: differs from what `lockstep say a` gives; run `cargo xtask gen`"
         );
         assert_eq!(
             sentence(&ROWS[1], Mode::Write),
-            "b.md: written from `lockstep say b`"
+            "b.md: written from package `b` of `crates/lockstep-etcd-api/proto`"
         );
     }
 }

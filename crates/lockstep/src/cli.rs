@@ -7,7 +7,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, erro
 use crate::{
     cel, completion,
     failure::{Exit, Failure},
-    features, output, serve, version,
+    features, output, serve, store, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -42,6 +42,8 @@ enum Command {
     Features(features::Command),
     /// Run the API server
     Serve(Box<serve::Arguments>),
+    /// Serve a store on a directory to etcd's clients, or look into one
+    Store(store::Arguments),
     /// Write the completion script of a shell to standard output
     Completion(completion::Arguments),
     /// Show the versions of this binary
@@ -50,13 +52,15 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
-    let wrong_use = match arguments.get(1) {
-        Some(name) if name == "serve" => Exit::ServerFlags,
-        _ => Exit::BadInput,
+    let serves = arguments.get(1).is_some_and(|name| name == "serve");
+    let usage_exit = if serves || store::serves(&arguments) {
+        Exit::ServerFlags
+    } else {
+        Exit::BadInput
     };
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, wrong_use),
+        Err(error) => return usage(&error, usage_exit),
     };
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);
@@ -64,6 +68,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
         Command::Serve(arguments) => serve::run(&arguments, serve::shown_flags(&matches)),
+        Command::Store(arguments) => store::run(arguments, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }

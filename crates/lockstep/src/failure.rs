@@ -19,6 +19,8 @@ pub(crate) enum Exit {
     ServerFlags,
     /// What a server has stored cannot be used.
     Data,
+    /// A server cannot use its directory, its addresses or its disk.
+    ServerIo,
     /// Our own bug.
     Bug,
     /// Another server has the directory.
@@ -39,6 +41,7 @@ impl Exit {
             Exit::BadInput => 2,
             Exit::ServerFlags => 64,
             Exit::Data => 65,
+            Exit::ServerIo => 74,
             Exit::Bug => 70,
             Exit::InUse => 73,
             Exit::Configuration => 78,

@@ -9,6 +9,7 @@ mod features;
 mod gate_flags;
 mod output;
 mod serve;
+mod store;
 mod version;
 
 use std::process::ExitCode;

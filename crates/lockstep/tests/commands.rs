@@ -3,12 +3,15 @@
 //! `TRYCMD=overwrite cargo test -p lockstep --test commands` rewrites the expectations; read the
 //! difference line by line before you commit it.
 
+mod stores;
+
 use std::path::Path;
 
 #[test]
 fn commands_print_what_their_cases_and_the_documentation_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::set_current_dir(&root).expect("the root of the repository exists");
+    let _held = stores::make(Path::new("target/store-cases"));
     let cases = trycmd::TestCases::new();
     cases.env("COLUMNS", "100");
     cases.case("crates/lockstep/tests/cmd/*.md");

@@ -9,6 +9,7 @@
 //! compacted  u64
 //! entries, each a tag byte and its fields:
 //!   'l' lease   id i64, TTL in seconds i64            by id
+//!   'a' alarm   member u64, kind u8                   by member and kind
 //!   'k' pair    what was there before `compacted`     by key
 //!   'c' pair    each change from `compacted` on       by revision and sub-revision
 //!   '.'         the end
@@ -35,6 +36,7 @@ pub(crate) const MAGIC: &[u8; 8] = b"lockmvcc";
 pub(crate) const FORMAT: u32 = 1;
 pub(crate) const CHECKSUM_BYTES: usize = 32;
 pub(crate) const TAG_LEASE: u8 = b'l';
+pub(crate) const TAG_ALARM: u8 = b'a';
 pub(crate) const TAG_KEPT: u8 = b'k';
 pub(crate) const TAG_CHANGE: u8 = b'c';
 pub(crate) const TAG_END: u8 = b'.';
@@ -71,6 +73,11 @@ impl Machine {
             both(&[TAG_LEASE]);
             both(&id.0.to_le_bytes());
             both(&lease.ttl_seconds().to_le_bytes());
+        }
+        for alarm in self.alarms.iter() {
+            both(&[TAG_ALARM]);
+            both(&alarm.member.0.to_le_bytes());
+            both(&[alarm.kind.number()]);
         }
         self.encode_pairs(self.revision, &mut both);
         both(&[TAG_END]);

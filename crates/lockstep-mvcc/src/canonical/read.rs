@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{CHECKSUM_BYTES, FORMAT, MAGIC, TAG_CHANGE, TAG_END, TAG_KEPT, TAG_LEASE};
+use super::{CHECKSUM_BYTES, FORMAT, MAGIC, TAG_ALARM, TAG_CHANGE, TAG_END, TAG_KEPT, TAG_LEASE};
 use crate::Machine;
 use crate::reader::{Malformed, Reader};
 use crate::restore::Restore;
@@ -42,6 +42,7 @@ impl Machine {
                     let (id, ttl_seconds) = (reader.lease()?, reader.signed()?);
                     restore.lease(id, ttl_seconds)
                 }
+                TAG_ALARM => restore.alarm(reader.alarm()?),
                 TAG_KEPT => {
                     let kv = reader.pair()?;
                     let in_order = kv.key > last_kept;

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! command   'p' put · 'd' delete · 't' txn · 'c' revision u64 · 'g' id i64, ttl i64 · 'r' id i64
+//!           'a' raised (0|1), member u64, kind u8
 //! put       key, value ('=' value | 'k'), lease ('=' id i64 | 'k'), previous (0|1)
 //! delete    keys, previous (0|1)
 //! keys      key, range_end                                              as requests spell them
@@ -68,6 +69,12 @@ impl Command {
             Self::LeaseRevoke { id } => {
                 writer.byte(b'r');
                 writer.signed(id.0);
+            }
+            Self::Alarm { alarm, is_raised } => {
+                writer.byte(b'a');
+                writer.byte(u8::from(*is_raised));
+                writer.number(alarm.member.0);
+                writer.byte(alarm.kind.number());
             }
         }
     }

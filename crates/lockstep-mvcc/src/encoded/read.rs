@@ -28,6 +28,10 @@ impl Command {
             b'r' => Self::LeaseRevoke {
                 id: reader.lease()?,
             },
+            b'a' => Self::Alarm {
+                is_raised: reader.choice(&[false, true])?,
+                alarm: reader.alarm()?,
+            },
             _ => return Err(reader.malformed("unknown command")),
         };
         reader.finish()?;

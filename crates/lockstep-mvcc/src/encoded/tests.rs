@@ -1,8 +1,8 @@
 //! The bytes of known commands.
 
 use crate::{
-    Command, Compare, Comparison, DeleteRange, Key, KeyRange, LeaseId, Op, Predicate, Put,
-    PutLease, PutValue, Range, Revision, Txn,
+    Alarm, AlarmKind, Command, Compare, Comparison, DeleteRange, Key, KeyRange, LeaseId, MemberId,
+    Op, Predicate, Put, PutLease, PutValue, Range, Revision, Txn,
 };
 
 fn hex(command: &Command) -> String {
@@ -52,6 +52,16 @@ fn known_commands_have_these_bytes_for_ever() {
             "6707000000000000003c00000000000000",
         ),
         (Command::LeaseRevoke { id }, "720700000000000000"),
+        (
+            Command::Alarm {
+                alarm: Alarm {
+                    member: MemberId(7),
+                    kind: AlarmKind::NoSpace,
+                },
+                is_raised: true,
+            },
+            "6101070000000000000001",
+        ),
     ] {
         assert_eq!(hex(&command), expected);
     }

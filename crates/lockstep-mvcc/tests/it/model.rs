@@ -87,6 +87,7 @@ impl Model {
                 }
                 Response::LeaseRevoke
             }
+            Command::Alarm { .. } => unreachable!("properties raise no alarms"),
         };
         if !draft.changes.is_empty() {
             self.states.push(draft.state);

@@ -13,6 +13,7 @@ pub(crate) fn response(response: &Response) -> String {
         Response::Txn(answer) => txn(answer),
         Response::Compact => "compacted\n".to_owned(),
         Response::LeaseGrant { ttl_seconds } => format!("granted for {ttl_seconds} s\n"),
+        Response::Alarm => "alarm\n".to_owned(),
         Response::LeaseRevoke => "revoked\n".to_owned(),
     }
 }

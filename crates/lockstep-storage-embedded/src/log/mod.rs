@@ -1,30 +1,28 @@
 //! The log: every command that was accepted, safe on disk before anybody sees its effect.
 
 mod frame;
-mod replay;
+mod scan;
 mod segment;
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 pub(crate) use frame::FrameBuilder;
-pub use replay::LogError;
-pub(crate) use replay::Replay;
+pub use scan::LogError;
+pub(crate) use scan::Scan;
 use segment::HEADER_BYTES;
 
-use crate::faults::{Faults, Step};
+use crate::disk::{Disk, DiskFile};
+use crate::faults::Step;
 
 /// How many files that are no longer needed are kept for use as new ones.
 const SPARE_FILES_MAX: usize = 2;
 
 /// A log that can be appended to.
 pub(crate) struct Log {
-    folder: PathBuf,
+    disk: Disk,
     segment_bytes: u64,
-    file: File,
+    file: DiskFile,
     sequence: u64,
     /// Where the next frame goes.
     offset: u64,
@@ -33,10 +31,44 @@ pub(crate) struct Log {
     finished: VecDeque<(u64, u64)>,
     /// Files of segments that are no longer needed, by their sequence.
     spare: Vec<u64>,
-    faults: Faults,
 }
 
 impl Log {
+    /// Goes on behind the last frame of a log without damage; what was left lying about by a crash
+    /// is removed.
+    pub(crate) fn resume(scan: &Scan, disk: &Disk, segment_bytes: u64) -> io::Result<Self> {
+        for sequence in scan.aside.iter().chain(&scan.unfinished) {
+            disk.remove(&segment::name(*sequence))?;
+        }
+        let next_index = scan.next_index();
+        let (sequence, offset, file) = match scan.segments.last() {
+            Some(last) => {
+                let file = disk.open(&segment::name(last.sequence))?;
+                // What a process wrote before it was killed is readable and may not be safe.
+                file.sync()?;
+                (last.sequence, last.end, file)
+            }
+            None => {
+                let place = (1, next_index);
+                let file = open_segment(disk, place, segment_bytes, None)?;
+                (1, HEADER_BYTES, file)
+            }
+        };
+        let finished = scan.segments.iter().rev().skip(1).rev();
+        Ok(Self {
+            disk: disk.clone(),
+            segment_bytes,
+            file,
+            sequence,
+            offset: offset as u64,
+            next_index,
+            finished: finished
+                .map(|segment| (segment.sequence, segment.next_index - 1))
+                .collect(),
+            spare: Vec::new(),
+        })
+    }
+
     /// The index that the next command gets.
     pub(crate) fn next_index(&self) -> u64 {
         self.next_index
@@ -46,20 +78,19 @@ impl Log {
     /// on disk is unknown.
     pub(crate) fn append(&mut self, frame: &mut FrameBuilder) -> io::Result<()> {
         let length = frame.len() as u64;
-        if self.offset + length > self.capacity()? {
+        if self.offset + length > self.file.len()? {
             self.rotate(length)?;
         }
         let bytes = frame.seal(self.sequence);
-        self.faults.reach(Step::BeforeWrite)?;
-        if self.faults.is_reached(Step::HalfWritten) {
-            self.file
-                .write_all_at(&bytes[..bytes.len() / 2], self.offset)?;
+        self.disk.faults.reach(Step::BeforeWrite)?;
+        if self.disk.faults.is_reached(Step::HalfWritten) {
+            self.file.write(self.offset, &bytes[..bytes.len() / 2])?;
         }
-        self.faults.reach(Step::HalfWritten)?;
-        self.file.write_all_at(bytes, self.offset)?;
-        self.faults.reach(Step::Written)?;
-        self.file.sync_data()?;
-        self.faults.reach(Step::Synced)?;
+        self.disk.faults.reach(Step::HalfWritten)?;
+        self.file.write(self.offset, bytes)?;
+        self.disk.faults.reach(Step::Written)?;
+        self.file.sync()?;
+        self.disk.faults.reach(Step::Synced)?;
         self.offset += length;
         self.next_index = frame.next_index();
         Ok(())
@@ -83,14 +114,10 @@ impl Log {
             if self.spare.len() < SPARE_FILES_MAX {
                 self.spare.push(sequence);
             } else {
-                fs::remove_file(segment::path(&self.folder, sequence))?;
+                self.disk.remove(&segment::name(sequence))?;
             }
         }
         Ok(())
-    }
-
-    fn capacity(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
     }
 
     /// Goes on in a new segment with room for a frame of `length`.
@@ -104,7 +131,7 @@ impl Log {
             None
         };
         let place = (sequence, self.next_index);
-        self.file = open_segment(&self.folder, place, bytes, spare, &self.faults)?;
+        self.file = open_segment(&self.disk, place, bytes, spare)?;
         self.finished.push_back(finished);
         self.sequence = sequence;
         self.offset = HEADER_BYTES as u64;
@@ -114,25 +141,32 @@ impl Log {
 
 /// Makes a segment ready for its first frame, out of an old file if there is one.
 fn open_segment(
-    folder: &Path,
+    disk: &Disk,
     (sequence, first_index): (u64, u64),
     bytes: u64,
     spare: Option<u64>,
-    faults: &Faults,
-) -> io::Result<File> {
-    let path = segment::path(folder, sequence);
+) -> io::Result<DiskFile> {
+    let name = segment::name(sequence);
     let file = match spare {
         Some(spare) => {
-            fs::rename(segment::path(folder, spare), &path)?;
-            faults.reach(Step::SegmentRenamed)?;
-            File::options().read(true).write(true).open(&path)?
+            disk.rename(&segment::name(spare), &name)?;
+            // Under its old name, the file must never be found with a new header.
+            disk.sync_names()?;
+            disk.faults.reach(Step::SegmentRenamed)?;
+            disk.open(&name)?
         }
-        None => segment::create(&path, bytes)?,
+        None => {
+            let file = disk.make(&name)?;
+            segment::fill(&file, bytes)?;
+            file
+        }
     };
-    faults.reach(Step::SegmentMade)?;
+    disk.faults.reach(Step::SegmentMade)?;
     segment::write_header(&file, sequence, first_index)?;
-    file.sync_all()?;
-    File::open(folder)?.sync_all()?;
-    faults.reach(Step::SegmentReady)?;
+    file.sync()?;
+    if spare.is_none() {
+        disk.sync_names()?;
+    }
+    disk.faults.reach(Step::SegmentReady)?;
     Ok(file)
 }

@@ -11,21 +11,19 @@
 //! frames             one behind the other; behind the last: zeros, or what the file held before
 //! ```
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 use super::frame;
+use crate::disk::DiskFile;
 
 pub(super) const HEADER_BYTES: usize = 64;
 const CHECKED_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"lockslog";
 const FORMAT: u32 = 1;
 
-/// The file of a sequence number.
-pub(super) fn path(folder: &Path, sequence: u64) -> PathBuf {
-    folder.join(format!("log-{sequence:016x}.seg"))
+/// The name of the file of a sequence number.
+pub(super) fn name(sequence: u64) -> String {
+    format!("log-{sequence:016x}.seg")
 }
 
 /// The sequence number in a file's name, if it is one of ours.
@@ -34,25 +32,20 @@ pub(super) fn sequence_of(name: &str) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-/// Makes a file of at least `bytes`, all of it really there, so that appending changes no size.
-pub(super) fn create(path: &Path, bytes: u64) -> io::Result<File> {
-    const PIECE: &[u8] = &[0; 1 << 16];
-    let mut options = OpenOptions::new();
-    let file = options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)?;
+/// Writes `bytes` zeros, so that all of the file is really there and appending changes no size.
+pub(super) fn fill(file: &DiskFile, bytes: u64) -> io::Result<()> {
+    static PIECE: [u8; 1 << 16] = [0; 1 << 16];
     let mut at = 0;
     while at < bytes {
-        file.write_all_at(PIECE, at)?;
-        at += PIECE.len() as u64;
+        let left = usize::try_from(bytes - at).unwrap_or(usize::MAX);
+        let piece = &PIECE[..left.min(PIECE.len())];
+        file.write(at, piece)?;
+        at += piece.len() as u64;
     }
-    Ok(file)
+    Ok(())
 }
 
-pub(super) fn write_header(file: &File, sequence: u64, first_index: u64) -> io::Result<()> {
+pub(super) fn write_header(file: &DiskFile, sequence: u64, first_index: u64) -> io::Result<()> {
     let mut header = [0; HEADER_BYTES];
     header[0..8].copy_from_slice(MAGIC);
     header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
@@ -62,8 +55,8 @@ pub(super) fn write_header(file: &File, sequence: u64, first_index: u64) -> io::
     header[CHECKED_BYTES..CHECKED_BYTES + 4].copy_from_slice(&checksum.to_le_bytes());
     // The first frame of a recycled file must not be mistaken while the new one is not there yet;
     // its checksum takes care of that. Zeros make it plain to people.
-    file.write_all_at(&header, 0)?;
-    file.write_all_at(&[0; frame::HEAD_BYTES], HEADER_BYTES as u64)
+    file.write(0, &header)?;
+    file.write(HEADER_BYTES as u64, &[0; frame::HEAD_BYTES])
 }
 
 /// What the header of a segment says.
@@ -114,13 +107,15 @@ pub(super) fn read_header(bytes: &[u8], sequence: u64) -> Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Faults;
+    use crate::disk::{Disk, Waiting};
 
     #[test]
     fn a_known_header_has_these_bytes_for_ever() {
-        let file = tempfile::tempfile().unwrap();
-        write_header(&file, 3, 7).unwrap();
-        let mut bytes = [0xff; HEADER_BYTES + frame::HEAD_BYTES];
-        file.read_exact_at(&mut bytes, 0).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = Disk::new(folder.path(), Faults::default(), Waiting::ForDisk).make("segment");
+        write_header(&file.unwrap(), 3, 7).unwrap();
+        let bytes = std::fs::read(folder.path().join("segment")).unwrap();
         let hex: String = bytes[..40]
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -136,8 +131,7 @@ mod tests {
 
     #[test]
     fn only_our_names_are_segments() {
-        let name = path(Path::new(""), 0x1f);
-        assert_eq!(sequence_of(name.to_str().unwrap()), Some(0x1f));
+        assert_eq!(sequence_of(&name(0x1f)), Some(0x1f));
         for other in [
             "log-1.seg",
             "log-000000000000001g.seg",

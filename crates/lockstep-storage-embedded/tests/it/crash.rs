@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lockstep_mvcc::{Key, KeyRange, Op, Put, Range, Revision, Txn};
@@ -21,18 +20,6 @@ fn options(faults: Faults) -> Options {
         faults,
         ..Options::default()
     }
-}
-
-/// Dies when `step` is reached for the `nth` time.
-fn dies_at(step: Step, nth: usize) -> Faults {
-    let (seen, dead) = (AtomicUsize::new(0), AtomicBool::new(false));
-    Faults::new(move |reached| {
-        // Asking about one step twice in a row must not count twice.
-        if reached == step && seen.fetch_add(1, Ordering::SeqCst) + 1 >= nth {
-            dead.store(true, Ordering::SeqCst);
-        }
-        dead.load(Ordering::SeqCst)
-    })
 }
 
 /// Sends commands one after the other until the store dies; answers with the last acknowledged
@@ -77,7 +64,13 @@ fn a_store_that_dies_at_any_step_keeps_what_it_acknowledged() {
         for nth in [1, 2, 7, 25] {
             let what = format!("{step:?}, time {nth}");
             let folder = tempfile::tempdir().unwrap();
-            let died_at = live_and_die(&runtime, folder.path(), 1, COMMANDS, dies_at(step, nth));
+            let died_at = live_and_die(
+                &runtime,
+                folder.path(),
+                1,
+                COMMANDS,
+                Faults::dies_at(step, nth),
+            );
             check(folder.path(), died_at, &what);
             // A second start changes nothing.
             check(folder.path(), died_at, &what);
@@ -92,7 +85,7 @@ fn a_store_that_dies_again_and_again_goes_on_where_it_was() {
     let mut last = 0;
     for round in 0..60 {
         let step = Step::ALL[round % Step::ALL.len()];
-        let faults = dies_at(step, 1 + round % 5);
+        let faults = Faults::dies_at(step, 1 + round % 5);
         let next = log_end(folder.path());
         // The indexes of the log go on, whether the command in doubt changed something or not.
         assert!(
@@ -131,7 +124,7 @@ fn many_writers_keep_what_each_of_them_was_told() {
     let runtime = Runtime::new().unwrap();
     for (round, step) in Step::ALL.into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
-        let faults = dies_at(step, 3 + 2 * round);
+        let faults = Faults::dies_at(step, 3 + 2 * round);
         let store = EmbeddedStore::open(folder.path(), &options(faults)).unwrap();
         let store = Arc::new(store);
         let told = runtime.block_on(async {

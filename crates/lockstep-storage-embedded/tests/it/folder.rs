@@ -40,7 +40,12 @@ fn a_second_store_on_one_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let first = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
     let second = EmbeddedStore::open(folder.path(), &Options::default());
-    assert!(matches!(&second, Err(OpenError::InUse { folder: named }) if named == folder.path()));
+    let expected = format!(
+        "the store in `{}` is in use by process {}; stop that one first",
+        folder.path().display(),
+        std::process::id()
+    );
+    assert_eq!(second.err().unwrap().to_string(), expected);
     drop(first);
     assert!(EmbeddedStore::open(folder.path(), &Options::default()).is_ok());
 }

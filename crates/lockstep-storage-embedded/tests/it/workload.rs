@@ -73,7 +73,9 @@ pub(crate) async fn send(store: &EmbeddedStore, command: Command) -> Result<(), 
             granted.map(|granted| assert_eq!(granted.id, id))
         }
         Command::LeaseRevoke { id } => store.revoke_lease(id).await,
-        Command::Put(_) | Command::DeleteRange(_) => unreachable!("not in the workload"),
+        Command::Put(_) | Command::DeleteRange(_) | Command::Alarm { .. } => {
+            unreachable!("not in the workload")
+        }
     };
     match outcome {
         Err(WriteFailure::Refused(_)) => Ok(()),

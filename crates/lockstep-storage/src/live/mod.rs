@@ -59,7 +59,7 @@ impl Live {
                 state.clock.granted(id, ttl_seconds, now);
                 None
             }
-            Effect::None | Effect::Compacted { .. } => None,
+            Effect::None | Effect::Compacted { .. } | Effect::AlarmChanged { .. } => None,
         };
         let woken = match changed {
             Some(revision) => self.watchers.lock().note(&state.machine, revision),

@@ -114,6 +114,16 @@ const TABLE: &[Row] = &[
         MayUse::Rules(&["lockstep-storage"]),
     ),
     row("lockstep-controllers", Layer::Servers, MayUse::Words(&[])),
+    row(
+        "lockstep-store",
+        Layer::Servers,
+        MayUse::Words(&[
+            "lockstep-mvcc",
+            "lockstep-storage",
+            "lockstep-etcd-api",
+            "lockstep-storage-embedded",
+        ]),
+    ),
     row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),
     row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),

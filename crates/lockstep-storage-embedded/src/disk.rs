@@ -1,0 +1,118 @@
+//! The files of a store: every change to one of them is made here, so that a test can see it or
+//! let it fail.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::faults::{Faults, FileAction};
+
+/// The folder of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    folder: PathBuf,
+    pub(crate) faults: Faults,
+    waiting: Waiting,
+}
+
+/// Whether what was written is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// It is: what was acknowledged survives a loss of power.
+    ForDisk,
+    /// It is not: what was acknowledged survives the end of the process alone. For tests.
+    Never,
+}
+
+/// A file that is open for reading and writing.
+#[derive(Debug)]
+pub(crate) struct DiskFile {
+    pub(crate) file: File,
+    name: String,
+    faults: Faults,
+    waiting: Waiting,
+}
+
+impl Disk {
+    pub(crate) fn new(folder: &Path, faults: Faults, waiting: Waiting) -> Self {
+        let folder = folder.to_owned();
+        Self {
+            folder,
+            faults,
+            waiting,
+        }
+    }
+
+    /// Makes an empty file, or empties one.
+    pub(crate) fn make(&self, name: &str) -> io::Result<DiskFile> {
+        self.faults.touch(name, FileAction::Make)?;
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true).truncate(true);
+        Ok(self.file(name, options.open(self.folder.join(name))?))
+    }
+
+    pub(crate) fn open(&self, name: &str) -> io::Result<DiskFile> {
+        let mut options = File::options();
+        let file = options
+            .read(true)
+            .write(true)
+            .open(self.folder.join(name))?;
+        Ok(self.file(name, file))
+    }
+
+    fn file(&self, name: &str, file: File) -> DiskFile {
+        DiskFile {
+            file,
+            name: name.to_owned(),
+            faults: self.faults.clone(),
+            waiting: self.waiting,
+        }
+    }
+
+    pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.faults.touch(from, FileAction::Rename { to })?;
+        fs::rename(self.folder.join(from), self.folder.join(to))
+    }
+
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        self.faults.touch(name, FileAction::Remove)?;
+        fs::remove_file(self.folder.join(name))
+    }
+
+    /// Makes all names safe.
+    pub(crate) fn sync_names(&self) -> io::Result<()> {
+        self.faults.touch("", FileAction::SyncFolder)?;
+        if self.waiting == Waiting::Never {
+            return Ok(());
+        }
+        File::open(&self.folder)?.sync_all()
+    }
+}
+
+impl DiskFile {
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let action = FileAction::Write { offset, bytes };
+        self.faults.touch(&self.name, action)?;
+        self.file.write_all_at(bytes, offset)
+    }
+
+    pub(crate) fn resize(&self, length: u64) -> io::Result<()> {
+        self.faults
+            .touch(&self.name, FileAction::Resize { length })?;
+        self.file.set_len(length)
+    }
+
+    /// Makes everything that was written safe, and the length.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.faults.touch(&self.name, FileAction::Sync)?;
+        if self.waiting == Waiting::Never {
+            return Ok(());
+        }
+        self.file.sync_data()
+    }
+}

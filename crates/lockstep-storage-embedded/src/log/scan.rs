@@ -1,0 +1,249 @@
+//! Reading a log without changing it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::frame;
+use super::segment::{self, HEADER_BYTES, Header};
+
+/// Why a log cannot be read back. Nothing was changed on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The system said so.
+    #[error("reading the log in `{folder}`: {source}")]
+    Io {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Bytes in front of intact ones are damaged.
+    #[error("`{file}` is damaged at byte {offset}: {what}; restore it from a backup")]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A later version of the program wrote it.
+    #[error("`{file}` has log format {found}, which this program does not know")]
+    UnknownFormat {
+        /// The file.
+        file: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// A file that has to be there is not.
+    #[error("`{file}` is missing; restore it from a backup")]
+    Missing {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// A command of the log.
+pub(crate) struct Logged {
+    pub(crate) index: u64,
+    pub(crate) bytes: Vec<u8>,
+    /// The segment that it is in.
+    pub(crate) sequence: u64,
+    /// Where the frame that it is in begins.
+    pub(crate) offset: u64,
+}
+
+/// One file of the log that was read.
+pub(crate) struct Segment {
+    pub(crate) sequence: u64,
+    pub(crate) first_index: u64,
+    pub(crate) next_index: u64,
+    /// Where its last frame ends.
+    pub(crate) end: usize,
+    /// Whether its last frame says that the log was closed in order.
+    pub(crate) is_closed: bool,
+}
+
+/// A log that was read.
+pub(crate) struct Scan {
+    pub(crate) folder: PathBuf,
+    /// The index up to which the state has the commands.
+    pub(crate) applied: u64,
+    /// The commands after the index that was asked for.
+    pub(crate) commands: Vec<Logged>,
+    /// The segments with commands in them, in order.
+    pub(crate) segments: Vec<Segment>,
+    /// Files that were set aside for use as new ones.
+    pub(crate) aside: Vec<u64>,
+    /// A last segment that was not yet used.
+    pub(crate) unfinished: Option<u64>,
+    /// Everything that is wrong, in the order of the log.
+    pub(crate) errors: Vec<LogError>,
+    /// Commands up to this index are not kept.
+    skipped: u64,
+}
+
+impl Scan {
+    /// Reads every segment. `applied` is the index up to which the state has the commands; those
+    /// after `skipped` are kept.
+    pub(crate) fn read(folder: &Path, applied: u64, skipped: u64) -> Result<Self, LogError> {
+        let io = |source| LogError::Io {
+            folder: folder.to_owned(),
+            source,
+        };
+        let sequences = sequences(folder).map_err(io)?;
+        // Files in front of a gap were set aside for use as new ones.
+        let first = sequences.windows(2).rposition(|two| two[0] + 1 != two[1]);
+        let (aside, needed) = sequences.split_at(first.map_or(0, |gap| gap + 1));
+        let mut scan = Self {
+            folder: folder.to_owned(),
+            applied,
+            commands: Vec::new(),
+            segments: Vec::new(),
+            aside: aside.to_vec(),
+            unfinished: None,
+            errors: Vec::new(),
+            skipped,
+        };
+        for sequence in needed {
+            let bytes = fs::read(scan.file(*sequence)).map_err(io)?;
+            scan.read_segment(&bytes, *sequence, needed.last() == Some(sequence));
+        }
+        if scan.errors.is_empty() {
+            scan.check_reach(needed.last().copied());
+        }
+        Ok(scan)
+    }
+
+    /// The file of a segment.
+    pub(crate) fn file(&self, sequence: u64) -> PathBuf {
+        self.folder.join(segment::name(sequence))
+    }
+
+    /// The index that the next command gets.
+    pub(crate) fn next_index(&self) -> u64 {
+        let last = self.segments.last();
+        last.map_or(self.applied + 1, |segment| segment.next_index)
+    }
+
+    fn damaged(&mut self, sequence: u64, offset: usize, what: &'static str) {
+        self.errors.push(LogError::Damaged {
+            file: self.file(sequence),
+            offset: offset as u64,
+            what,
+        });
+    }
+
+    fn read_segment(&mut self, bytes: &[u8], sequence: u64, is_last: bool) {
+        let expected = self.segments.last().map(|segment| segment.next_index);
+        let first_index = match segment::read_header(bytes, sequence) {
+            Header::Right { first_index } => first_index,
+            Header::UnknownFormat { found } => {
+                let file = self.file(sequence);
+                self.errors.push(LogError::UnknownFormat { file, found });
+                return;
+            }
+            // Without frames behind it, nobody can have relied on what a half written header says.
+            Header::Unfinished | Header::Damaged => {
+                let next_index = expected.unwrap_or(self.applied + 1);
+                let first = next_frame(bytes, HEADER_BYTES, sequence, next_index);
+                if is_last && first.is_none() {
+                    self.unfinished = Some(sequence);
+                    return;
+                }
+                self.damaged(sequence, 0, "the header of the segment is wrong");
+                next_index
+            }
+        };
+        let before = self.segments.last();
+        if let Some((before, end)) = before.map(|before| (before.sequence, before.end))
+            && expected != Some(first_index)
+        {
+            self.damaged(before, end, "the last frames of the segment are damaged");
+        }
+        let segment = self.read_frames(bytes, sequence, first_index);
+        self.segments.push(segment);
+    }
+
+    /// Reads on behind damage, to tell about all of it.
+    fn read_frames(&mut self, bytes: &[u8], sequence: u64, first_index: u64) -> Segment {
+        let (mut at, mut next_index, mut is_closed) = (HEADER_BYTES, first_index, false);
+        loop {
+            while let Some(frame) = frame::read(&bytes[at.min(bytes.len())..], sequence) {
+                if frame.first_index != next_index {
+                    self.damaged(sequence, at, "a frame has the wrong index");
+                    next_index = frame.first_index;
+                }
+                is_closed = frame.commands.is_empty();
+                for command in frame.commands {
+                    self.keep(next_index, command, sequence, at);
+                    next_index += 1;
+                }
+                at += frame.length;
+            }
+            let Some(intact) = next_frame(bytes, at + 1, sequence, next_index) else {
+                break;
+            };
+            self.damaged(sequence, at, "a frame is damaged and intact ones follow");
+            (at, next_index) = intact;
+        }
+        Segment {
+            sequence,
+            first_index,
+            next_index,
+            end: at,
+            is_closed,
+        }
+    }
+
+    fn keep(&mut self, index: u64, command: &[u8], sequence: u64, offset: usize) {
+        if index > self.skipped {
+            self.commands.push(Logged {
+                index,
+                bytes: command.to_vec(),
+                sequence,
+                offset: offset as u64,
+            });
+        }
+    }
+
+    /// Everything between the state and the end of the log has to be in the log.
+    fn check_reach(&mut self, newest: Option<u64>) {
+        let missing = |sequence| LogError::Missing {
+            file: self.file(sequence),
+        };
+        match (self.segments.first(), self.segments.last()) {
+            (Some(first), _) if first.first_index > self.applied + 1 => {
+                self.errors.push(missing(first.sequence.saturating_sub(1)));
+            }
+            (_, Some(last)) if last.next_index <= self.applied => {
+                let what = "the state has commands that the log has not";
+                self.damaged(last.sequence, last.end, what);
+            }
+            (None, _) if self.applied > 0 => self.errors.push(missing(newest.unwrap_or(1))),
+            _ => {}
+        }
+    }
+}
+
+fn sequences(folder: &Path) -> io::Result<Vec<u64>> {
+    let mut sequences = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        sequences.extend(name.to_str().and_then(segment::sequence_of));
+    }
+    sequences.sort_unstable();
+    Ok(sequences)
+}
+
+/// Where the next whole frame of this segment begins at or behind `from`, and its first index.
+fn next_frame(bytes: &[u8], from: usize, sequence: u64, next_index: u64) -> Option<(usize, u64)> {
+    (from..bytes.len()).find_map(|at| {
+        let rest = &bytes[at..];
+        if !frame::may_begin(rest, next_index) {
+            return None;
+        }
+        frame::read(rest, sequence).map(|frame| (at, frame.first_index))
+    })
+}

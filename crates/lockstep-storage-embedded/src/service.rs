@@ -1,0 +1,71 @@
+//! What a server for others needs of the store, besides the contract.
+
+use std::io;
+
+use lockstep_mvcc::{Command, LeaseId};
+use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
+use tokio::sync::oneshot;
+
+use crate::EmbeddedStore;
+use crate::keeper::{Errand, Pack};
+use crate::queue::{Done, Request};
+use crate::state::STATE_FILE;
+
+/// How large a store is on disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StateSize {
+    /// The length of the state's file.
+    pub file_bytes: u64,
+    /// How much of it is rows; the rest is structure, and space that can be used again.
+    pub row_bytes: u64,
+}
+
+impl EmbeddedStore {
+    /// Carries out exactly this command. Limits are the caller's to check.
+    pub async fn propose(&self, command: Command) -> Result<Done, WriteFailure> {
+        self.queue.send(Request::Command(command)).await
+    }
+
+    /// [`Store::keep_lease_alive`](lockstep_storage::Store::keep_lease_alive) without waiting.
+    pub fn renew_lease(&self, id: LeaseId) -> Option<i64> {
+        self.live().keep_lease_alive(id, self.clock.now())
+    }
+
+    /// [`Store::lease`](lockstep_storage::Store::lease) without waiting.
+    pub fn lease_status(&self, id: LeaseId) -> Option<LeaseStatus> {
+        self.live().lease(id, self.clock.now())
+    }
+
+    /// The index of the last command that was applied.
+    pub fn applied_index(&self) -> u64 {
+        self.keeper.seen()
+    }
+
+    /// Waits until the state has everything that was applied before the call.
+    pub async fn settle(&self) -> Result<(), Unavailable> {
+        self.errand(Pack::No).await
+    }
+
+    /// Waits until the state has everything, and its file has given unused space back. Reads and
+    /// writes go on meanwhile.
+    pub async fn pack(&self) -> Result<(), Unavailable> {
+        self.errand(Pack::Yes).await
+    }
+
+    /// How large the state is, as of its last commit.
+    pub fn state_size(&self) -> io::Result<StateSize> {
+        let file = self.folder.join(STATE_FILE);
+        Ok(StateSize {
+            file_bytes: std::fs::metadata(file)?.len(),
+            row_bytes: self.keeper.row_bytes(),
+        })
+    }
+
+    async fn errand(&self, pack: Pack) -> Result<(), Unavailable> {
+        let (done, outcome) = oneshot::channel();
+        self.keeper.run_errand(Errand { pack, done });
+        let stopped = || Err("the store stopped".to_owned());
+        let outcome = outcome.await.unwrap_or_else(|_| stopped());
+        outcome.map_err(|reason| Unavailable { reason })
+    }
+}

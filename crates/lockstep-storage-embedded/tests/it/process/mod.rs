@@ -1,0 +1,122 @@
+//! Processes that really die under load: by `kill -9` at random, or at a step.
+//!
+//! A child is this test program started again (`child`). Several writers in it tell the parent what
+//! they are about to do and what they were told, line by line; the parent kills it, looks into the
+//! folder, and starts the next child on it.
+
+pub(crate) mod child;
+mod ledger;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lockstep_storage_embedded::Step;
+
+use crate::dice::{Dice, fast_folder, rounds};
+use ledger::Ledger;
+
+/// How many lives a folder has before a new one is made.
+const LIVES: usize = 25;
+
+/// How a child ends.
+enum Death {
+    /// `kill -9` after this many lines.
+    Killed { after: usize },
+    /// At a step, when it is reached for the `nth` time.
+    AtStep { step: Step, nth: usize },
+}
+
+fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Dice) -> Death) {
+    let mut dice = Dice::of_run(test, shard);
+    let mut left = rounds(lives);
+    while left > 0 {
+        let folder = fast_folder();
+        let mut ledger = Ledger::default();
+        for life in 0..left.min(LIVES) {
+            let death = choose(&mut dice);
+            live(folder.path(), &death, &mut ledger);
+            ledger.check(folder.path(), &format!("{test}, life {life}"));
+            left -= 1;
+        }
+        assert!(
+            ledger.acknowledged() > 0,
+            "{test}: the children did something"
+        );
+    }
+}
+
+/// One life of a child, up to its last line.
+fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(child::ARGUMENTS).env(child::FOLDER, folder);
+    if let Death::AtStep { step, nth } = death {
+        command.env(child::STEP, format!("{step:?} {nth}"));
+    }
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = 0;
+    for line in lines {
+        let line = line.unwrap();
+        let Some((_, line)) = line.split_once(child::MARK) else {
+            continue;
+        };
+        ledger.note(line);
+        told += 1;
+        if let Death::Killed { after } = death
+            && told == *after
+        {
+            child.kill().unwrap();
+        }
+    }
+    child.wait().unwrap();
+}
+
+fn killed_at_random(shard: u64) {
+    run("kill -9", shard, 60, |dice| Death::Killed {
+        after: 1 + dice.below(150),
+    });
+}
+
+fn dies_at(step: Step, shard: u64) {
+    run(&format!("{step:?}"), 100 + shard, 20, |dice| {
+        Death::AtStep {
+            step,
+            nth: 1 + dice.below(9),
+        }
+    });
+}
+
+macro_rules! deaths {
+    ($($name:ident => $run:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $run;
+            }
+        )*
+    };
+}
+
+deaths! {
+    a_process_killed_under_load_keeps_its_word => killed_at_random(1);
+    a_process_killed_under_load_keeps_its_word_in_a_second_folder => killed_at_random(2);
+    a_process_killed_under_load_keeps_its_word_in_a_third_folder => killed_at_random(3);
+    a_process_killed_under_load_keeps_its_word_in_a_fourth_folder => killed_at_random(4);
+    a_process_killed_under_load_keeps_its_word_in_a_fifth_folder => killed_at_random(5);
+    a_process_that_dies_before_it_writes_keeps_its_word => dies_at(Step::BeforeWrite, 0);
+    a_process_that_dies_in_the_middle_of_a_frame_keeps_its_word => dies_at(Step::HalfWritten, 1);
+    a_process_that_dies_before_a_frame_is_safe_keeps_its_word => dies_at(Step::Written, 2);
+    a_process_that_dies_before_it_applies_keeps_its_word => dies_at(Step::Synced, 3);
+    a_process_that_dies_before_it_answers_keeps_its_word => dies_at(Step::Applied, 4);
+    a_process_that_dies_while_it_renames_a_segment_keeps_its_word => dies_at(Step::SegmentRenamed, 5);
+    a_process_that_dies_while_it_makes_a_segment_keeps_its_word => dies_at(Step::SegmentMade, 6);
+    a_process_that_dies_with_an_empty_segment_keeps_its_word => dies_at(Step::SegmentReady, 7);
+    a_process_that_dies_before_it_writes_the_state_keeps_its_word => dies_at(Step::StateBegun, 8);
+    a_process_that_dies_before_it_commits_the_state_keeps_its_word => dies_at(Step::StateWritten, 9);
+    a_process_that_dies_after_it_committed_the_state_keeps_its_word => dies_at(Step::StateCommitted, 10);
+}

@@ -1,0 +1,78 @@
+//! Leases.
+
+use lockstep_etcd_api::etcdserverpb as pb;
+use lockstep_storage::{GrantedLease, LeaseId, LeaseStatus, LeaseTtl, ReadFailure, WriteFailure};
+use tonic::{Response, Status};
+
+use crate::cluster::{Cluster, Twice};
+use crate::request::needs_leader;
+use crate::verdict::Verdict;
+
+/// Makes a lease whose id etcd chooses. If the answer is lost, so is the lease, until it expires.
+pub(crate) async fn grant(cluster: &Cluster, ttl: LeaseTtl) -> Result<GrantedLease, WriteFailure> {
+    let request = pb::LeaseGrantRequest { ttl: ttl.0, id: 0 };
+    let answer = cluster.ask(Twice::Harmful, |connection| async move {
+        connection.leases().lease_grant(needs_leader(request)).await
+    });
+    let granted = answer.await.map_err(Verdict::of_write)?;
+    Ok(GrantedLease {
+        id: LeaseId(granted.id),
+        ttl_seconds: granted.ttl,
+    })
+}
+
+/// Ends a lease.
+pub(crate) async fn revoke(cluster: &Cluster, id: LeaseId) -> Result<(), WriteFailure> {
+    let request = pb::LeaseRevokeRequest { id: id.0 };
+    let answer = cluster.ask(Twice::Harmful, |connection| async move {
+        let request = needs_leader(request);
+        connection.leases().lease_revoke(request).await
+    });
+    answer.await.map(drop).map_err(Verdict::of_write)
+}
+
+/// Renews a lease, on a stream of its own: renewals are rare, and one stream for all would have to
+/// be kept alive for none.
+pub(crate) async fn keep_alive(
+    cluster: &Cluster,
+    id: LeaseId,
+) -> Result<Option<i64>, WriteFailure> {
+    let request = pb::LeaseKeepAliveRequest { id: id.0 };
+    let answer = cluster.ask(Twice::Harmless, |connection| async move {
+        let once = needs_leader(tokio_stream::once(request));
+        let answers = connection.leases().lease_keep_alive(once).await?;
+        match answers.into_inner().message().await? {
+            Some(answer) => Ok(Response::new(answer)),
+            None => Err(Status::unavailable("the member ended the stream")),
+        }
+    });
+    let renewed = answer.await.map_err(Verdict::of_harmless)?;
+    Ok(Some(renewed.ttl).filter(|ttl| *ttl > 0))
+}
+
+/// A lease as it is now.
+pub(crate) async fn status(
+    cluster: &Cluster,
+    id: LeaseId,
+) -> Result<Option<LeaseStatus>, ReadFailure> {
+    let request = pb::LeaseTimeToLiveRequest {
+        id: id.0,
+        keys: true,
+    };
+    let answer = cluster.ask(Twice::Harmless, |connection| async move {
+        let request = needs_leader(request);
+        connection.leases().lease_time_to_live(request).await
+    });
+    let answer = answer.await.map_err(Verdict::of_read)?;
+    // One that is about to be revoked is told as gone, with a TTL below zero.
+    let Ok(remaining_seconds) = u64::try_from(answer.ttl) else {
+        return Ok(None);
+    };
+    let mut keys = answer.keys;
+    keys.sort_unstable();
+    Ok(Some(LeaseStatus {
+        granted_ttl_seconds: answer.granted_ttl,
+        remaining_seconds,
+        keys,
+    }))
+}

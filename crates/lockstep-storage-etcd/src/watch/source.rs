@@ -1,0 +1,73 @@
+//! A follower as readers poll it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use lockstep_storage::{WatchError, WatchMessage, WatchSource};
+use tokio::sync::Notify;
+
+use super::follower::Follower;
+
+type Turn = Pin<Box<dyn Future<Output = (Follower, Result<WatchMessage, WatchError>)> + Send>>;
+
+/// Everything happens while the reader polls: there is no task, and so no queue to fill.
+pub(super) struct Source {
+    wish: Arc<Wish>,
+    turn: Turn,
+}
+
+impl Source {
+    pub(super) fn new(follower: Follower) -> Self {
+        Self {
+            wish: follower.wish(),
+            turn: turn(follower),
+        }
+    }
+}
+
+fn turn(mut follower: Follower) -> Turn {
+    Box::pin(async move {
+        let message = follower.next().await;
+        (follower, message)
+    })
+}
+
+impl WatchSource for Source {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<WatchMessage, WatchError>> {
+        let Poll::Ready((follower, message)) = self.turn.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        self.turn = turn(follower);
+        Poll::Ready(message)
+    }
+
+    fn request_progress(&mut self) {
+        self.wish.make();
+    }
+}
+
+/// That the reader wants to hear of progress.
+#[derive(Default)]
+pub(super) struct Wish {
+    is_made: AtomicBool,
+    made: Notify,
+}
+
+impl Wish {
+    fn make(&self) {
+        self.is_made.store(true, Ordering::Release);
+        self.made.notify_one();
+    }
+
+    /// Whether there was one; it is gone then.
+    pub(super) fn take(&self) -> bool {
+        self.is_made.swap(false, Ordering::AcqRel)
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn made(&self) {
+        self.made.notified().await;
+    }
+}

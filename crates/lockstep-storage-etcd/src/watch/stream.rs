@@ -1,0 +1,145 @@
+//! One watch on one stream of one member.
+//!
+//! Each watch has a stream of its own: the member stops sending when its reader stops reading, so
+//! nothing here needs a queue, and no watch waits for another one's reader or progress
+//! (`docs/decisions/0008-etcd-as-a-store.md`).
+
+use lockstep_etcd_api::etcdserverpb as pb;
+use lockstep_etcd_api::response::revision_of;
+use lockstep_etcd_api::watch::create_to_wire;
+use lockstep_storage::{Revision, WatchSelector};
+use pb::watch_request::RequestUnion;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::Stream;
+use tonic::{Status, Streaming};
+
+use crate::cluster::Cluster;
+use crate::connection::Connection;
+use crate::request::needs_leader;
+use crate::verdict::{Elsewhere, Verdict, told};
+
+/// Requests on their way: the first creates the watch, others ask for progress. When there is no
+/// room, enough of those are under way.
+const REQUESTS_MAX: usize = 4;
+
+/// A stream whose watch is made.
+pub(crate) struct WatchStream {
+    pub(crate) connection: Connection,
+    /// The revision of the member when the watch was made.
+    pub(crate) created_at: Revision,
+    requests: mpsc::Sender<pb::WatchRequest>,
+    responses: Streaming<pb::WatchResponse>,
+    /// The first response, if it said more than that the watch is made.
+    first: Option<pb::WatchResponse>,
+}
+
+impl WatchStream {
+    /// Opens a stream at the member in use and makes the watch; turns to the next member if this
+    /// one fails.
+    pub(crate) async fn open(
+        cluster: &Cluster,
+        selector: &WatchSelector,
+        from: Revision,
+    ) -> Result<Self, Verdict> {
+        let connection = cluster.connection().await;
+        let away = |reason| Verdict::not_done(reason, Elsewhere::MayHelp);
+        let connection = connection.map_err(|unavailable| away(unavailable.reason))?;
+        let opened = open_whole(connection.clone(), selector, from);
+        let verdict = match timeout(cluster.timeouts().request, opened).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(status)) => Verdict::of(&status, connection.url()),
+            Err(_) => away(cluster.no_answer(connection.url())),
+        };
+        cluster.leave(&connection);
+        Err(verdict)
+    }
+
+    /// The next response, or why there is none. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Result<pb::WatchResponse, String> {
+        if let Some(first) = self.first.take() {
+            return Ok(first);
+        }
+        match self.responses.message().await {
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => Err("the member ended the stream".to_owned()),
+            Err(status) => Err(told(&status)),
+        }
+    }
+
+    /// Asks for a response that tells how far the stream is.
+    pub(crate) fn ask_for_progress(&self) {
+        let union = RequestUnion::ProgressRequest(pb::WatchProgressRequest {});
+        // No room means that it is asked already; a closed stream is noticed by the next read.
+        _ = self.requests.try_send(request(union));
+    }
+}
+
+/// Makes a watch that misses nothing, whatever faults the member's release has.
+///
+/// Where deletes at the compacted revision may be lost, a watch that needs history begins one
+/// revision earlier: it is refused instead. The reader passes over what comes too early.
+async fn open_whole(
+    connection: Connection,
+    selector: &WatchSelector,
+    from: Revision,
+) -> Result<WatchStream, Status> {
+    let is_whole = connection.member().version.keeps_deletes_at_compaction();
+    let stream = open_at(connection, selector, from).await?;
+    if is_whole || stream.created_at < from || from == Revision::FIRST {
+        return Ok(stream);
+    }
+    open_at(stream.connection, selector, from.previous()).await
+}
+
+async fn open_at(
+    connection: Connection,
+    selector: &WatchSelector,
+    from: Revision,
+) -> Result<WatchStream, Status> {
+    let (requests, queue) = mpsc::channel(REQUESTS_MAX);
+    let create = pb::WatchCreateRequest {
+        progress_notify: true,
+        fragment: true,
+        ..create_to_wire(selector, Some(from))
+    };
+    // etcd answers nothing, not even with headers, before it has a request.
+    let first = request(RequestUnion::CreateRequest(create));
+    requests
+        .try_send(first)
+        .map_err(|_| Status::internal("a new queue has no room"))?;
+    let opened = connection.watches().watch(needs_leader(Queue(queue))).await;
+    let mut responses = opened?.into_inner();
+    let created = responses.message().await?;
+    let created = created.filter(|response| response.created);
+    let mut created = created.ok_or_else(|| Status::internal("the watch was not made"))?;
+    let created_at = revision_of(created.header.take());
+    let created_at = created_at.map_err(|error| Status::internal(error.to_string()))?;
+    Ok(WatchStream {
+        connection,
+        created_at,
+        requests,
+        responses,
+        first: created.canceled.then_some(created),
+    })
+}
+
+fn request(union: RequestUnion) -> pb::WatchRequest {
+    pb::WatchRequest {
+        request_union: Some(union),
+    }
+}
+
+/// The requests of a stream; it ends when their sender is dropped.
+struct Queue(mpsc::Receiver<pb::WatchRequest>);
+
+impl Stream for Queue {
+    type Item = pb::WatchRequest;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx)
+    }
+}

@@ -1,0 +1,97 @@
+//! What many clients and watchers of the store on etcd are told at the same time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstep_storage::Store;
+use lockstep_storage::contract::histories::{self, Plan, seeds};
+use lockstep_storage_etcd::{EtcdStore, Options};
+use tokio::runtime::Runtime;
+
+use crate::etcd::{Member, Release, Security, start_cluster};
+use crate::proxy::Proxy;
+
+/// Writes that a client gives up may overtake others inside etcd, which says nothing about the
+/// order of requests that do not wait for each other; so nobody gives up here.
+fn plan(seed: u64) -> Plan {
+    Plan {
+        abandon: false,
+        ..Plan::new(seed)
+    }
+}
+
+async fn check(stores: &[Arc<dyn Store>], seed: u64) {
+    let history = histories::record(stores, plan(seed)).await;
+    if let Err(violations) = histories::check(&history) {
+        let shown: String = violations.iter().map(|it| format!("{it}\n")).collect();
+        panic!("seed {seed}:\n{shown}");
+    }
+}
+
+/// A new etcd each time: a history begins without keys.
+#[test]
+fn etcd_gives_sound_histories() {
+    for release in [Release::Packaged, Release::Newer] {
+        let Some(program) = release.program() else {
+            continue;
+        };
+        for seed in seeds("etcd", 2) {
+            let member = Member::start(&program);
+            Runtime::new().unwrap().block_on(async {
+                let store: Arc<dyn Store> = Arc::new(member.connect().await);
+                check(&[store], seed).await;
+            });
+        }
+    }
+}
+
+/// Each store object uses another member first, so answers of all three have to fit together.
+#[test]
+fn three_members_give_sound_histories() {
+    let Some(program) = Release::Packaged.program() else {
+        return;
+    };
+    for seed in seeds("three members of etcd", 1) {
+        let members = start_cluster(&program, 3, &Security::default());
+        let mut urls: Vec<_> = members.iter().map(Member::url).collect();
+        Runtime::new().unwrap().block_on(async {
+            let mut stores: Vec<Arc<dyn Store>> = Vec::new();
+            for _ in &members {
+                let store = EtcdStore::connect(Options::new(urls.iter().copied())).await;
+                stores.push(Arc::new(store.unwrap()));
+                urls.rotate_left(1);
+            }
+            check(&stores, seed).await;
+        });
+    }
+}
+
+#[test]
+fn a_wire_that_is_cut_again_and_again_gives_sound_histories() {
+    const CUT_EVERY: Duration = Duration::from_millis(150);
+    let Some(program) = Release::Packaged.program() else {
+        return;
+    };
+    for seed in seeds("etcd behind a bad wire", 2) {
+        let member = Member::start(&program);
+        Runtime::new().unwrap().block_on(async {
+            let wires = [Proxy::to(member.url()).await, Proxy::to(member.url()).await];
+            let urls = wires.iter().map(Proxy::url);
+            let cut = EtcdStore::connect(Options::new(urls)).await.unwrap();
+            let cut: Arc<dyn Store> = Arc::new(cut);
+            let whole: Arc<dyn Store> = Arc::new(member.connect().await);
+            let cutting = async {
+                for wire in wires.iter().cycle() {
+                    tokio::time::sleep(CUT_EVERY).await;
+                    wire.cut();
+                    wire.mend();
+                }
+            };
+            let stores = [whole, cut];
+            tokio::select! {
+                () = check(&stores, seed) => {}
+                () = cutting => {}
+            }
+        });
+    }
+}

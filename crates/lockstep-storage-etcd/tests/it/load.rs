@@ -1,0 +1,156 @@
+//! Writers that keep writing whatever happens, and whether history agrees with what they were told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lockstep_storage::{
+    Key, KeyRange, Limits, Op, Put, Revision, Store, Txn, Watch, WatchMessage, WatchRequest,
+    WatchSelector, WriteFailure,
+};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+const WRITERS: usize = 4;
+/// How long a writer waits before it tries again what was refused.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The value of the mark that ends a load.
+const END: &str = "end";
+
+/// One change as everybody should see it: its revision and its value, which no other change has.
+pub(crate) type Change = (Revision, String);
+
+/// Writers at work.
+pub(crate) struct Load {
+    writers: JoinSet<Told>,
+    stop: watch::Sender<bool>,
+    acknowledged: watch::Receiver<usize>,
+}
+
+/// What one writer was told.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// Value by revision.
+    pub(crate) done: Vec<Change>,
+    /// Values that may have been written.
+    pub(crate) doubtful: Vec<String>,
+}
+
+impl Load {
+    pub(crate) fn start(store: &Arc<impl Store>) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let (count, acknowledged) = watch::channel(0);
+        let count = Arc::new(count);
+        let mut writers = JoinSet::new();
+        for writer in 0..WRITERS {
+            let (store, count, stopped) = (store.clone(), count.clone(), stopped.clone());
+            writers.spawn(async move {
+                let mut told = Told::default();
+                for nth in 0.. {
+                    if *stopped.borrow() {
+                        break;
+                    }
+                    write(&*store, format!("{writer}-{nth}"), &mut told).await;
+                    count.send_modify(|count| *count += 1);
+                }
+                told
+            });
+        }
+        Self {
+            writers,
+            stop,
+            acknowledged,
+        }
+    }
+
+    /// Waits until so many more writes have an outcome.
+    pub(crate) async fn outcomes(&mut self, more: usize) {
+        let target = *self.acknowledged.borrow() + more;
+        let reached = self.acknowledged.wait_for(|count| *count >= target);
+        let reached = timeout(PATIENCE, reached).await;
+        reached.expect("writers go on").unwrap();
+    }
+
+    pub(crate) async fn stop(self) -> Vec<Told> {
+        self.stop.send(true).unwrap();
+        timeout(PATIENCE, self.writers.join_all())
+            .await
+            .expect("writers come to an end")
+    }
+}
+
+/// Writes one value, as often as it is known not to be written.
+async fn write(store: &dyn Store, value: String, told: &mut Told) {
+    loop {
+        match store
+            .txn(put(&format!("load/{value}"), value.clone()))
+            .await
+        {
+            Ok(answer) => return told.done.push((answer.revision, value)),
+            Err(WriteFailure::Uncertain { .. }) => return told.doubtful.push(value),
+            Err(WriteFailure::Unavailable(_)) => sleep(RETRY_PAUSE).await,
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+pub(crate) fn put(key: &str, value: impl Into<Bytes>) -> lockstep_storage::CheckedTxn {
+    let put = Put::new(Key::new(key.to_owned()).unwrap(), value);
+    let txn = Txn {
+        success: vec![Op::Put(put)],
+        ..Txn::default()
+    };
+    txn.check(Limits::default().txn_ops_max).unwrap()
+}
+
+/// Follows the keys of the load.
+pub(crate) async fn follow(store: &dyn Store, from: Revision) -> Watch {
+    let selector = WatchSelector::new(KeyRange::prefix("load/"));
+    let from = Some(from);
+    store.watch(WatchRequest { selector, from }).await.unwrap()
+}
+
+/// Reads a watch up to the mark that ends the load.
+pub(crate) async fn changes(mut watch: Watch) -> Vec<Change> {
+    let mut changes = Vec::new();
+    loop {
+        let message = timeout(PATIENCE, watch.next()).await;
+        let message = message.expect("the watch goes on").unwrap();
+        let WatchMessage::Events { events, .. } = message else {
+            continue;
+        };
+        for event in events {
+            let value = String::from_utf8(event.kv.value.to_vec()).unwrap();
+            if value == END {
+                return changes;
+            }
+            changes.push((event.kv.mod_revision, value));
+        }
+    }
+}
+
+/// Writes the mark.
+pub(crate) async fn mark_end(store: &dyn Store) {
+    store.txn(put("load/end", END)).await.unwrap();
+}
+
+/// No acknowledged write is lost, none is there twice, and nothing is there that nobody wrote.
+pub(crate) fn check_history(told: &[Told], history: &[Change]) {
+    let revisions: Vec<_> = history.iter().map(|(revision, _)| *revision).collect();
+    assert!(revisions.is_sorted(), "in order: {revisions:?}");
+    let mut left: BTreeMap<_, _> = history
+        .iter()
+        .map(|(revision, value)| (value.clone(), *revision))
+        .collect();
+    assert_eq!(left.len(), history.len(), "each value is there once");
+    for (revision, value) in told.iter().flat_map(|told| &told.done) {
+        assert_eq!(left.remove(value), Some(*revision), "{value}");
+    }
+    for value in told.iter().flat_map(|told| &told.doubtful) {
+        left.remove(value);
+    }
+    assert_eq!(left, BTreeMap::new());
+}

@@ -1,0 +1,137 @@
+//! Encrypted connections: whom we trust, and who we are.
+
+use std::path::{Path, PathBuf};
+
+use lockstep_storage::{Consistency, Store};
+use lockstep_storage_etcd::{ConnectError, EtcdStore, IdentityFiles, Options, TlsFiles};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::etcd::{Member, Release, Security};
+use crate::load::put;
+
+/// An authority, and certificates that it signed.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
+        let issuer = Issuer::new(params, key);
+        Self { folder, issuer }
+    }
+
+    fn certificate(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// A certificate that is good for this machine.
+    fn sign(&self, name: &str) -> IdentityFiles {
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let pair = KeyPair::generate().unwrap();
+        let signed = params.signed_by(&pair, &self.issuer).unwrap();
+        let write = |kind: &str, pem: String| {
+            let path = self.folder.path().join(format!("{name}-{kind}.pem"));
+            std::fs::write(&path, pem).unwrap();
+            path
+        };
+        IdentityFiles {
+            certificate: write("cert", signed.pem()),
+            key: write("key", pair.serialize_pem()),
+        }
+    }
+}
+
+/// A member that wants to know its clients.
+fn start(program: &Path, authority: &Authority) -> Member {
+    let server = authority.sign("server");
+    let flags = [
+        ("--cert-file", server.certificate),
+        ("--key-file", server.key),
+        ("--trusted-ca-file", authority.certificate()),
+    ];
+    let flags = flags
+        .into_iter()
+        .flat_map(|(flag, path)| [flag.into(), path.into_os_string()]);
+    let security = Security {
+        arguments: flags.chain(["--client-cert-auth".into()]).collect(),
+        is_encrypted: true,
+    };
+    Member::start_secured(program, &security)
+}
+
+async fn connect(
+    member: &Member,
+    authorities: PathBuf,
+    identity: Option<IdentityFiles>,
+) -> Result<EtcdStore, String> {
+    let options = Options {
+        tls: Some(TlsFiles {
+            authorities,
+            identity,
+        }),
+        ..member.options()
+    };
+    EtcdStore::connect(options)
+        .await
+        .map_err(|error| match error {
+            ConnectError::Unavailable(unavailable) => unavailable.reason,
+            other => panic!("{other}"),
+        })
+}
+
+#[test]
+fn only_the_right_certificates_on_both_sides_open_a_store() {
+    let Some(program) = Release::Packaged.program() else {
+        return;
+    };
+    let (authority, stranger) = (Authority::new("ours"), Authority::new("theirs"));
+    let member = start(&program, &authority);
+    let url = member.url();
+    Runtime::new().unwrap().block_on(async {
+        let ours = || Some(authority.sign("client"));
+        let store = connect(&member, authority.certificate(), ours())
+            .await
+            .unwrap();
+        let written = store.txn(put("k", "v")).await.unwrap().revision;
+        let current = store.revision(Consistency::Linearizable).await;
+        assert_eq!(current, Ok(written));
+
+        let refused = connect(&member, stranger.certificate(), ours()).await;
+        let told = format!("`{url}`: invalid peer certificate: UnknownIssuer");
+        assert_eq!(refused.err(), Some(told));
+
+        for identity in [None, Some(stranger.sign("client"))] {
+            let refused = connect(&member, authority.certificate(), identity).await;
+            let told = refused.err().unwrap();
+            assert!(told.starts_with(&format!("`{url}`: ")), "{told}");
+        }
+
+        let nowhere = PathBuf::from("/nowhere/ca.pem");
+        let refused = connect(&member, nowhere, ours()).await;
+        let told =
+            format!("`{url}`: reading `/nowhere/ca.pem`: No such file or directory (os error 2)");
+        assert_eq!(refused.err(), Some(told));
+
+        let not_a_key = IdentityFiles {
+            key: authority.certificate(),
+            ..authority.sign("client")
+        };
+        let refused = connect(&member, authority.certificate(), Some(not_a_key)).await;
+        let path = authority.certificate();
+        let told = format!(
+            "`{url}`: `{}` holds no private key in PEM form",
+            path.display()
+        );
+        assert_eq!(refused.err(), Some(told));
+    });
+}

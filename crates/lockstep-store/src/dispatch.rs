@@ -1,0 +1,181 @@
+//! From a request's path to the service that answers it.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::{HeaderMap, Request, Response};
+use hyper::body::Incoming;
+use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::etcdserverpb as pb;
+use pb::cluster_server::ClusterServer;
+use pb::kv_server::KvServer;
+use pb::lease_server::LeaseServer;
+use pb::maintenance_server::MaintenanceServer;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::Service;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::HealthService;
+
+use crate::cluster::ClusterService;
+use crate::http_edge::HttpEdge;
+use crate::kv::KvService;
+use crate::lease::LeaseService;
+use crate::maintenance::MaintenanceService;
+use crate::member::Member;
+use crate::watch::WatchService;
+
+/// What of the API a listener answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Serves {
+    /// gRPC and HTTP.
+    Both,
+    /// gRPC alone.
+    Grpc,
+    /// HTTP alone.
+    Http,
+}
+
+/// Everything that answers, cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Dispatch {
+    kv: KvServer<KvService>,
+    watch: WatchService,
+    lease: LeaseServer<LeaseService>,
+    cluster: ClusterServer<ClusterService>,
+    maintenance: MaintenanceServer<MaintenanceService>,
+    health: HealthServer<HealthService>,
+    http: HttpEdge,
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+impl Dispatch {
+    pub(crate) fn new(member: &Arc<Member>, health: HealthService) -> Self {
+        let bytes_max = member.message_bytes_max();
+        let kv = KvServer::new(KvService(member.clone()));
+        let lease = LeaseServer::new(LeaseService::new(member.clone()));
+        let cluster = ClusterServer::new(ClusterService(member.clone()));
+        let maintenance = MaintenanceServer::new(MaintenanceService(member.clone()));
+        Self {
+            kv: kv.max_decoding_message_size(bytes_max),
+            watch: WatchService(member.clone()),
+            lease: lease.max_decoding_message_size(bytes_max),
+            cluster: cluster.max_decoding_message_size(bytes_max),
+            maintenance: maintenance.max_decoding_message_size(bytes_max),
+            health: HealthServer::new(health),
+            http: HttpEdge(member.clone()),
+        }
+    }
+
+    pub(crate) fn answer(&self, request: Request<Incoming>, serves: Serves) -> Answer {
+        if !is_grpc(request.headers()) {
+            let http = self.http.clone();
+            return match serves {
+                Serves::Grpc => ready(HttpEdge::not_found()),
+                Serves::Both | Serves::Http => Box::pin(async move { Ok(http.answer(&request)) }),
+            };
+        }
+        if serves == Serves::Http {
+            return ready(Status::unimplemented("this address serves no gRPC").into_http());
+        }
+        if let Err(status) = check_metadata(request.headers()) {
+            return ready(status.into_http());
+        }
+        match service_of(request.uri().path()) {
+            "etcdserverpb.KV" => self.kv.clone().call(request),
+            "etcdserverpb.Watch" => {
+                let watch = self.watch.clone();
+                Box::pin(async move { Ok(watch.call(request).await) })
+            }
+            "etcdserverpb.Lease" => self.lease.clone().call(request),
+            "etcdserverpb.Cluster" => self.cluster.clone().call(request),
+            "etcdserverpb.Maintenance" => self.maintenance.clone().call(request),
+            "grpc.health.v1.Health" => self.health.clone().call(request),
+            service => ready(unknown(service).into_http()),
+        }
+    }
+}
+
+fn ready(response: Response<Body>) -> Answer {
+    Box::pin(std::future::ready(Ok(response)))
+}
+
+/// `KV` of `/etcdserverpb.KV/Range`, with its package.
+fn service_of(path: &str) -> &str {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.split_once('/').map_or(path, |(service, _)| service)
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(http::header::CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+}
+
+/// What clients say about themselves.
+fn check_metadata(headers: &HeaderMap) -> Result<(), Status> {
+    if let Some(version) = headers.get("client-api-version")
+        && version.to_str().is_err()
+    {
+        return Err(Refusal::InvalidClientVersion.into());
+    }
+    if let Some(feature) = headers.get("require-feature") {
+        let feature = String::from_utf8_lossy(feature.as_bytes());
+        let text = format!("etcdserver: required feature not enabled: {feature}");
+        return Err(Status::failed_precondition(text));
+    }
+    Ok(())
+}
+
+fn unknown(service: &str) -> Status {
+    match service {
+        "etcdserverpb.Auth" => not_yet("authentication"),
+        "v3lockpb.Lock" => not_yet("the lock service"),
+        "v3electionpb.Election" => not_yet("the election service"),
+        _ => Status::unimplemented(format!("unknown service {service}")),
+    }
+}
+
+/// The answer to what etcd has and this server has not.
+pub(crate) fn not_yet(what: &str) -> Status {
+    Status::unimplemented(format!(
+        "etcdserver: {what} is not implemented by lockstep store, which runs a single member \
+         without authentication"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(name: &'static str, value: &[u8]) -> Result<(), String> {
+        let mut headers = HeaderMap::new();
+        let value = http::HeaderValue::from_bytes(value).unwrap();
+        headers.insert(name, value);
+        let checked = check_metadata(&headers);
+        checked.map_err(|status| format!("{:?}: {}", status.code(), status.message()))
+    }
+
+    #[test]
+    fn metadata_that_cannot_be_honoured_is_refused() {
+        // etcd-api.md §1, metadata in.
+        assert_eq!(checked("hasleader", b"true"), Ok(()));
+        assert_eq!(checked("client-api-version", b"3.5"), Ok(()));
+        assert_eq!(
+            checked("client-api-version", b"\xff"),
+            Err("InvalidArgument: etcdserver: invalid client api version".to_owned())
+        );
+        assert_eq!(
+            checked("require-feature", b"X"),
+            Err("FailedPrecondition: etcdserver: required feature not enabled: X".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_path_names_its_service() {
+        assert_eq!(service_of("/etcdserverpb.KV/Range"), "etcdserverpb.KV");
+        assert_eq!(service_of("/"), "");
+        assert_eq!(service_of("x"), "x");
+    }
+}

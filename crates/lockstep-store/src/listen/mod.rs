@@ -1,0 +1,198 @@
+//! Connections: taking them, encrypting them, and letting them end.
+
+mod address;
+mod tls;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::TaskTracker;
+
+use address::Place;
+pub use address::{Address, InvalidAddress};
+pub(crate) use tls::Tls;
+
+use crate::dispatch::{Dispatch, Serves};
+use crate::member::Member;
+
+/// How long a client may take to agree on encryption.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long listening waits after the system refused a connection, for example for want of files.
+const REFUSED_PAUSE: Duration = Duration::from_millis(50);
+/// How much a stream may send before it is answered; room for the largest request.
+const STREAM_WINDOW_BYTES: u32 = 2 << 20;
+/// How much all streams of a connection may send.
+const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// How large the frames to the client are at most.
+const FRAME_BYTES: u32 = 64 << 10;
+
+/// A socket that is open and not yet served.
+pub(crate) struct Listener {
+    socket: Socket,
+    tls: Option<Arc<Tls>>,
+    serves: Serves,
+}
+
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    pub(crate) async fn bind(
+        address: &Address,
+        tls: Option<Arc<Tls>>,
+        serves: Serves,
+    ) -> io::Result<Self> {
+        let socket = match &address.place {
+            Place::Tcp(authority) => Socket::Tcp(TcpListener::bind(authority).await?),
+            Place::Unix(path) => {
+                // A socket that a process left behind is in the way of the next one.
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+                Socket::Unix(UnixListener::bind(path)?)
+            }
+        };
+        let tls = tls.filter(|_| address.tls);
+        Ok(Self {
+            socket,
+            tls,
+            serves,
+        })
+    }
+
+    /// The port that the system chose, for those who asked for any.
+    pub(crate) fn port(&self) -> Option<u16> {
+        match &self.socket {
+            Socket::Tcp(listener) => listener.local_addr().ok().map(|at| at.port()),
+            Socket::Unix(_) => None,
+        }
+    }
+
+    /// Takes connections until the server ends.
+    pub(crate) async fn serve(self, connections: Connections) {
+        let stopping = connections.member.stopping.token().clone();
+        while let Some(accepted) = stopping.run_until_cancelled(self.accept()).await {
+            match accepted {
+                Ok(connection) => {
+                    let tls = self.tls.clone();
+                    let serving = connections.clone().serve(connection, tls, self.serves);
+                    connections.tasks.spawn(serving);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(REFUSED_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn accept(&self) -> io::Result<Connection> {
+        match &self.socket {
+            Socket::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                prepare(&stream);
+                Ok(Box::new(stream))
+            }
+            Socket::Unix(listener) => Ok(Box::new(listener.accept().await?.0)),
+        }
+    }
+}
+
+fn prepare(stream: &TcpStream) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "the connection ended early");
+    }
+}
+
+/// Bytes in both directions.
+trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+type Connection = Box<dyn Duplex>;
+
+/// What all connections share.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    pub(crate) member: Arc<Member>,
+    pub(crate) dispatch: Dispatch,
+    /// Every task of every connection; the server waits for them.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Connections {
+    async fn serve(self, connection: Connection, tls: Option<Arc<Tls>>, serves: Serves) {
+        let connection = match tls {
+            None => connection,
+            Some(tls) => {
+                let handshake = TlsAcceptor::from(tls.config()).accept(connection);
+                match tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await {
+                    Ok(Ok(encrypted)) => Box::new(encrypted),
+                    Ok(Err(error)) => return tracing::warn!(%error, "rejected connection"),
+                    Err(_) => {
+                        return tracing::warn!("rejected connection: the handshake took too long");
+                    }
+                }
+            }
+        };
+        self.talk(connection, serves).await;
+    }
+
+    async fn talk(self, connection: Connection, serves: Serves) {
+        let builder = self.builder();
+        let dispatch = self.dispatch.clone();
+        let service = service_fn(move |request| dispatch.answer(request, serves));
+        let talking = builder.serve_connection(TokioIo::new(connection), service);
+        tokio::pin!(talking);
+        let stopping = self.member.stopping.token();
+        let ended = tokio::select! {
+            ended = talking.as_mut() => ended,
+            () = stopping.cancelled() => {
+                talking.as_mut().graceful_shutdown();
+                talking.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended");
+        }
+    }
+
+    fn builder(&self) -> auto::Builder<TrackedExecutor> {
+        let config = &self.member.config;
+        let mut builder = auto::Builder::new(TrackedExecutor(self.tasks.clone()));
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(config.streams_max)
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_frame_size(FRAME_BYTES)
+            .keep_alive_interval(config.keepalive_interval)
+            .keep_alive_timeout(config.keepalive_timeout);
+        builder.http1().timer(TokioTimer::new());
+        builder
+    }
+}
+
+/// Runs the requests of a connection where the server waits for them.
+#[derive(Clone)]
+struct TrackedExecutor(TaskTracker);
+
+impl<F> hyper::rt::Executor<F> for TrackedExecutor
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, request: F) {
+        self.0.spawn(request);
+    }
+}

@@ -1,0 +1,196 @@
+//! The store of this member, with limits and a name around it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::response::Origin;
+use lockstep_mvcc::{
+    Alarm, AlarmKind, Applied, Command, Limits, MemberId, Range, RangeResponse, ReadTxn,
+    TxnResponse, WriteError,
+};
+use lockstep_storage::{Live, WriteFailure};
+use lockstep_storage_embedded::EmbeddedStore;
+use tonic::Status;
+
+use crate::config::Config;
+use crate::identity::Identity;
+use crate::metrics::Metrics;
+use crate::quota::Quota;
+use crate::stopping::Stopping;
+
+/// How many writes may be under way before more are refused.
+const WRITES_MAX: usize = 5000;
+
+/// Bytes of a transport message beyond the largest request.
+const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
+
+/// There are no elections among one.
+const RAFT_TERM: u64 = 2;
+
+/// A member and what it serves.
+pub(crate) struct Member {
+    pub(crate) store: EmbeddedStore,
+    pub(crate) config: Config,
+    pub(crate) identity: Identity,
+    pub(crate) quota: Quota,
+    pub(crate) stopping: Stopping,
+    pub(crate) metrics: Metrics,
+    writes: AtomicUsize,
+}
+
+impl Member {
+    pub(crate) fn new(store: EmbeddedStore, config: Config, identity: Identity) -> Arc<Self> {
+        let is_full = store.live().inspect(|machine| {
+            let mut alarms = machine.alarms();
+            alarms.any(|alarm| alarm.kind == AlarmKind::NoSpace)
+        });
+        Arc::new(Self {
+            quota: Quota::new(config.quota_bytes, is_full),
+            store,
+            config,
+            identity,
+            stopping: Stopping::default(),
+            metrics: Metrics::default(),
+            writes: AtomicUsize::default(),
+        })
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        Origin {
+            cluster_id: self.identity.cluster_id,
+            member_id: self.identity.member_id,
+            raft_term: RAFT_TERM,
+        }
+    }
+
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        self.store.live()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            txn_ops_max: self.config.txn_ops_max,
+            lease_ttl_min_seconds: self.config.lease_ttl_min_seconds(),
+        }
+    }
+
+    /// The largest message that is taken from a connection.
+    pub(crate) fn message_bytes_max(&self) -> usize {
+        self.config.request_bytes_max + MESSAGE_OVERHEAD_BYTES
+    }
+
+    /// Refuses requests that are too large for the log.
+    pub(crate) fn check_size(&self, request: &impl prost::Message) -> Result<(), Refusal> {
+        if request.encoded_len() > self.config.request_bytes_max {
+            return Err(Refusal::RequestTooLarge);
+        }
+        Ok(())
+    }
+
+    /// Reads. Every write that was acknowledged before is applied, so all reads are linearizable.
+    pub(crate) fn range(&self, range: &Range) -> Result<RangeResponse, Refusal> {
+        Ok(self.live().range(range)?)
+    }
+
+    pub(crate) fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, Refusal> {
+        Ok(self.live().read_txn(txn)?)
+    }
+
+    /// Carries out a command that needs `cost` bytes of room, if it needs any.
+    pub(crate) async fn propose(
+        &self,
+        command: Command,
+        cost: Option<u64>,
+    ) -> Result<Applied, Status> {
+        if let Some(cost) = cost
+            && !self.quota.allows(cost)
+        {
+            self.raise_no_space().await?;
+            return Err(Refusal::from(WriteError::NoSpace).into());
+        }
+        let _slot = self.enter()?;
+        let outcome = self.store.propose(command);
+        let timeout = self.config.request_timeout();
+        match tokio::time::timeout(timeout, outcome).await {
+            Ok(Ok(done)) => Ok(done.applied),
+            Ok(Err(failure)) => Err(self.refusal_of(failure).into()),
+            Err(_) => Err(Refusal::TimedOut.into()),
+        }
+    }
+
+    /// Counts a write for as long as it is under way.
+    fn enter(&self) -> Result<Slot<'_>, Refusal> {
+        let slot = Slot(&self.writes);
+        if self.writes.fetch_add(1, Ordering::Relaxed) >= WRITES_MAX {
+            return Err(Refusal::TooManyRequests);
+        }
+        Ok(slot)
+    }
+
+    /// How many writes are under way.
+    pub(crate) fn writes_pending(&self) -> usize {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// A store that took a write and did not tell its outcome, or takes none, cannot go on.
+    fn refusal_of(&self, failure: WriteFailure) -> Refusal {
+        match failure {
+            WriteFailure::Wrong(error) => error.into(),
+            WriteFailure::Refused(error) => error.into(),
+            WriteFailure::Unavailable(error) => {
+                self.stopping.fail(&error.reason);
+                Refusal::Stopped
+            }
+            WriteFailure::Uncertain { reason } => {
+                self.stopping.fail(&reason);
+                Refusal::TimedOut
+            }
+        }
+    }
+
+    /// The alarms, and whether the quota still refuses, change by commands alone.
+    pub(crate) async fn set_alarm(&self, alarm: Alarm, is_raised: bool) -> Result<Applied, Status> {
+        let command = Command::Alarm { alarm, is_raised };
+        let outcome = self.store.propose(command).await;
+        let done = outcome.map_err(|failure| self.refusal_of(failure))?;
+        let is_full = self.live().inspect(|machine| {
+            let mut alarms = machine.alarms();
+            alarms.any(|alarm| alarm.kind == AlarmKind::NoSpace)
+        });
+        self.quota.set_full(is_full);
+        Ok(done.applied)
+    }
+
+    /// Tells the quota how large the state is.
+    pub(crate) fn measure(&self) {
+        match self.store.state_size() {
+            Ok(size) => self.quota.measure(size.file_bytes),
+            Err(error) => tracing::warn!(%error, "the size of the state is unknown"),
+        }
+    }
+
+    async fn raise_no_space(&self) -> Result<(), Status> {
+        if self.quota.is_full() {
+            return Ok(());
+        }
+        tracing::warn!(
+            quota = self.quota.bytes(),
+            "the quota is used up; raising the alarm NOSPACE"
+        );
+        let alarm = Alarm {
+            member: MemberId(self.identity.member_id),
+            kind: AlarmKind::NoSpace,
+        };
+        self.set_alarm(alarm, true).await?;
+        Ok(())
+    }
+}
+
+struct Slot<'a>(&'a AtomicUsize);
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,185 @@
+//! Starting, running and ending.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options, Waiting};
+use tokio_util::task::TaskTracker;
+use tonic_health::ServingStatus;
+use tonic_health::server::{HealthReporter, HealthService};
+
+use crate::compactor;
+use crate::config::{Config, ETCD_VERSION};
+use crate::dispatch::{Dispatch, Serves};
+use crate::identity::Identity;
+use crate::listen::{Address, Connections, Listener, Tls};
+use crate::member::Member;
+
+/// How long requests may take to end after the server was told to.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the size of the state is looked at.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The ids of the member cannot be read or kept.
+    #[error("the member's ids in `{folder}`: {source}")]
+    Identity {
+        /// The directory.
+        folder: std::path::PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The files for TLS cannot be used.
+    #[error("TLS: {0}")]
+    Tls(io::Error),
+    /// An address asks for TLS and there is nothing to do it with.
+    #[error("`{0}` needs TLS, but no certificate and key are given")]
+    NoTls(Address),
+    /// An address cannot be listened at.
+    #[error("listening at `{address}`: {source}")]
+    Listen {
+        /// The address.
+        address: Address,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A server that has its directory and its addresses, and answers once it runs.
+pub struct Server {
+    member: Arc<Member>,
+    listeners: Vec<Listener>,
+    health: HealthReporter,
+}
+
+impl Server {
+    /// Opens the directory and listens. Must be called inside a tokio runtime.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        let tls = match &config.tls {
+            Some(files) => Some(Arc::new(Tls::read(files.clone()).map_err(StartError::Tls)?)),
+            None => None,
+        };
+        let listeners = listen(&config, tls.as_ref()).await?;
+        let member = open(config)?;
+        member.measure();
+        let health = HealthReporter::new();
+        Ok(Self {
+            member,
+            listeners,
+            health,
+        })
+    }
+
+    /// The port of the first client address, for those who asked for any.
+    pub fn port(&self) -> Option<u16> {
+        self.listeners.first().and_then(Listener::port)
+    }
+
+    /// Serves until `shutdown` is done or the store cannot go on, which is the error.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), String> {
+        let Self {
+            member,
+            listeners,
+            health,
+        } = self;
+        let tasks = TaskTracker::new();
+        let health_service = HealthService::from_health_reporter(health.clone());
+        let connections = Connections {
+            member: member.clone(),
+            dispatch: Dispatch::new(&member, health_service),
+            tasks: tasks.clone(),
+        };
+        for listener in listeners {
+            tasks.spawn(listener.serve(connections.clone()));
+        }
+        tasks.spawn(measure(member.clone()));
+        if let Some(mode) = member.config.auto_compaction {
+            tasks.spawn(compactor::run(member.clone(), mode));
+        }
+        let id = member.identity.member_id;
+        tracing::info!(
+            version = ETCD_VERSION,
+            member_id = format!("{id:x}"),
+            "ready to serve client requests"
+        );
+        let stopping = member.stopping.token();
+        stopping.run_until_cancelled(shutdown).await;
+        health
+            .set_service_status("", ServingStatus::NotServing)
+            .await;
+        member.stopping.stop();
+        drop(connections);
+        tasks.close();
+        if tokio::time::timeout(DRAIN_TIMEOUT, tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("requests were still under way at the end");
+        }
+        match member.stopping.reason() {
+            None => Ok(()),
+            Some(reason) => Err(reason),
+        }
+    }
+}
+
+async fn listen(config: &Config, tls: Option<&Arc<Tls>>) -> Result<Vec<Listener>, StartError> {
+    let clients = if config.listen_client_http.is_empty() {
+        Serves::Both
+    } else {
+        Serves::Grpc
+    };
+    let groups = [
+        (&config.listen_client, clients),
+        (&config.listen_client_http, Serves::Http),
+        (&config.listen_metrics, Serves::Http),
+    ];
+    let mut listeners = Vec::new();
+    for (addresses, serves) in groups {
+        for address in addresses {
+            if address.uses_tls() && tls.is_none() {
+                return Err(StartError::NoTls(address.clone()));
+            }
+            let listener = Listener::bind(address, tls.cloned(), serves).await;
+            listeners.push(listener.map_err(|source| StartError::Listen {
+                address: address.clone(),
+                source,
+            })?);
+        }
+    }
+    Ok(listeners)
+}
+
+fn open(config: Config) -> Result<Arc<Member>, StartError> {
+    let options = Options {
+        waiting: if config.waits_for_disk {
+            Waiting::ForDisk
+        } else {
+            Waiting::Never
+        },
+        ..Options::default()
+    };
+    let store = EmbeddedStore::open(&config.data_dir, &options)?;
+    let fresh = Identity::decide(&config.peer_urls, &config.cluster_token);
+    let identity = Identity::keep(&config.data_dir, fresh);
+    let identity = identity.map_err(|source| StartError::Identity {
+        folder: config.data_dir.clone(),
+        source,
+    })?;
+    Ok(Member::new(store, config, identity))
+}
+
+/// Looks at the size of the state until the server ends.
+async fn measure(member: Arc<Member>) {
+    let stopping = member.stopping.token().clone();
+    let pause = || tokio::time::sleep(MEASURE_INTERVAL);
+    while stopping.run_until_cancelled(pause()).await.is_some() {
+        member.measure();
+    }
+}

@@ -1,0 +1,147 @@
+//! A snapshot as a stream. The bytes are described in `docs/reference/store-format.md`.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use lockstep_etcd_api::etcdserverpb as pb;
+use lockstep_mvcc::Machine;
+use sha2::{Digest, Sha256};
+use tokio::sync::mpsc;
+use tokio_stream::Stream;
+use tonic::Status;
+
+use crate::config::ETCD_VERSION;
+use crate::maintenance::blocking;
+use crate::member::Member;
+
+const MAGIC: &[u8; 8] = b"locksnap";
+const FORMAT: u32 = 1;
+/// Clients of etcd take a file for whole if what is before its checksum fills such blocks.
+const BLOCK_BYTES: u64 = 512;
+/// How much goes into one message.
+const CHUNK_BYTES: usize = 32 << 10;
+/// How many messages may wait for the client.
+const CHUNKS_WAITING_MAX: usize = 4;
+
+/// A snapshot on its way. A thread writes it as fast as the client takes it; it ends when the
+/// client goes away.
+pub(crate) struct SnapshotStream {
+    header: pb::ResponseHeader,
+    remaining_bytes: u64,
+    chunks: mpsc::Receiver<Bytes>,
+    _writer: tokio::task::JoinHandle<()>,
+}
+
+impl SnapshotStream {
+    pub(crate) async fn new(member: &Member, machine: Machine) -> Result<Self, Status> {
+        let (machine, state_bytes) = blocking(move || {
+            let mut bytes = 0;
+            machine.encode_to(|piece| bytes += piece.len() as u64);
+            (machine, bytes)
+        })
+        .await?;
+        let header = member.origin().header(machine.revision());
+        let body_bytes = (BLOCK_BYTES + state_bytes).next_multiple_of(BLOCK_BYTES);
+        let block = first_block(member, state_bytes);
+        let (sender, chunks) = mpsc::channel(CHUNKS_WAITING_MAX);
+        let writer = tokio::task::spawn_blocking(move || {
+            let mut writer = Writer::new(sender);
+            writer.write(&block);
+            machine.encode_to(|piece| writer.write(piece));
+            writer.finish(body_bytes);
+        });
+        Ok(Self {
+            header,
+            remaining_bytes: body_bytes,
+            chunks,
+            _writer: writer,
+        })
+    }
+}
+
+/// What stands before the machine's bytes.
+fn first_block(member: &Member, state_bytes: u64) -> Vec<u8> {
+    let mut block = Vec::new();
+    block.extend_from_slice(MAGIC);
+    block.extend_from_slice(&FORMAT.to_le_bytes());
+    block.extend_from_slice(&[0; 4]);
+    block.extend_from_slice(&member.identity.cluster_id.to_le_bytes());
+    block.extend_from_slice(&member.identity.member_id.to_le_bytes());
+    block.extend_from_slice(&state_bytes.to_le_bytes());
+    block.resize(512, 0);
+    block
+}
+
+/// Gathers pieces into chunks and sums them up.
+struct Writer {
+    sender: mpsc::Sender<Bytes>,
+    chunk: BytesMut,
+    hasher: Sha256,
+    written: u64,
+    /// Nobody takes chunks any more.
+    is_over: bool,
+}
+
+impl Writer {
+    fn new(sender: mpsc::Sender<Bytes>) -> Self {
+        Self {
+            sender,
+            chunk: BytesMut::with_capacity(CHUNK_BYTES),
+            hasher: Sha256::new(),
+            written: 0,
+            is_over: false,
+        }
+    }
+
+    fn write(&mut self, mut piece: &[u8]) {
+        if self.is_over {
+            return;
+        }
+        self.hasher.update(piece);
+        self.written += piece.len() as u64;
+        while !piece.is_empty() {
+            let room = CHUNK_BYTES - self.chunk.len();
+            let (now, later) = piece.split_at(room.min(piece.len()));
+            self.chunk.extend_from_slice(now);
+            piece = later;
+            if self.chunk.len() == CHUNK_BYTES {
+                self.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let chunk = std::mem::replace(&mut self.chunk, BytesMut::with_capacity(CHUNK_BYTES));
+        self.is_over |= self.sender.blocking_send(chunk.freeze()).is_err();
+    }
+
+    /// Fills the last block, then sends the checksum of everything.
+    fn finish(mut self, body_bytes: u64) {
+        let padding = usize::try_from(body_bytes.saturating_sub(self.written));
+        self.write(&vec![0; padding.unwrap_or_default()]);
+        if !self.chunk.is_empty() {
+            self.flush();
+        }
+        let checksum = std::mem::take(&mut self.hasher).finalize();
+        self.chunk = BytesMut::from(checksum.as_slice());
+        self.flush();
+    }
+}
+
+impl Stream for SnapshotStream {
+    type Item = Result<pb::SnapshotResponse, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(blob) = ready!(self.chunks.poll_recv(cx)) else {
+            return Poll::Ready(None);
+        };
+        self.remaining_bytes = self.remaining_bytes.saturating_sub(blob.len() as u64);
+        Poll::Ready(Some(Ok(pb::SnapshotResponse {
+            header: Some(self.header),
+            remaining_bytes: self.remaining_bytes,
+            blob,
+            version: ETCD_VERSION.to_owned(),
+        })))
+    }
+}

@@ -1,0 +1,86 @@
+//! Which watchers of a stream have something to say.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
+
+use parking_lot::Mutex;
+
+/// The watchers to look at, so that one with news costs nothing for those without.
+#[derive(Default)]
+pub(super) struct ReadyList(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    queue: VecDeque<i64>,
+    stream: Option<Waker>,
+}
+
+impl ReadyList {
+    /// Who is woken when a watcher has news.
+    pub(super) fn register(&self, cx: &Context<'_>) {
+        let mut inner = self.0.lock();
+        if !inner
+            .stream
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
+            inner.stream = Some(cx.waker().clone());
+        }
+    }
+
+    /// The watcher that waits longest to be looked at.
+    pub(super) fn pop(&self) -> Option<i64> {
+        self.0.lock().queue.pop_front()
+    }
+
+    fn push(&self, id: i64) {
+        let mut inner = self.0.lock();
+        inner.queue.push_back(id);
+        let stream = inner.stream.take();
+        drop(inner);
+        if let Some(stream) = stream {
+            stream.wake();
+        }
+    }
+}
+
+/// Puts one watcher on the list, once.
+pub(super) struct WatcherWake {
+    id: i64,
+    list: Arc<ReadyList>,
+    is_queued: AtomicBool,
+}
+
+impl WatcherWake {
+    pub(super) fn new(id: i64, list: Arc<ReadyList>) -> Arc<Self> {
+        let is_queued = AtomicBool::new(false);
+        Arc::new(Self {
+            id,
+            list,
+            is_queued,
+        })
+    }
+
+    /// The watcher is about to be looked at, so news from now on count again.
+    pub(super) fn is_taken(&self) {
+        self.is_queued.store(false, Ordering::Release);
+    }
+
+    pub(super) fn queue(&self) {
+        if !self.is_queued.swap(true, Ordering::AcqRel) {
+            self.list.push(self.id);
+        }
+    }
+}
+
+impl Wake for WatcherWake {
+    fn wake(self: Arc<Self>) {
+        self.queue();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.queue();
+    }
+}

@@ -1,0 +1,106 @@
+//! `cargo xtask crash` and `cargo xtask histories`: the random tests of the stores, for longer than
+//! CI has time for, with a seed that repeats a run.
+
+use std::time::SystemTime;
+
+use clap::Args;
+
+use crate::workspace::Workspace;
+use crate::{Outcome, process};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How many rounds; rounded up to a multiple of what CI runs
+    #[arg(long)]
+    rounds: Option<u64>,
+    /// Repeats the run that printed this seed
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Random tests that take their seed and length from variables.
+pub(crate) struct Suite {
+    name: &'static str,
+    /// Crates, and which of their tests.
+    tests: &'static [(&'static str, &'static [&'static str])],
+    /// How many rounds one run in CI has.
+    rounds: u64,
+    seed_variable: &'static str,
+    times_variable: &'static str,
+}
+
+/// Processes that die, and disks that lose power.
+pub(crate) const CRASH: Suite = Suite {
+    name: "crash",
+    tests: &[("lockstep-storage-embedded", &["process::", "power::"])],
+    rounds: 520,
+    seed_variable: "LOCKSTEP_CRASH_SEED",
+    times_variable: "LOCKSTEP_CRASH_TIMES",
+};
+
+/// What many clients of a store are told at the same time.
+pub(crate) const HISTORIES: Suite = Suite {
+    name: "histories",
+    tests: &[
+        ("lockstep-storage", &["sound_histories"]),
+        ("lockstep-storage-embedded", &["histories::"]),
+    ],
+    rounds: 12,
+    seed_variable: "LOCKSTEP_HISTORY_SEED",
+    times_variable: "LOCKSTEP_HISTORY_TIMES",
+};
+
+/// Runs a suite in the release profile, which has the most to offer in the time there is.
+pub(crate) fn run(
+    workspace: &Workspace,
+    suite: &Suite,
+    options: &Options,
+) -> anyhow::Result<Outcome> {
+    let seed = options.seed.unwrap_or_else(any_seed);
+    let times = times(suite.rounds, options.rounds);
+    println!(
+        "{0}: {1} rounds; repeat with `cargo xtask {0} --rounds {1} --seed {seed}`",
+        suite.name,
+        times * suite.rounds
+    );
+    for (package, filters) in suite.tests {
+        let mut cargo = process::cargo(workspace.root());
+        cargo.args(["test", "--release", "--locked", "--package", package]);
+        cargo.args(["--tests", "--"]).args(*filters);
+        cargo.env(suite.seed_variable, seed.to_string());
+        cargo.env(suite.times_variable, times.to_string());
+        if !process::succeeds(&mut cargo)? {
+            return Ok(Outcome::Red);
+        }
+    }
+    Ok(Outcome::Green)
+}
+
+/// How many runs as in CI give at least `wanted` rounds.
+fn times(rounds_each: u64, wanted: Option<u64>) -> u64 {
+    wanted.unwrap_or_default().div_ceil(rounds_each).max(1)
+}
+
+/// A seed that no run before had.
+fn any_seed() -> u64 {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a run that nobody asked to repeat looks for something new, and prints its seed"
+    )]
+    let now = SystemTime::now();
+    let since = now.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(1, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_rounded_up_to_whole_runs() {
+        let cases = [(None, 1), (Some(1), 1), (Some(520), 1), (Some(521), 2)];
+        for (wanted, expected) in cases {
+            assert_eq!(times(520, wanted), expected, "{wanted:?}");
+        }
+    }
+}
