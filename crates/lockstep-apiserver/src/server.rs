@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
 use crate::authn::Authentication;
-use crate::authz::Authorizer;
+use crate::authz::{Authorizer, StoredRules};
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock::{self, Moment};
@@ -63,6 +63,7 @@ pub(crate) struct Server {
     pub(crate) limits: Limits,
     pub(crate) authentication: Arc<Authentication>,
     pub(crate) authorizer: Authorizer,
+    rules: Arc<StoredRules>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
     /// Where clients reach the server, once that is known.
@@ -81,6 +82,8 @@ impl ApiServer {
         let registry = Registry::new(builtin::resources());
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
+        let rules = Arc::new(StoredRules::default());
+        let api = api.with_rules(Arc::clone(&rules));
         let server = Server {
             api: Arc::new(api),
             address: OnceLock::new(),
@@ -89,7 +92,8 @@ impl ApiServer {
             flags: config.flags,
             limits: config.limits,
             authentication: config.authentication,
-            authorizer: config.authorizer,
+            authorizer: rules.after(config.authorizer),
+            rules: Arc::clone(&rules),
             store: config.store,
             milestones: Milestones::default(),
             drain: Drain::default(),
@@ -142,7 +146,8 @@ impl Server {
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
         let starting = self.start();
-        tokio::join!(feeding, following, starting);
+        let judging = self.rules.follow(self.api.cache());
+        tokio::join!(feeding, following, starting, judging);
         std::future::pending().await
     }
 

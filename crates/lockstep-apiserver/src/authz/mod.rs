@@ -2,6 +2,7 @@
 //! words it is asked in, and the rules every server starts with.
 
 mod bootstrap;
+mod stored;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 use lockstep_object::{GroupResource, Status};
 
 pub use bootstrap::{allow_all, bootstrap_rules};
+pub use stored::StoredRules;
+pub(crate) use stored::subject;
 
 use crate::authn::User;
 use crate::request::RequestInfo;

@@ -2,9 +2,11 @@
 
 mod config;
 mod namespaces;
+mod rbac;
 
 use std::sync::Arc;
 
+use lockstep_authz::validate_role;
 use lockstep_object::Object;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -135,6 +137,7 @@ const TABLE: &[Row] = &[
         singular: "role",
         kind: "Role",
         bucket: "roles",
+        validate: |role, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -142,6 +145,8 @@ const TABLE: &[Row] = &[
         singular: "rolebinding",
         kind: "RoleBinding",
         bucket: "rolebindings",
+        shape: rbac::shape_binding,
+        validate: rbac::validate,
         ..RBAC
     },
     Row {
@@ -150,6 +155,7 @@ const TABLE: &[Row] = &[
         kind: "ClusterRole",
         scope: Scope::Cluster,
         bucket: "clusterroles",
+        validate: |role, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -158,6 +164,8 @@ const TABLE: &[Row] = &[
         kind: "ClusterRoleBinding",
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
+        shape: rbac::shape_binding,
+        validate: rbac::validate,
         ..RBAC
     },
     Row {

@@ -12,6 +12,7 @@ use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
 use super::accept;
+use crate::authz::subject;
 use crate::clock;
 use crate::failure::respond;
 use crate::request::Request;
@@ -53,7 +54,9 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     let content_type = request.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let now = Seconds::from_unix(clock::now().wall.as_second());
+    let user = subject(&request.user);
     let asked = resources::Request {
+        user: &user,
         route: &route,
         served: found,
         query: &request.query,

@@ -6,6 +6,9 @@ use lockstep_object::{Object, Status, Value, json};
 
 use super::{Origin, Request, Served};
 
+/// What objects are sent as.
+const JSON: &str = "application/json";
+
 /// How fields that nobody knows are dealt with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldValidation {
@@ -28,6 +31,10 @@ pub struct Incoming {
 impl Request<'_> {
     /// Reads the body as an object of the resource.
     pub fn object(&self) -> Result<Incoming, Status> {
+        let media_type = self.content_type.split(';').next().unwrap_or_default();
+        if !matches!(media_type.trim(), "" | JSON | "*/*") {
+            return Err(Status::unsupported_media_type(&[JSON]));
+        }
         let decoded = json::decode(&self.body).map_err(|error| {
             let kind = &self.served.resource.kind;
             Status::bad_request(format!(

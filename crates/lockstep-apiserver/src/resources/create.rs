@@ -55,6 +55,7 @@ impl Api {
                 request.complain(&complaints, &made)?;
             }
             check(request, &made)?;
+            self.check_escalation(request, &made, None)?;
             let answer = self.create_once(request, made, dry_run).await?;
             match answer {
                 Ok(answer) => return Ok(answer),

@@ -9,6 +9,7 @@ mod commit;
 mod create;
 mod current;
 mod delete;
+mod escalation;
 mod get;
 mod internal;
 mod list;
@@ -39,6 +40,7 @@ pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
 pub use watch::WatchStream;
 
+use crate::authz::StoredRules;
 use crate::cache::Cache;
 use crate::crd;
 use crate::route::Verb;
@@ -51,6 +53,8 @@ pub struct Api {
     registry: ArcSwap<Registry>,
     /// All CRDs up to this revision are in force here.
     followed: watch_channel::Sender<Revision>,
+    /// What users hold, which is the most that they may give.
+    rules: Arc<StoredRules>,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -70,8 +74,15 @@ impl Api {
             prefix: prefix.into(),
             registry: ArcSwap::from_pointee(registry),
             followed: watch_channel::channel(Revision::NONE).0,
+            rules: Arc::default(),
             fresh: Box::new(fresh),
         }
+    }
+
+    /// The same with rules that say what users hold.
+    #[must_use]
+    pub fn with_rules(self, rules: Arc<StoredRules>) -> Self {
+        Self { rules, ..self }
     }
 
     /// What is served now.

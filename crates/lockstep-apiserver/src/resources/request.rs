@@ -1,6 +1,7 @@
 //! What a handler is given.
 
 use bytes::Bytes;
+use lockstep_authz::User;
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
@@ -25,6 +26,8 @@ pub struct Request<'a> {
     pub body: Bytes,
     /// When it came in.
     pub now: Seconds,
+    /// On whose behalf it is done.
+    pub user: &'a User,
     /// Where warnings for the client go.
     pub notes: &'a Notes,
 }

@@ -66,6 +66,7 @@ impl Api {
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
             let next = next_state(request, part, next, &current, absent)?;
+            self.check_escalation(request, &next, Some(&current.object))?;
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,

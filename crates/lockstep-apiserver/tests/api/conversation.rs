@@ -13,6 +13,7 @@ use lockstep_apiserver::crd::Follower;
 use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
 use lockstep_apiserver::route::ResourceRoute;
 use lockstep_apiserver::{Notes, Query, RequestInfo};
+use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Store, Txn};
 use tokio::task::JoinSet;
@@ -36,6 +37,7 @@ async fn write_elsewhere(store: &MemoryStore) {
 pub(crate) struct Conversation {
     api: Arc<Api>,
     started: Instant,
+    user: User,
     watches: BTreeMap<String, Box<WatchStream>>,
     _feed: JoinSet<()>,
 }
@@ -59,6 +61,7 @@ impl Conversation {
         Self {
             api,
             started: Instant::now(),
+            user: User::new("admin", ["system:masters"]),
             watches: BTreeMap::new(),
             _feed: feed,
         }
@@ -111,6 +114,7 @@ impl Conversation {
             },
             body,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
+            user: &self.user,
             notes: &notes,
         };
         let answer = self.api.answer(&request).await;

@@ -1,0 +1,136 @@
+//! The rules in the store: roles and bindings, followed as they change.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use lockstep_authz::{Policies, Request, User as Subject};
+use lockstep_object::{Object, Value};
+
+use super::{Attributes, Authorizer, Target, Verdict};
+use crate::authn::User;
+use crate::cache::{Bucket, BucketKey, Cache, Change, Object as Cached, Scope};
+
+/// Where roles and bindings lie, roles first: a binding of a role that is not there yet gives
+/// nothing.
+const BUCKETS: [&str; 4] = [
+    "clusterroles",
+    "roles",
+    "clusterrolebindings",
+    "rolebindings",
+];
+
+/// Roles and bindings as they are now. Judging one request takes no lock and waits for nobody.
+#[derive(Default)]
+pub struct StoredRules {
+    policies: ArcSwap<Policies>,
+}
+
+impl StoredRules {
+    /// Asks other rules first, then these.
+    pub fn after(self: &Arc<Self>, first: Authorizer) -> Authorizer {
+        let rules = Arc::clone(self);
+        Arc::new(move |attributes| {
+            let verdict = first(attributes);
+            if verdict.allowed {
+                verdict
+            } else {
+                rules.judge(attributes)
+            }
+        })
+    }
+
+    /// What is in force now.
+    pub fn policies(&self) -> Arc<Policies> {
+        self.policies.load_full()
+    }
+
+    fn judge(&self, attributes: &Attributes<'_>) -> Verdict {
+        let request = request(attributes);
+        match self
+            .policies
+            .load()
+            .authorize(&subject(attributes.user), &request)
+        {
+            lockstep_authz::Verdict::Allowed(reason) => Verdict::allow(reason),
+            lockstep_authz::Verdict::Denied(reason) => Verdict {
+                allowed: false,
+                reason,
+            },
+        }
+    }
+
+    /// Follows roles and bindings for ever.
+    pub(crate) async fn follow(&self, cache: &Cache) {
+        let bucket = |name: &&'static str| cache.bucket(&BucketKey::new(*name));
+        let buckets: Vec<Arc<Bucket>> = BUCKETS.iter().map(bucket).collect();
+        loop {
+            let mut watches = Vec::new();
+            let mut policies = Policies::default();
+            for bucket in &buckets {
+                let (snapshot, watching) = bucket.snapshot_and_watch(Scope::All);
+                let stored = snapshot.objects(&Scope::All, None);
+                stored
+                    .filter_map(|object| parse(object))
+                    .for_each(|o| policies.put(&o));
+                watches.push(watching);
+            }
+            self.policies.store(Arc::new(policies));
+            let [one, two, three, four] = &mut watches[..] else {
+                return;
+            };
+            loop {
+                let changes = tokio::select! {
+                    changes = one.next() => changes,
+                    changes = two.next() => changes,
+                    changes = three.next() => changes,
+                    changes = four.next() => changes,
+                };
+                let Ok(changes) = changes else { break };
+                self.take(&changes);
+            }
+        }
+    }
+
+    fn take(&self, changes: &[Arc<Change>]) {
+        let mut policies = Policies::clone(&self.policies.load());
+        for change in changes {
+            match (&change.now, &change.before) {
+                (Some(now), _) => parse(now).iter().for_each(|object| policies.put(object)),
+                (None, Some(before)) => {
+                    parse(before)
+                        .iter()
+                        .for_each(|object| policies.remove(object));
+                }
+                (None, None) => {}
+            }
+        }
+        self.policies.store(Arc::new(policies));
+    }
+}
+
+/// A user in the words of RBAC.
+pub(crate) fn subject(user: &User) -> Subject {
+    Subject::new(&user.name, user.groups.iter().map(String::as_str))
+}
+
+fn request(attributes: &Attributes<'_>) -> Request {
+    match attributes.target {
+        Target::Path(path) => Request::path(attributes.verb, path),
+        Target::Resource {
+            group,
+            namespace,
+            resource,
+            subresource,
+            name,
+            ..
+        } => Request::resource(attributes.verb, group, resource)
+            .at_subresource(subresource)
+            .in_namespace(namespace)
+            .named(name),
+    }
+}
+
+fn parse(stored: &Cached) -> Option<Object> {
+    let value: Value = serde_json::from_slice(&stored.value).ok()?;
+    Object::from_value(value).ok()
+}
