@@ -52,7 +52,7 @@ async fn serve(
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(&arguments.store, &directory)?;
+    let store = stores::open(&arguments.store, &directory).await?;
     let listener = listen(arguments.address()).await?;
     let address = listener
         .local_addr()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lockstep_storage::Store;
 use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options};
+use lockstep_storage_etcd::{EtcdStore, Options as EtcdOptions};
 
 use super::directory::Directory;
 use crate::failure::{Exit, Failure};
@@ -50,7 +51,7 @@ impl StoreAddress {
 }
 
 /// Opens the store.
-pub(crate) fn open(
+pub(crate) async fn open(
     address: &StoreAddress,
     directory: &Directory,
 ) -> Result<Arc<dyn Store>, Failure> {
@@ -60,12 +61,13 @@ pub(crate) fn open(
             let store = EmbeddedStore::open(&folder, &Options::default());
             Ok(Arc::new(store.map_err(|error| cannot_open(&error))?))
         }
-        StoreAddress::Etcd(_) => {
-            let failure = Failure::of_server(
-                Exit::ServerFlags,
-                "etcd:// stores need the etcd client, which this build does not have",
-            );
-            Err(failure.with_help("use `--store embedded`"))
+        StoreAddress::Etcd(members) => {
+            let endpoints = members.iter().map(|member| format!("http://{member}"));
+            let store = EtcdStore::connect(EtcdOptions::new(endpoints)).await;
+            Ok(Arc::new(store.map_err(|error| {
+                let failure = Failure::of_server(Exit::Configuration, error.to_string());
+                failure.with_help("is etcd running, and reachable without TLS at these addresses?")
+            })?))
         }
     }
 }
