@@ -84,13 +84,13 @@ fn choose(dice: &mut Dice) -> WatchSelector {
 
 impl Watched {
     /// Everything up to this revision was delivered.
-    fn progress(&self) -> Revision {
-        let told = self.messages.last().map(|(_, message)| match message {
+    pub(super) fn progress(&self) -> Revision {
+        let told = self.messages.iter().map(|(_, message)| match message {
             WatchMessage::Events { progress, .. } | WatchMessage::Progress { progress } => {
                 *progress
             }
         });
-        told.unwrap_or(self.from.previous())
+        told.max().unwrap_or(self.from.previous())
     }
 }
 
