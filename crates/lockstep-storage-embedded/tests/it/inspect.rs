@@ -11,13 +11,14 @@ use lockstep_storage_embedded::{
 use redb::{Database, ReadableTable, TableDefinition};
 use tokio::runtime::Runtime;
 
+use crate::dice::fast_folder;
 use crate::workload::{command, digest, expected, send};
 
 const COMMANDS: u64 = 60;
 
 /// A folder whose log begins with the first command and has several segments.
 fn filled(faults: Faults) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fast_folder();
     let options = Options {
         segment_bytes: 4096,
         faults,
@@ -96,7 +97,7 @@ fn a_folder_after_a_crash_is_usable_and_says_where_a_start_goes_on() {
 }
 
 fn filled_until_crash(step: Step) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fast_folder();
     let options = Options {
         segment_bytes: 4096,
         state_interval: std::time::Duration::ZERO,
@@ -228,7 +229,7 @@ fn a_cut_state_is_refused() {
 
 #[test]
 fn a_folder_without_a_store_is_told_apart_and_left_alone() {
-    let parent = tempfile::tempdir().unwrap();
+    let parent = fast_folder();
     let told = |folder: &Path| Inspection::of(folder).err().unwrap().to_string();
     let folder = parent.path().join("missing");
     let expected = format!(
@@ -278,7 +279,7 @@ fn a_folder_that_cannot_be_written_can_be_looked_into() {
 #[test]
 fn a_state_that_contradicts_the_log_is_damage() {
     let folder = filled(Faults::default());
-    let other = tempfile::tempdir().unwrap();
+    let other = fast_folder();
     let store = EmbeddedStore::open(other.path(), &Options::default()).unwrap();
     let runtime = Runtime::new().unwrap();
     for index in 1..=COMMANDS {
