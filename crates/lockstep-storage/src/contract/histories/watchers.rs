@@ -130,7 +130,8 @@ async fn read(
         match next {
             Ok(Ok(message)) => watched.messages.push((ticks.next(), message)),
             Ok(Err(WatchError::Compacted { compacted })) => return Stopped::Compacted(compacted),
-            Ok(Err(error @ WatchError::Unavailable(_))) => panic!("{error}"),
+            // The store may come back; nothing that it told before has to be told again.
+            Ok(Err(WatchError::Unavailable(_))) => return Stopped::Enough,
             Err(end) => {
                 last = Some(end);
                 watch.request_progress();
