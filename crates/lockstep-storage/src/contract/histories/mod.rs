@@ -10,6 +10,13 @@
 //! - watches keep the guarantees that are listed under [`Guarantee`].
 //!
 //! The store must be used by nobody else meanwhile.
+//!
+//! ```text
+//! for seed in seeds("my store", 10) {
+//!     let history = histories::record(&[store()], Plan::new(seed)).await;
+//!     histories::check(&history).expect("one store can have said it");
+//! }
+//! ```
 
 mod clients;
 mod dice;
