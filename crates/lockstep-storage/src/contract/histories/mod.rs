@@ -145,7 +145,7 @@ pub enum Guarantee {
     Ordered,
     /// No event comes twice.
     Unique,
-    /// No event is left out.
+    /// No event is left out, also where a watch goes on from where another one stopped.
     Reliable,
     /// All events of a revision come in one message.
     Atomic,
