@@ -10,7 +10,7 @@ use pb::maintenance_client::MaintenanceClient;
 use pb::watch_client::WatchClient;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
@@ -19,7 +19,7 @@ pub(crate) struct Running {
     pub(crate) port: u16,
     channel: Channel,
     stop: Option<oneshot::Sender<()>>,
-    task: JoinHandle<Result<(), String>>,
+    task: JoinSet<Result<(), String>>,
     folder: TempDir,
 }
 
@@ -47,7 +47,8 @@ impl Running {
         let run = server.run(async {
             stopped.await.unwrap_or_default();
         });
-        let task = tokio::task::spawn(run);
+        let mut task = JoinSet::new();
+        task.spawn(run);
         let stop = Some(stop);
         let uri = format!("http://{}:{port}", Ipv4Addr::LOCALHOST);
         let channel = Endpoint::from_shared(uri).unwrap().connect_lazy();
@@ -63,7 +64,7 @@ impl Running {
     /// Stops in order and gives the directory back.
     pub(crate) async fn stop(mut self) -> (TempDir, Result<(), String>) {
         drop(self.stop.take());
-        let outcome = self.task.await.unwrap();
+        let outcome = self.task.join_next().await.unwrap().unwrap();
         (self.folder, outcome)
     }
 

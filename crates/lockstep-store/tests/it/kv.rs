@@ -76,9 +76,9 @@ async fn a_request_above_the_limit_is_too_large_and_one_at_it_is_not() {
 
 #[tokio::test]
 async fn a_transaction_sees_its_own_puts_and_tells_the_revision_so_far() {
+    use pb::request_op::Request::{RequestPut, RequestRange};
     let server = Running::start().await;
     server.put("a", "0").await;
-    use pb::request_op::Request::{RequestPut, RequestRange};
     let ops = [
         RequestRange(get("a")),
         RequestPut(put("a", "1")),

@@ -1,5 +1,7 @@
 //! The server over its wire, row by row of etcd-api.md.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 mod harness;
 
 mod http;
