@@ -54,8 +54,8 @@ pub use live::Live;
 pub use lockstep_mvcc::{
     Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,
     Filters, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse, Predicate,
-    Previous, Put, PutLease, PutValue, Range, RangeResponse, ReadError, RequestError, Revision,
-    Sort, SortOrder, SortTarget, Txn, TxnResponse, WatchSelector, WriteError,
+    Previous, Put, PutLease, PutResponse, PutValue, Range, RangeResponse, ReadError, RequestError,
+    Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse, WatchSelector, WriteError,
 };
 pub use memory::MemoryStore;
 pub use page::next_page;

@@ -38,7 +38,19 @@ pub(crate) const CRASH: Suite = Suite {
     times_variable: "LOCKSTEP_CRASH_TIMES",
 };
 
-/// Runs a suite in the release profile, which has the most to offer in the time there is.
+/// What many clients of a store are told at the same time.
+pub(crate) const HISTORIES: Suite = Suite {
+    name: "histories",
+    tests: &[
+        ("lockstep-storage", &["sound_histories"]),
+        ("lockstep-storage-embedded", &["histories::"]),
+    ],
+    rounds: 12,
+    seed_variable: "LOCKSTEP_HISTORY_SEED",
+    times_variable: "LOCKSTEP_HISTORY_TIMES",
+};
+
+/// Runs a suite as CI built it: most of the time goes into processes and disks.
 pub(crate) fn run(
     workspace: &Workspace,
     suite: &Suite,
@@ -53,7 +65,7 @@ pub(crate) fn run(
     );
     for (package, filters) in suite.tests {
         let mut cargo = process::cargo(workspace.root());
-        cargo.args(["test", "--release", "--locked", "--package", package]);
+        cargo.args(["test", "--locked", "--package", package]);
         cargo.args(["--tests", "--"]).args(*filters);
         cargo.env(suite.seed_variable, seed.to_string());
         cargo.env(suite.times_variable, times.to_string());

@@ -48,6 +48,8 @@ enum Chore {
     Bench(bench::Options),
     /// Kill stores and take their power away, again and again
     Crash(endurance::Options),
+    /// Check what many clients of a store are told at the same time
+    Histories(endurance::Options),
 }
 
 /// How a chore that ran to its end came out. A chore that could not run at all is an error.
@@ -82,6 +84,7 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Gen(options) => generated::run(&workspace, &options),
         Chore::Bench(options) => bench::run(&workspace, &options),
+        Chore::Histories(options) => endurance::run(&workspace, &endurance::HISTORIES, &options),
         Chore::Crash(options) => endurance::run(&workspace, &endurance::CRASH, &options),
     }
 }

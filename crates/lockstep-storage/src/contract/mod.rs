@@ -9,11 +9,14 @@
 //!
 //! makes one test of each rule. A rule uses keys under a prefix of its own and compares revisions
 //! only with each other, so that all rules may share one store if making one is dear.
+//!
+//! [`histories`] checks what many clients were told at the same time.
 
 mod subject;
 
 pub mod compaction;
 pub mod guarded_writes;
+pub mod histories;
 pub mod leases;
 pub mod lists;
 pub mod reads;

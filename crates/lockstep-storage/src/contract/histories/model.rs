@@ -1,0 +1,177 @@
+//! A store so small that it can be seen to be right, for the requests that the clients make.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_mvcc::{
+    Compare, Comparison, DeleteRangeResponse, KeyValue, Op, OpResponse, Predicate, PutResponse,
+    PutValue, Range, RangeResponse, Revision, Txn, TxnResponse,
+};
+
+/// The keys at one revision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) revision: Revision,
+    pairs: BTreeMap<Bytes, KeyValue>,
+    /// What made this state of the one before: what each change left, and what was there.
+    pub(super) changes: Vec<(KeyValue, Option<KeyValue>)>,
+}
+
+impl State {
+    pub(super) fn empty(revision: Revision) -> Self {
+        Self {
+            revision,
+            ..Self::default()
+        }
+    }
+
+    /// The state after a transaction and its answer. The state keeps its revision if nothing
+    /// changed.
+    pub(super) fn after(&self, txn: &Txn) -> (Self, TxnResponse) {
+        let succeeded = txn.compares.iter().all(|compare| self.holds(compare));
+        let ops = if succeeded {
+            &txn.success
+        } else {
+            &txn.failure
+        };
+        let mut next = Self {
+            changes: Vec::new(),
+            ..self.clone()
+        };
+        let at = self.revision.next();
+        let responses = ops.iter().map(|op| next.run(op, at)).collect();
+        if !next.changes.is_empty() {
+            next.revision = at;
+        }
+        let revision = next.revision;
+        let answer = TxnResponse {
+            revision,
+            succeeded,
+            responses,
+        };
+        (next, answer)
+    }
+
+    pub(super) fn read(&self, range: &Range) -> RangeResponse {
+        let inside = |kv: &&KeyValue| range.keys.contains(&kv.key);
+        let kvs: Vec<_> = self.pairs.values().filter(inside).cloned().collect();
+        RangeResponse {
+            revision: Revision::NONE,
+            more: false,
+            count: kvs.len(),
+            kvs: kvs.into_iter().map(Arc::new).collect(),
+        }
+    }
+
+    fn holds(&self, compare: &Compare) -> bool {
+        let Predicate::ModRevision(given) = compare.predicate else {
+            unreachable!("the clients compare mod revisions");
+        };
+        assert_eq!(compare.comparison, Comparison::Equal, "and for equality");
+        let key = compare.keys.as_single().expect("of one key");
+        let stored = self.pairs.get(key).map_or(0, |kv| kv.mod_revision.0);
+        i64::try_from(stored) == Ok(given)
+    }
+
+    fn run(&mut self, op: &Op, at: Revision) -> OpResponse {
+        match op {
+            Op::Range(range) => OpResponse::Range(self.read(range)),
+            Op::Put(put) => {
+                let PutValue::Set(value) = &put.value else {
+                    unreachable!("the clients bring values");
+                };
+                self.put(put.key.bytes(), value, at);
+                OpResponse::Put(PutResponse {
+                    revision: Revision::NONE,
+                    previous: None,
+                })
+            }
+            Op::DeleteRange(delete) => {
+                let key = delete.keys.as_single().expect("the clients delete one key");
+                OpResponse::DeleteRange(DeleteRangeResponse {
+                    revision: Revision::NONE,
+                    deleted: self.delete(key, at),
+                    previous: Vec::new(),
+                })
+            }
+            Op::Txn(_) => unreachable!("the clients nest nothing"),
+        }
+    }
+
+    fn put(&mut self, key: &Bytes, value: &Bytes, at: Revision) {
+        let before = self.pairs.get(key).cloned();
+        let kv = KeyValue {
+            key: key.clone(),
+            value: value.clone(),
+            create_revision: before.as_ref().map_or(at, |kv| kv.create_revision),
+            mod_revision: at,
+            version: before.as_ref().map_or(1, |kv| kv.version + 1),
+            ..KeyValue::default()
+        };
+        self.pairs.insert(key.clone(), kv.clone());
+        self.changes.push((kv, before));
+    }
+
+    fn delete(&mut self, key: &Bytes, at: Revision) -> usize {
+        let Some(before) = self.pairs.remove(key) else {
+            return 0;
+        };
+        let tombstone = KeyValue {
+            key: key.clone(),
+            mod_revision: at,
+            ..KeyValue::default()
+        };
+        self.changes.push((tombstone, Some(before)));
+        1
+    }
+}
+
+/// A pair without what clients of some stores cannot see.
+pub(super) fn plain(kv: &KeyValue) -> KeyValue {
+    KeyValue {
+        sub_revision: 0,
+        ..kv.clone()
+    }
+}
+
+/// A read without what the model does not say.
+pub(super) fn plain_read(found: &RangeResponse) -> RangeResponse {
+    RangeResponse {
+        revision: Revision::NONE,
+        kvs: found.kvs.iter().map(|kv| Arc::new(plain(kv))).collect(),
+        ..*found
+    }
+}
+
+/// An answer without what the model does not say: revisions inside, and previous pairs, which the
+/// clients do not ask for.
+pub(super) fn plain_answer(answer: &TxnResponse) -> TxnResponse {
+    let responses = answer.responses.iter().map(|response| match response {
+        OpResponse::Range(found) => OpResponse::Range(plain_read(found)),
+        OpResponse::Put(_) => OpResponse::Put(PutResponse {
+            revision: Revision::NONE,
+            previous: None,
+        }),
+        OpResponse::DeleteRange(deleted) => OpResponse::DeleteRange(DeleteRangeResponse {
+            revision: Revision::NONE,
+            deleted: deleted.deleted,
+            previous: Vec::new(),
+        }),
+        OpResponse::Txn(nested) => OpResponse::Txn(plain_answer(nested)),
+    });
+    TxnResponse {
+        responses: responses.collect(),
+        ..*answer
+    }
+}
+
+/// Whether a transaction that was answered so changed something.
+pub(super) fn changed(answer: &TxnResponse) -> bool {
+    answer.responses.iter().any(|response| match response {
+        OpResponse::Range(_) => false,
+        OpResponse::Put(_) => true,
+        OpResponse::DeleteRange(deleted) => deleted.deleted > 0,
+        OpResponse::Txn(nested) => changed(nested),
+    })
+}
