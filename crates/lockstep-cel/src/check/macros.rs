@@ -141,7 +141,11 @@ impl Checker<'_> {
         let key = self.within(&[(variable, element.clone())], |checker| checker.node(key));
         let target_type = self.types[target.index()].clone();
         let arguments = [target_type, Type::list(key)];
-        self.resolve(node, "@sortByAssociatedKeys", &arguments, true);
-        Type::list(element)
+        let sorted = self.resolve(node, "@sortByAssociatedKeys", &arguments, true);
+        match self.unifier.substitute(&arguments[0]) {
+            Type::Dyn => Type::Dyn,
+            _ if sorted == Type::Error => sorted,
+            _ => Type::list(element),
+        }
     }
 }

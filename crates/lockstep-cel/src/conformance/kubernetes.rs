@@ -82,15 +82,19 @@ impl Report {
     }
 
     fn describe(&self) -> String {
-        format!(
-            "{} type={:?} cost={} estimate={:?}",
-            self.observed, self.static_type, self.cost, self.estimate
-        )
+        let mut text = format!("{} cost={}", self.observed, self.cost);
+        if let Some(ty) = &self.static_type {
+            text.push_str(&format!(" type={ty}"));
+        }
+        if let Some(estimate) = self.estimate {
+            text.push_str(&format!(" estimate={estimate}"));
+        }
+        text
     }
 
-    /// What an expectation states and the report does not show.
+    /// What an expectation states and the report does not show; one that states nothing we know is wrong itself.
     fn complaints(&self, expect: &Json) -> Vec<String> {
-        let mut complaints = Vec::new();
+        let mut complaints = unknown_statements(expect);
         if let Some(value) = expect.get("value")
             && self.observed != Observed::Value(normalized(value))
         {
@@ -113,10 +117,10 @@ impl Report {
                 .as_deref()
                 != Some(estimate)
         {
-            complaints.push(format!(
-                "estimate {:?} instead of {estimate}",
-                self.estimate
-            ));
+            let found = self
+                .estimate
+                .map_or_else(|| "none".to_owned(), |found| found.to_string());
+            complaints.push(format!("estimate {found} instead of {estimate}"));
         }
         if let Some(uses) = expect.get("uses_old_self").and_then(Json::as_bool)
             && self.uses_old_self != Some(uses)
@@ -180,6 +184,29 @@ impl Report {
         }
         None
     }
+}
+
+/// What a case may state.
+const STATEMENTS: [&str; 7] = [
+    "value",
+    "static_type",
+    "cost",
+    "estimated_max_cost",
+    "uses_old_self",
+    "error",
+    "compile_error",
+];
+
+fn unknown_statements(expect: &Json) -> Vec<String> {
+    let Some(members) = expect.as_object().filter(|members| !members.is_empty()) else {
+        return vec!["the case states nothing".to_owned()];
+    };
+    let unknown = members
+        .keys()
+        .filter(|name| !STATEMENTS.contains(&&***name));
+    unknown
+        .map(|name| format!("`{name}` is nothing a case can state"))
+        .collect()
 }
 
 fn is_at(issue: &Issue, error: &Json) -> bool {

@@ -62,13 +62,16 @@ impl<'a> Machine<'a, '_, '_> {
             }
             optional |= qualifier.optional;
             let test = attribute.test && index + 1 == last;
-            let found = self.select(value, &qualifier.key, optional || test)?;
+            let found = match self.select(value, &qualifier.key, optional || test) {
+                Err(fault @ Fault::UnsupportedIndex(_)) => Found::Missing(fault),
+                found => found?,
+            };
             match found {
                 Found::Value(_) if test => {
                     self.budget.charge(1)?;
                     return Ok(Value::Bool(true));
                 }
-                Found::Missing(_) if test => {
+                Found::Missing(Fault::NoSuchKey(_) | Fault::IndexOutOfBounds(_)) if test => {
                     self.budget.charge(1)?;
                     return Ok(Value::Bool(false));
                 }
@@ -76,9 +79,11 @@ impl<'a> Machine<'a, '_, '_> {
                     self.budget.charge(1)?;
                     value = found;
                 }
-                Found::Missing(_) if optional => return Ok(none(attribute.test)),
+                Found::Missing(Fault::NoSuchKey(_) | Fault::IndexOutOfBounds(_)) if optional => {
+                    return Ok(none(attribute.test));
+                }
                 Found::Missing(fault) => {
-                    self.budget.charge(1)?;
+                    self.budget.charge(u64::from(!optional))?;
                     return Err(fault);
                 }
             }

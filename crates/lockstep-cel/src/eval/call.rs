@@ -1,6 +1,9 @@
 //! Running library functions.
 
+use super::overload::no_overload;
+use super::scope::WORK_PER_VALUE;
 use super::{Machine, Scope};
+use crate::cost::Cost;
 use crate::env::Functions;
 use crate::plan::{Call, Dispatch, Regex, RegexKind, Step};
 use crate::types::Type;
@@ -53,7 +56,7 @@ impl<'a> Machine<'a, '_, '_> {
     fn call_one(&mut self, call: &'a Call, only: Step) -> Eval<'a> {
         let only = self.step(only);
         let args = [only.unwrap_or(Value::Null)];
-        self.budget.charge(call.cost.of(&args))?;
+        self.pay(call.cost, &args)?;
         only?;
         self.invoke(call, &args)
     }
@@ -68,7 +71,7 @@ impl<'a> Machine<'a, '_, '_> {
         }
         let right = self.step(right);
         let args = [left.unwrap_or(Value::Null), right.unwrap_or(Value::Null)];
-        self.budget.charge(call.cost.of(&args))?;
+        self.pay(call.cost, &args)?;
         left?;
         right?;
         self.invoke(call, &args)
@@ -77,11 +80,21 @@ impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
     fn call_many(&mut self, call: &'a Call) -> Eval<'a> {
         let arguments = self.arguments(&call.args)?;
-        self.budget.charge(call.cost.of(arguments.values()))?;
+        self.pay(call.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
         }
         self.invoke(call, arguments.values())
+    }
+
+    /// Charges for a call.
+    #[inline]
+    fn pay(&mut self, cost: Cost, args: &[Value<'a>]) -> Result<(), Fault<'a>> {
+        let walked = cost.walk(args);
+        if walked > 0 {
+            self.scope.work(walked.saturating_mul(WORK_PER_VALUE))?;
+        }
+        self.budget.charge(cost.of(args))
     }
 
     #[inline]
@@ -95,7 +108,7 @@ impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
     pub(super) fn dispatch(&mut self, dispatch: &'a Dispatch) -> Eval<'a> {
         let arguments = self.arguments(&dispatch.args)?;
-        self.budget.charge(dispatch.cost.of(arguments.values()))?;
+        self.pay(dispatch.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
         }
@@ -153,21 +166,6 @@ impl<'a> Machine<'a, '_, '_> {
             }
         }
     }
-}
-
-/// Operators say nothing more; `size` names itself; other functions name the types they were called with.
-fn no_overload<'a>(scope: &Scope<'a>, function: &'a str, args: &[Value<'a>]) -> Fault<'a> {
-    if function.starts_with(['_', '-', '!', '@']) {
-        return Fault::NoSuchOverload;
-    }
-    if function == "size" {
-        return Fault::NoSuchOverloadOf(function);
-    }
-    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
-    scope.fault(format_args!(
-        "no such overload: {function}({})",
-        types.join(", ")
-    ))
 }
 
 /// Runs the first overload that fits the values.

@@ -2,6 +2,7 @@
 //! would expand to.
 
 use super::Machine;
+use super::overload::no_range;
 use crate::ast::FoldKind;
 use crate::plan::{Fold, SortBy};
 use crate::value::{BuiltMap, Eval, Fault, List, Map, Value, compare, equal, key_order};
@@ -29,7 +30,7 @@ impl<'a> Machine<'a, '_, '_> {
         match self.step(fold.range)? {
             Value::List(list) => self.fold_list(fold, list),
             Value::Map(map) => self.fold_map(fold, map),
-            _ => Err(Fault::NoSuchOverload),
+            other => Err(no_range(&self.scope, &other, fold.value_slot.is_some())),
         }
     }
 
@@ -201,9 +202,13 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     pub(super) fn sort_by(&mut self, sort: &'a SortBy) -> Eval<'a> {
-        let list = self.step(sort.target)?.as_list()?;
+        let target = self.step(sort.target)?;
         // The expansion reads the list twice and maps it to its keys.
         self.budget.charge(2)?;
+        let Value::List(list) = target else {
+            self.budget.charge(RESULT)?;
+            return Err(no_range(&self.scope, &target, false));
+        };
         let mut pairs = self.arena().vec_with(list.len());
         for element in list.values() {
             self.budget.step()?;
@@ -224,12 +229,7 @@ impl<'a> Machine<'a, '_, '_> {
             sort.cost
                 .of(&[Value::List(list), Value::List(List::Built(keys))]),
         )?;
-        if keys
-            .windows(2)
-            .any(|pair| compare(&pair[0], &pair[1]).is_none() || !same_type(&pair[0], &pair[1]))
-        {
-            return Err(Fault::Fixed("list elements must have the same type"));
-        }
+        crate::library::ordered(keys)?;
         pairs.sort_by(|(left, _), (right, _)| {
             compare(left, right).flatten().unwrap_or(Ordering::Equal)
         });
@@ -237,10 +237,6 @@ impl<'a> Machine<'a, '_, '_> {
         sorted.extend(pairs.iter().map(|(_, element)| *element));
         Ok(Value::List(List::Built(sorted.into_bump_slice())))
     }
-}
-
-fn same_type(left: &Value<'_>, right: &Value<'_>) -> bool {
-    left.type_name() == right.type_name()
 }
 
 /// Adds one term to `all` (`stop` is false) or `exists`; a deciding term beats an earlier fault.

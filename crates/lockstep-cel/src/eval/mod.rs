@@ -4,6 +4,7 @@ mod attribute;
 mod build;
 mod call;
 mod fold;
+mod overload;
 mod scope;
 
 pub(crate) use build::build_map;
@@ -12,10 +13,8 @@ pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};
 use crate::plan::{Op, Plan, Step};
-use crate::value::{Arena, Eval, Fault, Value, equal, equal_counted};
+use crate::value::{Arena, Eval, Fault, Value, equal};
 
-/// Comparing a value inside a list or map, in bytes of work.
-const WORK_PER_VALUE: usize = 8;
 /// Deepest total nesting of plans that run inside one another through `variables`.
 pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 
@@ -124,12 +123,8 @@ impl<'a> Machine<'a, '_, '_> {
         if !matches!(left, Value::List(_) | Value::Map(_)) {
             return Ok(equal(&left, &right));
         }
-        // Lists and maps are priced by their own size, whatever they hold.
         self.budget.poll()?;
-        let mut compared = 0;
-        let same = equal_counted(&left, &right, &mut compared);
-        self.scope.work(compared.saturating_mul(WORK_PER_VALUE))?;
-        Ok(same)
+        self.scope.equal(&left, &right)
     }
 
     fn not(&mut self, operand: Step) -> Eval<'a> {
@@ -165,7 +160,8 @@ impl<'a> Machine<'a, '_, '_> {
                 found if value || matches!(found, Value::Optional(_)) => Ok(found),
                 _ => Err(Fault::NoSuchOverload),
             },
-            _ => Err(Fault::NoSuchOverload),
+            // A value that is no optional stands for itself, as it does upstream.
+            other => Ok(other),
         }
     }
 
@@ -176,7 +172,7 @@ impl<'a> Machine<'a, '_, '_> {
         let again = self.budget.spent() - before;
         self.budget.charge(1)?;
         let Value::Optional(inner) = target else {
-            return Err(Fault::NoSuchOverload);
+            return Err(overload::no_overload(&self.scope, "hasValue", &[target]));
         };
         let Some(inner) = inner else {
             self.budget.charge(1)?;

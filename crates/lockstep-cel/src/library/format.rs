@@ -320,6 +320,19 @@ impl Writer {
         })
     }
 
+    /// Kubernetes writes the keys a map of the specification may have.
+    fn key(&self, key: &Value<'_>, depth: u16) -> Result<String, String> {
+        let usual = matches!(
+            key,
+            Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::String(_)
+        );
+        if !usual && self.profile == Profile::Kubernetes {
+            let name = key.type_name();
+            return Err(format!("no formatting function for map key of type {name}"));
+        }
+        self.nested(key, depth)
+    }
+
     /// Entries sorted by the text of their keys.
     fn map(&self, map: Map<'_>, depth: u16) -> Result<String, String> {
         let separator = if self.profile == Profile::Spec {
@@ -330,7 +343,7 @@ impl Writer {
         let mut entries = Vec::new();
         for (key, value) in map.entries() {
             let value = value.map_err(|fault| fault.to_string())?;
-            entries.push((self.nested(&key, depth)?, self.nested(&value, depth)?));
+            entries.push((self.key(&key, depth)?, self.nested(&value, depth)?));
         }
         entries.sort();
         let entries: Vec<String> = entries

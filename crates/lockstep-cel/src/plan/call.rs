@@ -194,9 +194,9 @@ impl Planner<'_> {
     fn ambiguous_cost(&self, overloads: &[u32]) -> Cost {
         let mut costs = overloads
             .iter()
-            .map(|&index| self.env.functions.overload(index).cost);
+            .map(|&index| self.env.functions.overload(index).cost.of_any_overload());
         let first = costs.next().unwrap_or(Cost::One);
-        if first.holds_for_any_overload() && costs.all(|cost| cost == first) {
+        if costs.all(|cost| cost == first) {
             first
         } else {
             Cost::One
