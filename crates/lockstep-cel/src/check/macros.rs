@@ -105,11 +105,14 @@ impl Checker<'_> {
                 inner
             }
             found => {
-                let shown = found.in_message();
-                self.error_at(
-                    node,
-                    format!("found no matching overload for 'hasValue' applied to '{shown}.()'"),
-                );
+                let shown = self.unifier.settle(&found).in_message();
+                // The expansion asks twice.
+                for function in ["hasValue", "value"] {
+                    let message = format!(
+                        "found no matching overload for '{function}' applied to '{shown}.()'"
+                    );
+                    self.error_at(node, message);
+                }
                 Type::Error
             }
         };

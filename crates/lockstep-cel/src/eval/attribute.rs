@@ -1,8 +1,10 @@
 //! Reading variables and selecting from values.
 
 use super::Machine;
+use super::overload::no_qualifier;
 use crate::activation::{Binding, Lazy};
 use crate::env::Profile;
+use crate::ext::number_text::double_text;
 use crate::plan::{Attribute, Key, Root};
 use crate::schema::Schema;
 use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
@@ -195,7 +197,11 @@ impl<'a> Machine<'a, '_, '_> {
                 let key = self.step(*step)?;
                 match key {
                     Value::String(name) => self.field(value, name, present),
-                    _ => self.index(value, key, present),
+                    Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
+                        self.index(value, key, present)
+                    }
+                    _ if self.plan.profile == Profile::Spec => self.index(value, key, present),
+                    _ => Ok(Found::Missing(no_qualifier(&self.scope, &key))),
                 }
             }
         }
@@ -253,7 +259,14 @@ impl<'a> Machine<'a, '_, '_> {
         let index = match key {
             Value::Int(index) => index,
             Value::Uint(index) => i64::try_from(index).unwrap_or(i64::MAX),
-            Value::Double(index) => whole(index).ok_or(Fault::UnsupportedIndex("double"))?,
+            Value::Double(index) => match whole(index) {
+                Some(index) => index,
+                None => {
+                    let shown = double_text(index);
+                    let text = format_args!("unsupported index value {shown} in list");
+                    return Ok(Found::Missing(self.scope.fault(text)));
+                }
+            },
             other => return Err(Fault::UnsupportedIndex(other.type_name())),
         };
         match usize::try_from(index) {

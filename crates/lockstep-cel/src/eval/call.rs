@@ -25,17 +25,18 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Machine<'a, '_, '_> {
-    /// Evaluates arguments. One or two are all evaluated before a fault counts, more stop at the first fault.
-    fn arguments(&mut self, steps: &[Step]) -> Result<Arguments<'a>, Fault<'a>> {
+    /// Evaluates arguments. A call is charged for once all are evaluated, also when one of them is a fault.
+    fn arguments(&mut self, steps: &[Step], stops_early: bool) -> Result<Arguments<'a>, Fault<'a>> {
         let mut arguments = Arguments {
             values: [Value::Null; ARGUMENTS_MAX],
             count: steps.len(),
             fault: None,
         };
         for (index, &step) in steps.iter().enumerate() {
+            let last = index + 1 == steps.len();
             match self.step(step) {
                 Ok(value) => arguments.values[index] = value,
-                Err(fault) if fault.is_final() || steps.len() > 2 => return Err(fault),
+                Err(fault) if fault.is_final() || (stops_early && !last) => return Err(fault),
                 Err(fault) => {
                     arguments.fault.get_or_insert(fault);
                 }
@@ -47,7 +48,7 @@ impl<'a> Machine<'a, '_, '_> {
     pub(super) fn call(&mut self, call: &'a Call) -> Eval<'a> {
         match *call.args {
             [only] => self.call_one(call, only),
-            [left, right] => self.call_two(call, left, right),
+            [left, right] if !call.stops_early => self.call_two(call, left, right),
             _ => self.call_many(call),
         }
     }
@@ -79,7 +80,7 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     fn call_many(&mut self, call: &'a Call) -> Eval<'a> {
-        let arguments = self.arguments(&call.args)?;
+        let arguments = self.arguments(&call.args, call.stops_early)?;
         self.pay(call.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
@@ -107,7 +108,7 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     pub(super) fn dispatch(&mut self, dispatch: &'a Dispatch) -> Eval<'a> {
-        let arguments = self.arguments(&dispatch.args)?;
+        let arguments = self.arguments(&dispatch.args, dispatch.stops_early)?;
         self.pay(dispatch.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);

@@ -9,6 +9,7 @@ mod scope;
 
 pub(crate) use build::build_map;
 pub(crate) use call::dispatch_first;
+pub(crate) use overload::upstream_name;
 pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};

@@ -1,7 +1,7 @@
 //! What is said when no overload of a function fits the values.
 
 use super::Scope;
-use crate::value::{Fault, Value};
+use crate::value::{Fault, List, Map, Value};
 
 /// Operators name themselves when their first operand has no such operator at all, and say nothing more when it has;
 /// most other functions name the types they were called with.
@@ -46,7 +46,27 @@ fn no_flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Fault<'a> {
 
 /// What a loop says of a value that is neither list nor map.
 pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) -> Fault<'a> {
+    let name = upstream_name(value);
+    if pairs {
+        return scope.fault(format_args!("unsupported comprehension range type: {name}"));
+    }
+    scope.fault(format_args!("got '{name}', expected iterable type"))
+}
+
+/// What is said of a value that selects nothing, whatever it is asked of.
+pub(super) fn no_qualifier<'a>(scope: &Scope<'a>, value: &Value<'a>) -> Fault<'a> {
     let name = match value {
+        Value::Null => "<nil>",
+        Value::List(List::Json(_)) => "[]interface {}",
+        Value::Map(Map::Json(_)) => "map[string]interface {}",
+        other => upstream_name(other),
+    };
+    scope.fault(format_args!("invalid qualifier type: {name}"))
+}
+
+/// The name upstream's messages give a value that the language has made.
+pub(crate) fn upstream_name<'a>(value: &Value<'a>) -> &'a str {
+    match value {
         Value::Null => "types.Null",
         Value::Bool(_) => "types.Bool",
         Value::Int(_) => "types.Int",
@@ -58,12 +78,10 @@ pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) ->
         Value::Duration(_) => "types.Duration",
         Value::Optional(_) => "*types.Optional",
         Value::Type(_) => "*types.Type",
+        Value::List(_) => "*types.baseList",
+        Value::Map(_) => "*types.baseMap",
         other => other.type_name(),
-    };
-    if pairs {
-        return scope.fault(format_args!("unsupported comprehension range type: {name}"));
     }
-    scope.fault(format_args!("got '{name}', expected iterable type"))
 }
 
 /// Whether a value has the operator for some second operand. Texts and times take any operator's name as that of a

@@ -106,7 +106,7 @@ impl Planner<'_> {
                     && self.is_kubernetes()
                     && !is_qualifier(constant)
                 {
-                    let name = constant.view().type_name().to_owned();
+                    let name = crate::eval::upstream_name(&constant.view());
                     self.refuse(format!("invalid qualifier type: {name}"));
                 }
                 Qualifier { key, optional }

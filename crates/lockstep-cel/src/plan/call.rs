@@ -164,6 +164,10 @@ impl Planner<'_> {
             [_] => first.cost,
             _ => self.ambiguous_cost(overloads),
         };
+        // Upstream collects the arguments of a function with several overloads, and of `format`, one by one.
+        let operator = function.starts_with(['_', '-', '!', '@']);
+        let stops_early =
+            args.len() > 2 || &*function == "format" || (overloads.len() > 1 && !operator);
         // Overloads with one implementation leave it to look at the values.
         let alike = |index: &u32| std::ptr::fn_addr_eq(functions.overload(*index).run, first.run);
         if overloads.iter().all(alike) {
@@ -173,6 +177,7 @@ impl Planner<'_> {
                 args,
                 run,
                 cost,
+                stops_early,
             })));
         }
         let candidate = |index: &u32| {
@@ -188,6 +193,7 @@ impl Planner<'_> {
             args,
             candidates,
             cost,
+            stops_early,
         })))
     }
 
