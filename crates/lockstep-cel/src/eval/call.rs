@@ -1,7 +1,6 @@
 //! Running library functions.
 
 use super::overload::no_overload;
-use super::scope::WORK_PER_VALUE;
 use super::{Machine, Scope};
 use crate::cost::Cost;
 use crate::env::Functions;
@@ -10,6 +9,8 @@ use crate::types::Type;
 use crate::value::{Constant, Eval, Fault, List, Value, code_points, equal};
 
 const ARGUMENTS_MAX: usize = 4;
+/// Going over one value to find a price and again to compute, in bytes of work; short strings cost nothing.
+const WORK_PER_WALKED_VALUE: usize = 64;
 
 /// Up to four evaluated arguments, kept on the stack.
 struct Arguments<'a> {
@@ -93,7 +94,8 @@ impl<'a> Machine<'a, '_, '_> {
     fn pay(&mut self, cost: Cost, args: &[Value<'a>]) -> Result<(), Fault<'a>> {
         let walked = cost.walk(args);
         if walked > 0 {
-            self.scope.work(walked.saturating_mul(WORK_PER_VALUE))?;
+            self.scope
+                .work(walked.saturating_mul(WORK_PER_WALKED_VALUE))?;
         }
         self.budget.charge(cost.of(args))
     }

@@ -14,7 +14,7 @@ const UNPRICED_WORK_MAX: u64 = 200_000_000;
 const WORK_PER_PATTERN_BYTE: usize = 1_000;
 
 /// Going over one value of a list or map, in bytes of work.
-pub(super) const WORK_PER_VALUE: usize = 8;
+const WORK_PER_VALUE: usize = 8;
 
 /// The surroundings of a call.
 #[derive(Debug)]
