@@ -4,6 +4,8 @@
 
 #[path = "../tests/fuzz/generate.rs"]
 mod generate;
+#[path = "../tests/fuzz/words.rs"]
+mod words;
 
 use generate::{Case, PIECES, TREE};
 use serde_json::{Value as Json, json};

@@ -4,3 +4,5 @@
 pub mod generate;
 #[path = "../../tests/fuzz/harness.rs"]
 pub mod harness;
+#[path = "../../tests/fuzz/words.rs"]
+mod words;

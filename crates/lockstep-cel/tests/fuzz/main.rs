@@ -7,6 +7,7 @@
 
 mod generate;
 mod harness;
+mod words;
 
 use generate::{Case, PIECES, TREE};
 use proptest::prelude::*;
