@@ -12,7 +12,10 @@ use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
 /// The outcome of one selection.
 enum Found<'a> {
     Value(Value<'a>),
+    /// There is nothing: an error, or an empty optional.
     Missing(Fault<'a>),
+    /// It cannot even be asked for.
+    Refused(Fault<'a>),
 }
 
 impl<'a> Machine<'a, '_, '_> {
@@ -64,16 +67,12 @@ impl<'a> Machine<'a, '_, '_> {
             }
             optional |= qualifier.optional;
             let test = attribute.test && index + 1 == last;
-            let found = match self.select(value, &qualifier.key, optional || test) {
-                Err(fault @ Fault::UnsupportedIndex(_)) => Found::Missing(fault),
-                found => found?,
-            };
-            match found {
+            match self.select(value, &qualifier.key, optional || test)? {
                 Found::Value(_) if test => {
                     self.budget.charge(1)?;
                     return Ok(Value::Bool(true));
                 }
-                Found::Missing(Fault::NoSuchKey(_) | Fault::IndexOutOfBounds(_)) if test => {
+                Found::Missing(_) if test => {
                     self.budget.charge(1)?;
                     return Ok(Value::Bool(false));
                 }
@@ -81,10 +80,10 @@ impl<'a> Machine<'a, '_, '_> {
                     self.budget.charge(1)?;
                     value = found;
                 }
-                Found::Missing(Fault::NoSuchKey(_) | Fault::IndexOutOfBounds(_)) if optional => {
+                Found::Missing(_) if optional => {
                     return Ok(none(attribute.test));
                 }
-                Found::Missing(fault) => {
+                Found::Missing(fault) | Found::Refused(fault) => {
                     self.budget.charge(u64::from(!optional))?;
                     return Err(fault);
                 }
@@ -194,14 +193,17 @@ impl<'a> Machine<'a, '_, '_> {
             Key::Field(name) => self.field(value, name, present),
             Key::Constant(constant) => self.index(value, constant.view(), present),
             Key::Computed(step) => {
-                let key = self.step(*step)?;
+                let key = match self.step(*step) {
+                    Err(fault) if !fault.is_final() => return Ok(Found::Refused(fault)),
+                    key => key?,
+                };
                 match key {
                     Value::String(name) => self.field(value, name, present),
                     Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
                         self.index(value, key, present)
                     }
                     _ if self.plan.profile == Profile::Spec => self.index(value, key, present),
-                    _ => Ok(Found::Missing(no_qualifier(&self.scope, &key))),
+                    _ => Ok(Found::Refused(no_qualifier(&self.scope, &key))),
                 }
             }
         }
@@ -229,7 +231,7 @@ impl<'a> Machine<'a, '_, '_> {
                         .map_or_else(missing, Found::Value)),
                 }
             }
-            Value::List(_) => Err(Fault::UnsupportedIndex("string")),
+            Value::List(_) => Ok(Found::Refused(Fault::UnsupportedIndex("string"))),
             _ if present && self.plan.profile == Profile::Spec => {
                 Err(Fault::NoSuchKey(Value::String(name)))
             }
@@ -264,10 +266,12 @@ impl<'a> Machine<'a, '_, '_> {
                 None => {
                     let shown = double_text(index);
                     let text = format_args!("unsupported index value {shown} in list");
-                    return Ok(Found::Missing(self.scope.fault(text)));
+                    return Ok(Found::Refused(self.scope.fault(text)));
                 }
             },
-            other => return Err(Fault::UnsupportedIndex(other.type_name())),
+            other => {
+                return Ok(Found::Refused(Fault::UnsupportedIndex(other.type_name())));
+            }
         };
         match usize::try_from(index) {
             Ok(at) if at < list.len() => self.scope.settle(list.at(at)).map(Found::Value),

@@ -26,6 +26,9 @@ const MAP_ENTRY_STEP: u64 = 2;
 const RESULT: u64 = 1;
 const COUNT_RESULT: u64 = 2;
 
+/// What sorts, once the keys are known.
+const SORT_BY: &str = "@sortByAssociatedKeys";
+
 impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Eval<'a> {
@@ -228,16 +231,26 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     pub(super) fn sort_by(&mut self, sort: &'a SortBy) -> Eval<'a> {
-        let target = self.step(sort.target)?;
+        let target = self.step(sort.target);
+        if let Err(fault) = target
+            && fault.is_final()
+        {
+            return Err(fault);
+        }
         // The expansion reads the list twice and maps it to its keys.
         self.budget.charge(2)?;
-        let Value::List(list) = target else {
-            self.budget.charge(RESULT)?;
-            return Err(no_range(&self.scope, &target, false));
+        let elements: &mut dyn Iterator<Item = Eval<'a>> = match target {
+            Ok(Value::List(list)) => &mut list.values(),
+            Ok(Value::Map(map)) => &mut map.entries().map(|(key, _)| Ok(key)),
+            _ => {
+                self.budget.charge(RESULT)?;
+                return Err(no_range(&self.scope, &target?, false));
+            }
         };
+        let target = target?;
         let mut first_fault = None;
-        let mut pairs = self.arena().vec_with(list.len());
-        for element in list.values() {
+        let mut pairs = self.arena().vec();
+        for element in elements {
             self.budget.step()?;
             self.budget.charge(if sort.constant_key {
                 CONSTANT_LIST_STEP
@@ -252,6 +265,8 @@ impl<'a> Machine<'a, '_, '_> {
                 Err(fault) => first_fault = first_fault.or(Some(fault)),
             }
         }
+        let is_map = matches!(target, Value::Map(_));
+        first_fault = first_fault.or(is_map.then_some(Fault::NoSuchOverloadOf(SORT_BY)));
         self.budget.charge(RESULT)?;
         if let Some(fault) = first_fault {
             self.budget.charge(1)?;
@@ -260,10 +275,8 @@ impl<'a> Machine<'a, '_, '_> {
         let mut keys = self.arena().vec_with(pairs.len());
         keys.extend(pairs.iter().map(|(key, _): &(Value<'a>, Value<'a>)| *key));
         let keys: &[Value<'a>] = keys.into_bump_slice();
-        self.budget.charge(
-            sort.cost
-                .of(&[Value::List(list), Value::List(List::Built(keys))]),
-        )?;
+        self.budget
+            .charge(sort.cost.of(&[target, Value::List(List::Built(keys))]))?;
         crate::library::ordered(keys)?;
         pairs.sort_by(|(left, _), (right, _)| {
             compare(left, right).flatten().unwrap_or(Ordering::Equal)

@@ -169,9 +169,15 @@ impl<'a> Machine<'a, '_, '_> {
     /// The target counts twice when it has a value: the expansion names it twice.
     fn opt_map(&mut self, target: Step, slot: usize, body: Step, flat: bool) -> Eval<'a> {
         let before = self.budget.spent();
-        let target = self.step(target)?;
+        let target = self.step(target);
         let again = self.budget.spent() - before;
+        if let Err(fault) = target
+            && fault.is_final()
+        {
+            return Err(fault);
+        }
         self.budget.charge(1)?;
+        let target = target?;
         let Value::Optional(inner) = target else {
             return Err(overload::no_overload(&self.scope, "hasValue", &[target]));
         };

@@ -75,7 +75,7 @@ impl Planner<'_> {
             root => root,
         };
         let charged = charged
-            && !matches!(&root, Root::Value(step) if matches!(self.op(*step), Op::Conditional { .. }));
+            && !matches!(&root, Root::Value(step) if matches!(self.op(*step), Op::Conditional { .. } | Op::OptMap { .. }));
         if let (Root::Value(step), true) = (&root, links.is_empty()) {
             return *step;
         }
