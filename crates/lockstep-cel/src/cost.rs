@@ -35,8 +35,12 @@ pub(crate) enum Cost {
     Product(u64),
     /// A network's prefix compared with an address.
     ContainsIp,
+    /// The same, and the address is read from a text.
+    ContainsIpText,
     /// A network's prefix compared with another.
     ContainsCidr,
+    /// The same, and the other is read from a text.
+    ContainsCidrText,
     /// A selector is parsed.
     Selector,
     /// A text is checked against a named format.
@@ -70,9 +74,22 @@ pub(crate) fn regex(text: u64, pattern: u64) -> u64 {
 }
 
 impl Cost {
-    /// Rules that hold for a function whatever its overload; the others need the overload to be known.
-    pub(crate) fn holds_for_any_overload(self) -> bool {
-        matches!(self, Self::Elements | Self::Smaller)
+    /// The rule while the overload is not known: most functions then cost one.
+    pub(crate) fn of_any_overload(self) -> Self {
+        match self {
+            Self::Elements | Self::Smaller => self,
+            Self::ContainsIp | Self::ContainsIpText => Self::ContainsIp,
+            Self::ContainsCidr | Self::ContainsCidrText => Self::ContainsCidr,
+            _ => Self::One,
+        }
+    }
+
+    /// How many values are gone over to find the price, where the price itself may be nothing.
+    pub(crate) fn walk(self, args: &[Value<'_>]) -> usize {
+        match (self, args.first()) {
+            (Self::Elements | Self::Join, Some(Value::List(list))) => list.len(),
+            _ => 0,
+        }
     }
 
     /// The price of a call with these arguments.
@@ -82,7 +99,7 @@ impl Cost {
             Self::One => 1,
             Self::Fixed(cost) => cost,
             Self::Tenth => tenth(size(0)),
-            Self::Fifth => fifth(size(0)),
+            Self::Fifth | Self::ContainsIp => fifth(size(0)),
             Self::Smaller => match args {
                 [left, right] => tenth(left.smaller_cost_size(right)),
                 _ => 1,
@@ -100,47 +117,71 @@ impl Cost {
                 .saturating_mul(size(1))
                 .saturating_mul(factor)
                 .saturating_add(1),
-            Self::ContainsIp => fifth(size(0)) + parsed(args),
-            Self::ContainsCidr => fifth(size(0)) + tenth(size(0)) + 1 + parsed(args),
+            Self::ContainsIpText => fifth(size(0)) + tenth(size(1)),
+            Self::ContainsCidr => fifth(size(0)) + tenth(size(0)) + 1,
+            Self::ContainsCidrText => fifth(size(0)) + tenth(size(0)) + 1 + tenth(size(1)),
             Self::Selector => 10 + tenth(size(1)) + 50 * size(1).div_ceil(2),
             Self::Validate => regex(size(1), format_size(&args[0])),
         }
     }
 }
 
-/// A string argument must be parsed first.
-fn parsed(args: &[Value<'_>]) -> u64 {
-    match args.get(1) {
-        Some(text @ Value::String(_)) => tenth(text.cost_size()),
-        _ => 0,
-    }
-}
-
+/// One for each scalar, however deep, and a tenth of the bytes of a text.
 fn elements(value: &Value<'_>) -> u64 {
-    match value {
-        Value::List(list) => list
-            .values()
-            .map(|element| element.map_or(1, |element| element_cost(&element)))
-            .sum(),
-        other => element_cost(other),
-    }
+    let Value::List(list) = value else {
+        return nested(*value);
+    };
+    list.values()
+        .map(|element| {
+            element.map_or(1, |element| {
+                scalar(&element).unwrap_or_else(|| nested(element))
+            })
+        })
+        .sum()
 }
 
-fn element_cost(value: &Value<'_>) -> u64 {
+/// The same for a value that holds others.
+fn nested(value: Value<'_>) -> u64 {
+    let mut cost = 0_u64;
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::List(list) => open.extend(list.values().flatten()),
+            Value::Map(map) => {
+                for (key, value) in map.entries() {
+                    open.push(key);
+                    open.extend(value);
+                }
+            }
+            _ => cost += scalar(&value).unwrap_or(1),
+        }
+    }
+    cost
+}
+
+fn scalar(value: &Value<'_>) -> Option<u64> {
     match value {
-        Value::String(text) => text.len() as u64 / 10,
-        Value::Bytes(bytes) => bytes.len() as u64 / 10,
-        _ => 1,
+        Value::String(text) => Some(text.len() as u64 / 10),
+        Value::Bytes(bytes) => Some(bytes.len() as u64 / 10),
+        Value::List(_) | Value::Map(_) => None,
+        _ => Some(1),
     }
 }
 
 fn new_list_size(first: &Value<'_>, args: &[Value<'_>]) -> u64 {
     match (first, args) {
-        (Value::Int(count), _) => u64::try_from(*count).unwrap_or(0),
-        (_, [_, Value::Int(start), Value::Int(end)]) => {
-            u64::try_from(end.saturating_sub(*start)).unwrap_or(0)
+        (Value::Int(count), [_]) => u64::try_from(*count).unwrap_or(0),
+        (Value::List(list), [_, Value::Int(start), Value::Int(end)]) => {
+            let end = usize::try_from(*end).ok().filter(|end| *end <= list.len());
+            let start = usize::try_from(*start).ok();
+            start
+                .zip(end)
+                .and_then(|(start, end)| end.checked_sub(start))
+                .map_or(1, |size| size as u64)
         }
-        _ => first.cost_size(),
+        (Value::List(list), [_]) => list.len() as u64,
+        // What is refused counts as one element.
+        _ => 1,
     }
 }
 
@@ -165,16 +206,31 @@ fn has_texts(list: List<'_>) -> bool {
     !list.is_empty() && matches!(list.at(0), Ok(Value::String(_) | Value::Bytes(_)))
 }
 
+/// The size of the joined text; one when there is none because something is no text.
 fn joined_size(args: &[Value<'_>]) -> u64 {
-    let Value::List(list) = &args[0] else {
+    let separator = match args.get(1) {
+        None => Some(0),
+        Some(separator) => text_size(separator),
+    };
+    let (Value::List(list), Some(separator)) = (&args[0], separator) else {
         return 1;
     };
-    let parts: u64 = list
-        .values()
-        .map(|part| part.map_or(0, |part| part.size().unwrap_or(0)))
-        .sum();
-    let separator = args.get(1).and_then(Value::size).unwrap_or(0);
-    parts.saturating_add(separator.saturating_mul((list.len() as u64).saturating_sub(1)))
+    let gaps = (list.len() as u64).saturating_sub(1);
+    let mut size = separator.saturating_mul(gaps);
+    for part in list.values() {
+        match part.ok().as_ref().and_then(text_size) {
+            Some(part) => size = size.saturating_add(part),
+            None => return 1,
+        }
+    }
+    size
+}
+
+fn text_size(value: &Value<'_>) -> Option<u64> {
+    match value {
+        Value::String(_) => value.size(),
+        _ => None,
+    }
 }
 
 /// The length of the regular expression a format stands for.

@@ -124,6 +124,16 @@ mod tests {
         );
     }
 
+    /// cel.md §3
+    #[test]
+    fn limits_are_those_of_the_table() {
+        assert_eq!(crate::EXPRESSION_COST_MAX, 1_000_000);
+        assert_eq!(REQUEST_COST_MAX, 10_000_000);
+        assert_eq!(MATCH_CONDITIONS_COST_MAX, 2_500_000);
+        assert_eq!((RULE_COST_MAX, CRD_COST_MAX), (10_000_000, 100_000_000));
+        assert_eq!(MESSAGE_BYTES_MAX, 5_120);
+    }
+
     /// cel.md §3, evaluated messageExpression
     #[test]
     fn messages_are_trimmed_short_and_of_one_line() {

@@ -67,4 +67,5 @@ sections! {
     mutations_build_objects_and_patches: "mutation.json",
     running_costs_what_the_table_says: "cost.json",
     estimates_follow_the_schema: "estimate.json",
+    values_that_fit_no_overload_are_told_so: "dispatch.json",
 }

@@ -190,6 +190,22 @@ fn limits_are_not_absorbed() {
     assert_eq!(outcome.err(), Some(EvalError::Cancelled));
 }
 
+/// cel.md §3, cancellation check: every 100 iterations.
+#[test]
+fn the_caller_is_asked_every_hundred_turns() {
+    let program = env().compile("lists.range(1000).all(x, x >= 0)").unwrap();
+    let (arena, activation) = (Arena::new(), Activation::new());
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        false
+    };
+    let mut budget = Budget::default().cancelled_by(&stop);
+    let value = program.evaluate(&activation, &arena, &mut budget);
+    assert_eq!(value.map(|value| value.to_json()), Ok(Ok(json!(true))));
+    assert_eq!(asked.get(), 10);
+}
+
 #[test]
 fn programs_are_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
@@ -251,6 +267,12 @@ fn work_without_a_price_is_limited() {
         ends("'%s'.format([object.m]) != ''"),
         Some(Err(EvalError::Work))
     );
+    // Short strings are sorted and joined for nothing.
+    let object = json!({"l": list, "z": vec![""; 100_000]});
+    for body in ["object.z.isSorted()", "object.z.join() == ''"] {
+        let outcome = survive(&env(), &twice(body), &object);
+        assert_eq!(outcome, Some(Err(EvalError::Work)), "{body}");
+    }
     assert_eq!(ends("object.u.size() > 0"), Some(Err(EvalError::CostLimit)));
     assert_eq!(ends("object.u != ''"), Some(Err(EvalError::CostLimit)));
     assert_eq!(ends("!(-1 in object.l)"), Some(Err(EvalError::CostLimit)));

@@ -42,7 +42,7 @@ impl Checker<'_> {
             Expr::List(elements) => self.list(elements),
             Expr::Map(entries) => self.map(entries),
             Expr::Struct { name, fields } => self.object(node, name, fields),
-            Expr::Fold(fold) => self.fold(fold),
+            Expr::Fold(fold) => self.fold(node, fold),
             Expr::OptMap {
                 target,
                 variable,

@@ -1,6 +1,6 @@
 //! Macros: the variables they bind and the type they give.
 
-use super::Checker;
+use super::{Checker, Reference};
 use crate::ast::{Fold, FoldKind, NodeId};
 use crate::types::Type;
 
@@ -18,8 +18,8 @@ impl Checker<'_> {
         result
     }
 
-    /// Types of the first and second variable of a macro over a range.
-    fn range(&mut self, range: NodeId, pairs: bool) -> (Type, Type) {
+    /// Types of the first and second variable of a macro over a range; what is wrong with it is said at `at`.
+    fn range(&mut self, range: NodeId, at: NodeId, pairs: bool) -> (Type, Type) {
         let ty = self.node(range);
         match self.unifier.substitute(&ty) {
             Type::List(element) if pairs => (Type::Int, (*element).clone()),
@@ -35,26 +35,31 @@ impl Checker<'_> {
                 let message = format!(
                     "expression of type '{shown}' cannot be range of a comprehension (must be list, map, or dynamic)"
                 );
-                self.error_at(range, message);
+                self.error_at(at, message);
                 (Type::Error, Type::Error)
             }
         }
     }
 
-    pub(super) fn fold(&mut self, fold: &Fold) -> Type {
-        let (first, second) = self.range(fold.range, fold.value.is_some());
+    pub(super) fn fold(&mut self, node: NodeId, fold: &Fold) -> Type {
+        let (first, second) = self.range(fold.range, fold.range, fold.value.is_some());
         let mut names = vec![(&*fold.variable, first.clone())];
         names.extend(fold.value.iter().map(|name| (&**name, second.clone())));
         let body = self.within(&names, |checker| {
-            if let Some(filter) = fold.filter {
-                checker.condition(filter);
+            let filter = fold.filter.map(|filter| checker.node(filter));
+            let body = match fold.kind {
+                FoldKind::All | FoldKind::Exists => checker.condition(fold.body),
+                _ => checker.node(fold.body),
+            };
+            let (predicate, result) = match fold.kind {
+                FoldKind::ExistsOne => (Some(body.clone()), Type::Int),
+                FoldKind::List => (filter, Type::list(body.clone())),
+                _ => (filter, body.clone()),
+            };
+            if let Some(predicate) = predicate {
+                checker.choice(node, &predicate, &result);
             }
-            match fold.kind {
-                FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => {
-                    checker.condition(fold.body)
-                }
-                FoldKind::List | FoldKind::Map | FoldKind::MapEntry => checker.node(fold.body),
-            }
+            body
         });
         match fold.kind {
             FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::Bool,
@@ -64,13 +69,26 @@ impl Checker<'_> {
         }
     }
 
-    /// A predicate of a macro.
+    /// A predicate of `all` and `exists`.
     fn condition(&mut self, node: NodeId) -> Type {
         let ty = self.node(node);
         if !self.unifier.assignable(&ty, &Type::Bool) {
             self.mismatch(node, &Type::Bool, &ty);
         }
         Type::Bool
+    }
+
+    /// A predicate of the other macros, which expand to a choice between two accumulators.
+    fn choice(&mut self, node: NodeId, predicate: &Type, accumulator: &Type) {
+        if self.unifier.assignable(predicate, &Type::Bool) {
+            return;
+        }
+        let predicate = self.unifier.settle(predicate).in_message();
+        let accumulator = self.unifier.settle(accumulator).in_message();
+        let message = format!(
+            "found no matching overload for '_?_:_' applied to '({predicate}, {accumulator}, {accumulator})'"
+        );
+        self.error_at(node, message);
     }
 
     fn entry_map(&mut self, node: NodeId, body: &Type) -> Type {
@@ -105,11 +123,14 @@ impl Checker<'_> {
                 inner
             }
             found => {
-                let shown = found.in_message();
-                self.error_at(
-                    node,
-                    format!("found no matching overload for 'hasValue' applied to '{shown}.()'"),
-                );
+                let shown = self.unifier.settle(&found).in_message();
+                // The expansion asks twice.
+                for function in ["hasValue", "value"] {
+                    let message = format!(
+                        "found no matching overload for '{function}' applied to '{shown}.()'"
+                    );
+                    self.error_at(node, message);
+                }
                 Type::Error
             }
         };
@@ -137,11 +158,20 @@ impl Checker<'_> {
         variable: &str,
         key: NodeId,
     ) -> Type {
-        let (element, _) = self.range(target, false);
+        let (element, _) = self.range(target, node, false);
         let key = self.within(&[(variable, element.clone())], |checker| checker.node(key));
         let target_type = self.types[target.index()].clone();
         let arguments = [target_type, Type::list(key)];
-        self.resolve(node, "@sortByAssociatedKeys", &arguments, true);
-        Type::list(element)
+        let sorted = self.resolve(node, "@sortByAssociatedKeys", &arguments, true);
+        match self.unifier.substitute(&arguments[0]) {
+            _ if sorted == Type::Error => sorted,
+            // With keys of any type there are several results, with keys of one type there is one.
+            Type::Dyn if self.is_ambiguous(node) => Type::Dyn,
+            _ => Type::list(element),
+        }
+    }
+
+    fn is_ambiguous(&self, node: NodeId) -> bool {
+        matches!(&self.references[node.index()], Reference::Call { overloads, .. } if overloads.len() > 1)
     }
 }

@@ -119,13 +119,17 @@ impl Validator<'_> {
             return;
         }
         let Some(&argument) = args.last() else { return };
-        let Expr::Literal(Literal::String(text)) = self.ast.expr(argument) else {
+        let Expr::Literal(literal) = self.ast.expr(argument) else {
             return;
         };
-        let valid = match function {
-            "duration" => ext::go_duration::Duration::parse(text).is_ok(),
-            "timestamp" => ext::timestamp::Timestamp::parse(text).is_ok(),
-            "matches" => ext::re2::Pattern::compile(text).is_ok(),
+        let valid = match (function, literal) {
+            ("duration", Literal::String(text)) => ext::go_duration::Duration::parse(text).is_ok(),
+            ("duration", Literal::Int(_)) => false,
+            ("timestamp", Literal::String(text)) => ext::timestamp::Timestamp::parse(text).is_ok(),
+            ("timestamp", Literal::Int(seconds)) => {
+                ext::timestamp::Timestamp::from_unix_seconds(*seconds).is_ok()
+            }
+            ("matches", Literal::String(text)) => ext::re2::Pattern::compile(text).is_ok(),
             _ => true,
         };
         if !valid {

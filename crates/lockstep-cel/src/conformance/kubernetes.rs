@@ -1,7 +1,8 @@
 //! Cases of the Kubernetes dialect.
 
-use super::tagged::{normalized, tagged};
-use super::{Observed, Outcome, phase_name};
+use super::report::{Report, text};
+use super::tagged::tagged;
+use super::{Observed, Outcome};
 use crate::activation::{Activation, Budget};
 use crate::authorizer::{Attributes, Authorization, Authorizer, Decision, Target};
 use crate::context;
@@ -55,143 +56,6 @@ fn filled(json: &Json, fixtures: &Json) -> Json {
             .collect(),
         other => other.clone(),
     }
-}
-
-fn text<'j>(json: &'j Json, name: &str) -> &'j str {
-    json.get(name).and_then(Json::as_str).unwrap_or_default()
-}
-
-/// All that was observed of a case.
-struct Report {
-    observed: Observed,
-    static_type: Option<String>,
-    cost: u64,
-    estimate: Option<u64>,
-    uses_old_self: Option<bool>,
-}
-
-impl Report {
-    fn refused(issues: Vec<Issue>) -> Self {
-        Self {
-            observed: Observed::Refused(issues),
-            static_type: None,
-            cost: 0,
-            estimate: None,
-            uses_old_self: None,
-        }
-    }
-
-    fn describe(&self) -> String {
-        format!(
-            "{} type={:?} cost={} estimate={:?}",
-            self.observed, self.static_type, self.cost, self.estimate
-        )
-    }
-
-    /// What an expectation states and the report does not show.
-    fn complaints(&self, expect: &Json) -> Vec<String> {
-        let mut complaints = Vec::new();
-        if let Some(value) = expect.get("value")
-            && self.observed != Observed::Value(normalized(value))
-        {
-            complaints.push("value".to_owned());
-        }
-        if let Some(ty) = expect.get("static_type").and_then(Json::as_str)
-            && self.static_type.as_deref() != Some(ty)
-        {
-            complaints.push(format!("static type, not {ty}"));
-        }
-        if let Some(cost) = expect.get("cost").and_then(Json::as_u64)
-            && self.cost != cost
-        {
-            complaints.push(format!("cost {} instead of {cost}", self.cost));
-        }
-        if let Some(estimate) = expect.get("estimated_max_cost").and_then(Json::as_str)
-            && self
-                .estimate
-                .map(|estimate| estimate.to_string())
-                .as_deref()
-                != Some(estimate)
-        {
-            complaints.push(format!(
-                "estimate {:?} instead of {estimate}",
-                self.estimate
-            ));
-        }
-        if let Some(uses) = expect.get("uses_old_self").and_then(Json::as_bool)
-            && self.uses_old_self != Some(uses)
-        {
-            complaints.push("use of oldSelf".to_owned());
-        }
-        if let Some(error) = expect.get("error") {
-            complaints.extend(self.runtime_error(error));
-        }
-        if let Some(error) = expect.get("compile_error") {
-            complaints.extend(self.compile_error(error));
-        }
-        complaints
-    }
-
-    fn runtime_error(&self, error: &Json) -> Option<String> {
-        match &self.observed {
-            Observed::Failed(message)
-                if text(error, "match") == "any" || message == text(error, "message") =>
-            {
-                None
-            }
-            _ => Some("error".to_owned()),
-        }
-    }
-
-    fn compile_error(&self, error: &Json) -> Option<String> {
-        let Observed::Refused(issues) = &self.observed else {
-            return Some("not refused".to_owned());
-        };
-        let phase = text(error, "phase");
-        if !phase.is_empty() && issues.iter().any(|issue| phase_name(issue.phase) != phase) {
-            return Some("phase".to_owned());
-        }
-        let expected: Vec<&Json> = error
-            .get("errors")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .collect();
-        let exact: Vec<&&Json> = expected
-            .iter()
-            .filter(|error| text(error, "match") == "exact")
-            .collect();
-        let missing = exact
-            .iter()
-            .find(|error| !issues.iter().any(|issue| is_exactly(issue, error)));
-        if let Some(missing) = missing {
-            return Some(format!("missing {missing}"));
-        }
-        if exact.len() == expected.len() && !expected.is_empty() && issues.len() != expected.len() {
-            return Some("number of errors".to_owned());
-        }
-        let first = expected
-            .first()
-            .filter(|error| text(error, "match") == "any" && error.get("line").is_some());
-        if let Some(first) = first
-            && !issues.iter().any(|issue| is_at(issue, first))
-        {
-            return Some(format!("position of {first}"));
-        }
-        None
-    }
-}
-
-fn is_at(issue: &Issue, error: &Json) -> bool {
-    let number = |name: &str| error.get(name).and_then(Json::as_u64);
-    let position = issue
-        .position
-        .map(|at| (u64::from(at.line), u64::from(at.column)));
-    position == number("line").zip(number("col"))
-}
-
-fn is_exactly(issue: &Issue, error: &Json) -> bool {
-    issue.message == text(error, "message") && (error.get("line").is_none() || is_at(issue, error))
 }
 
 fn observe(case: &Json) -> Report {

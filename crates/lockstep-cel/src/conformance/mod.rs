@@ -4,6 +4,7 @@
 //! error.
 
 mod kubernetes;
+mod report;
 mod suite;
 mod tagged;
 

@@ -58,7 +58,7 @@ impl<'a> Estimator<'a> {
         let mut price: Option<Estimate> = None;
         for &index in overloads {
             let overload = self.env.functions.overload(index);
-            let found = self.price(overload.cost, function, &overload.id, &operands);
+            let found = self.price(overload.cost, function, &operands);
             price = Some(price.map_or(found, |price| price.or(found)));
         }
         let total = arguments.plus(price.unwrap_or(Estimate::ONE));
@@ -87,13 +87,7 @@ impl<'a> Estimator<'a> {
     }
 
     /// The price of one overload, without its arguments.
-    fn price(
-        &self,
-        cost: Cost,
-        function: &str,
-        overload: &str,
-        operands: &[Operand<'a>],
-    ) -> Estimate {
+    fn price(&self, cost: Cost, function: &str, operands: &[Operand<'a>]) -> Estimate {
         let size = |index: usize| {
             operands
                 .get(index)
@@ -130,8 +124,10 @@ impl<'a> Estimator<'a> {
                 .times(size(1))
                 .times(Estimate::exactly(factor))
                 .plus(Estimate::ONE),
-            Cost::ContainsIp => network_price(false).plus(parsing(overload, size(1))),
-            Cost::ContainsCidr => network_price(true).plus(parsing(overload, size(1))),
+            Cost::ContainsIp => network_price(false),
+            Cost::ContainsIpText => network_price(false).plus(size(1).tenths(1)),
+            Cost::ContainsCidr => network_price(true),
+            Cost::ContainsCidrText => network_price(true).plus(size(1).tenths(1)),
             Cost::Selector => {
                 let half = Estimate {
                     min: size(1).min.div_ceil(2),
@@ -243,14 +239,6 @@ impl<'a> Estimator<'a> {
             self.checked.ty(operands[0].node),
             Type::String | Type::Bytes | Type::List(_) | Type::Dyn
         )
-    }
-}
-
-fn parsing(overload: &str, text: Estimate) -> Estimate {
-    if overload.ends_with("_string") {
-        text.tenths(1)
-    } else {
-        Estimate::ZERO
     }
 }
 

@@ -1,8 +1,10 @@
 //! Reading variables and selecting from values.
 
 use super::Machine;
+use super::overload::no_qualifier;
 use crate::activation::{Binding, Lazy};
 use crate::env::Profile;
+use crate::ext::number_text::double_text;
 use crate::plan::{Attribute, Key, Root};
 use crate::schema::Schema;
 use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
@@ -10,7 +12,10 @@ use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
 /// The outcome of one selection.
 enum Found<'a> {
     Value(Value<'a>),
+    /// There is nothing: an error, or an empty optional.
     Missing(Fault<'a>),
+    /// It cannot even be asked for.
+    Refused(Fault<'a>),
 }
 
 impl<'a> Machine<'a, '_, '_> {
@@ -62,8 +67,7 @@ impl<'a> Machine<'a, '_, '_> {
             }
             optional |= qualifier.optional;
             let test = attribute.test && index + 1 == last;
-            let found = self.select(value, &qualifier.key, optional || test)?;
-            match found {
+            match self.select(value, &qualifier.key, optional || test)? {
                 Found::Value(_) if test => {
                     self.budget.charge(1)?;
                     return Ok(Value::Bool(true));
@@ -76,9 +80,11 @@ impl<'a> Machine<'a, '_, '_> {
                     self.budget.charge(1)?;
                     value = found;
                 }
-                Found::Missing(_) if optional => return Ok(none(attribute.test)),
-                Found::Missing(fault) => {
-                    self.budget.charge(1)?;
+                Found::Missing(_) if optional => {
+                    return Ok(none(attribute.test));
+                }
+                Found::Missing(fault) | Found::Refused(fault) => {
+                    self.budget.charge(u64::from(!optional))?;
                     return Err(fault);
                 }
             }
@@ -187,10 +193,17 @@ impl<'a> Machine<'a, '_, '_> {
             Key::Field(name) => self.field(value, name, present),
             Key::Constant(constant) => self.index(value, constant.view(), present),
             Key::Computed(step) => {
-                let key = self.step(*step)?;
+                let key = match self.step(*step) {
+                    Err(fault) if !fault.is_final() => return Ok(Found::Refused(fault)),
+                    key => key?,
+                };
                 match key {
                     Value::String(name) => self.field(value, name, present),
-                    _ => self.index(value, key, present),
+                    Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
+                        self.index(value, key, present)
+                    }
+                    _ if self.plan.profile == Profile::Spec => self.index(value, key, present),
+                    _ => Ok(Found::Refused(no_qualifier(&self.scope, &key))),
                 }
             }
         }
@@ -218,7 +231,7 @@ impl<'a> Machine<'a, '_, '_> {
                         .map_or_else(missing, Found::Value)),
                 }
             }
-            Value::List(_) => Err(Fault::UnsupportedIndex("string")),
+            Value::List(_) => Ok(Found::Refused(Fault::UnsupportedIndex("string"))),
             _ if present && self.plan.profile == Profile::Spec => {
                 Err(Fault::NoSuchKey(Value::String(name)))
             }
@@ -248,8 +261,17 @@ impl<'a> Machine<'a, '_, '_> {
         let index = match key {
             Value::Int(index) => index,
             Value::Uint(index) => i64::try_from(index).unwrap_or(i64::MAX),
-            Value::Double(index) => whole(index).ok_or(Fault::UnsupportedIndex("double"))?,
-            other => return Err(Fault::UnsupportedIndex(other.type_name())),
+            Value::Double(index) => match whole(index) {
+                Some(index) => index,
+                None => {
+                    let shown = double_text(index);
+                    let text = format_args!("unsupported index value {shown} in list");
+                    return Ok(Found::Refused(self.scope.fault(text)));
+                }
+            },
+            other => {
+                return Ok(Found::Refused(Fault::UnsupportedIndex(other.type_name())));
+            }
         };
         match usize::try_from(index) {
             Ok(at) if at < list.len() => self.scope.settle(list.at(at)).map(Found::Value),

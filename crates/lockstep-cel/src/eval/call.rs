@@ -1,12 +1,16 @@
 //! Running library functions.
 
+use super::overload::no_overload;
 use super::{Machine, Scope};
+use crate::cost::Cost;
 use crate::env::Functions;
 use crate::plan::{Call, Dispatch, Regex, RegexKind, Step};
 use crate::types::Type;
 use crate::value::{Constant, Eval, Fault, List, Value, code_points, equal};
 
 const ARGUMENTS_MAX: usize = 4;
+/// Going over one value to find a price and again to compute, in bytes of work; short strings cost nothing.
+const WORK_PER_WALKED_VALUE: usize = 64;
 
 /// Up to four evaluated arguments, kept on the stack.
 struct Arguments<'a> {
@@ -22,17 +26,18 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Machine<'a, '_, '_> {
-    /// Evaluates arguments. One or two are all evaluated before a fault counts, more stop at the first fault.
-    fn arguments(&mut self, steps: &[Step]) -> Result<Arguments<'a>, Fault<'a>> {
+    /// Evaluates arguments. A call is charged for once all are evaluated, also when one of them is a fault.
+    fn arguments(&mut self, steps: &[Step], stops_early: bool) -> Result<Arguments<'a>, Fault<'a>> {
         let mut arguments = Arguments {
             values: [Value::Null; ARGUMENTS_MAX],
             count: steps.len(),
             fault: None,
         };
         for (index, &step) in steps.iter().enumerate() {
+            let last = index + 1 == steps.len();
             match self.step(step) {
                 Ok(value) => arguments.values[index] = value,
-                Err(fault) if fault.is_final() || steps.len() > 2 => return Err(fault),
+                Err(fault) if fault.is_final() || (stops_early && !last) => return Err(fault),
                 Err(fault) => {
                     arguments.fault.get_or_insert(fault);
                 }
@@ -44,7 +49,7 @@ impl<'a> Machine<'a, '_, '_> {
     pub(super) fn call(&mut self, call: &'a Call) -> Eval<'a> {
         match *call.args {
             [only] => self.call_one(call, only),
-            [left, right] => self.call_two(call, left, right),
+            [left, right] if !call.stops_early => self.call_two(call, left, right),
             _ => self.call_many(call),
         }
     }
@@ -53,7 +58,7 @@ impl<'a> Machine<'a, '_, '_> {
     fn call_one(&mut self, call: &'a Call, only: Step) -> Eval<'a> {
         let only = self.step(only);
         let args = [only.unwrap_or(Value::Null)];
-        self.budget.charge(call.cost.of(&args))?;
+        self.pay(call.cost, &args)?;
         only?;
         self.invoke(call, &args)
     }
@@ -68,7 +73,7 @@ impl<'a> Machine<'a, '_, '_> {
         }
         let right = self.step(right);
         let args = [left.unwrap_or(Value::Null), right.unwrap_or(Value::Null)];
-        self.budget.charge(call.cost.of(&args))?;
+        self.pay(call.cost, &args)?;
         left?;
         right?;
         self.invoke(call, &args)
@@ -76,12 +81,23 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     fn call_many(&mut self, call: &'a Call) -> Eval<'a> {
-        let arguments = self.arguments(&call.args)?;
-        self.budget.charge(call.cost.of(arguments.values()))?;
+        let arguments = self.arguments(&call.args, call.stops_early)?;
+        self.pay(call.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
         }
         self.invoke(call, arguments.values())
+    }
+
+    /// Charges for a call.
+    #[inline]
+    fn pay(&mut self, cost: Cost, args: &[Value<'a>]) -> Result<(), Fault<'a>> {
+        let walked = cost.walk(args);
+        if walked > 0 {
+            self.scope
+                .work(walked.saturating_mul(WORK_PER_WALKED_VALUE))?;
+        }
+        self.budget.charge(cost.of(args))
     }
 
     #[inline]
@@ -94,8 +110,8 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     pub(super) fn dispatch(&mut self, dispatch: &'a Dispatch) -> Eval<'a> {
-        let arguments = self.arguments(&dispatch.args)?;
-        self.budget.charge(dispatch.cost.of(arguments.values()))?;
+        let arguments = self.arguments(&dispatch.args, dispatch.stops_early)?;
+        self.pay(dispatch.cost, arguments.values())?;
         if let Some(fault) = arguments.fault {
             return Err(fault);
         }
@@ -153,21 +169,6 @@ impl<'a> Machine<'a, '_, '_> {
             }
         }
     }
-}
-
-/// Operators say nothing more; `size` names itself; other functions name the types they were called with.
-fn no_overload<'a>(scope: &Scope<'a>, function: &'a str, args: &[Value<'a>]) -> Fault<'a> {
-    if function.starts_with(['_', '-', '!', '@']) {
-        return Fault::NoSuchOverload;
-    }
-    if function == "size" {
-        return Fault::NoSuchOverloadOf(function);
-    }
-    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
-    scope.fault(format_args!(
-        "no such overload: {function}({})",
-        types.join(", ")
-    ))
 }
 
 /// Runs the first overload that fits the values.

@@ -2,6 +2,7 @@
 //! would expand to.
 
 use super::Machine;
+use super::overload::no_range;
 use crate::ast::FoldKind;
 use crate::plan::{Fold, SortBy};
 use crate::value::{BuiltMap, Eval, Fault, List, Map, Value, compare, equal, key_order};
@@ -19,9 +20,14 @@ const CONSTANT_LIST_STEP: u64 = 2;
 const COUNT_STEP: u64 = 2;
 /// Accumulator, key, insertion.
 const MAP_STEP: u64 = 3;
+/// Only the accumulator is read once it is a fault.
+const FAILED_MAP_STEP: u64 = 1;
 const MAP_ENTRY_STEP: u64 = 2;
 const RESULT: u64 = 1;
 const COUNT_RESULT: u64 = 2;
+
+/// What sorts, once the keys are known.
+const SORT_BY: &str = "@sortByAssociatedKeys";
 
 impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
@@ -29,14 +35,14 @@ impl<'a> Machine<'a, '_, '_> {
         match self.step(fold.range)? {
             Value::List(list) => self.fold_list(fold, list),
             Value::Map(map) => self.fold_map(fold, map),
-            _ => Err(Fault::NoSuchOverload),
+            other => Err(no_range(&self.scope, &other, fold.value_slot.is_some())),
         }
     }
 
     fn fold_list(&mut self, fold: &'a Fold, list: List<'a>) -> Eval<'a> {
-        let mut state = State::new(fold.kind, self.arena());
+        let mut progress = Progress::new(fold.kind, self.arena());
         for index in 0..list.len() {
-            if self.ends(&state)? {
+            if self.ends(&progress.state)? {
                 break;
             }
             let element = self.scope.settle(list.at(index))?;
@@ -47,24 +53,24 @@ impl<'a> Machine<'a, '_, '_> {
                     self.locals[value_slot] = element;
                 }
             }
-            self.turn(fold, &mut state)?;
+            self.turn(fold, &mut progress)?;
         }
-        self.result(state)
+        self.result(progress)
     }
 
     fn fold_map(&mut self, fold: &'a Fold, map: Map<'a>) -> Eval<'a> {
-        let mut state = State::new(fold.kind, self.arena());
+        let mut progress = Progress::new(fold.kind, self.arena());
         for (key, value) in map.entries() {
-            if self.ends(&state)? {
+            if self.ends(&progress.state)? {
                 break;
             }
             self.locals[fold.slot] = key;
             if let Some(value_slot) = fold.value_slot {
                 self.locals[value_slot] = self.scope.settle(value)?;
             }
-            self.turn(fold, &mut state)?;
+            self.turn(fold, &mut progress)?;
         }
-        self.result(state)
+        self.result(progress)
     }
 
     /// Charges the loop condition and tells whether the loop is over.
@@ -89,15 +95,38 @@ impl<'a> Machine<'a, '_, '_> {
         }
     }
 
-    /// One turn of the loop.
-    fn turn(&mut self, fold: &'a Fold, state: &mut State<'a>) -> Result<(), Fault<'a>> {
+    /// One turn of the loop. Loops go on after a fault, as upstream's do, so that they cost what they cost there; a
+    /// predicate that fails takes the place of what failed before.
+    fn turn(&mut self, fold: &'a Fold, progress: &mut Progress<'a>) -> Result<(), Fault<'a>> {
         if let Some(filter) = fold.filter {
-            match self.step(filter)? {
-                Value::Bool(true) => {}
-                Value::Bool(false) => return Ok(()),
-                _ => return Err(Fault::NoSuchOverload),
+            let fault = match self.step(filter) {
+                Ok(Value::Bool(true)) => None,
+                Ok(Value::Bool(false)) => return Ok(()),
+                Ok(_) => Some(Fault::NoSuchOverload),
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) => Some(fault),
+            };
+            if fault.is_some() {
+                progress.fault = fault;
+                return Ok(());
             }
         }
+        match self.add(fold, &mut progress.state, progress.fault.is_some()) {
+            Err(fault) if fault.is_final() => return Err(fault),
+            Err(fault) if matches!(progress.state, State::Count(_)) => progress.fault = Some(fault),
+            Err(fault) => progress.fault = progress.fault.or(Some(fault)),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// Adds what one turn computes; nothing is kept once the loop has failed.
+    fn add(
+        &mut self,
+        fold: &'a Fold,
+        state: &mut State<'a>,
+        failed: bool,
+    ) -> Result<(), Fault<'a>> {
         match state {
             State::Logic { stop, outcome } => {
                 self.budget.charge(LOGIC_STEP)?;
@@ -120,6 +149,9 @@ impl<'a> Machine<'a, '_, '_> {
                     LIST_STEP
                 })?;
                 let value = self.step(fold.body)?;
+                if failed {
+                    return Ok(());
+                }
                 if values.len().is_power_of_two() {
                     self.scope
                         .arena
@@ -128,6 +160,7 @@ impl<'a> Machine<'a, '_, '_> {
                 values.push(value);
                 Ok(())
             }
+            State::Map { whole: false, .. } if failed => self.budget.charge(FAILED_MAP_STEP),
             State::Map {
                 entries,
                 whole: false,
@@ -143,6 +176,7 @@ impl<'a> Machine<'a, '_, '_> {
             } => {
                 self.budget.charge(MAP_ENTRY_STEP)?;
                 match self.step(fold.body)? {
+                    Value::Map(_) if failed => Ok(()),
                     Value::Map(map) => {
                         for (key, value) in map.entries() {
                             entries.push((key, value?));
@@ -155,22 +189,18 @@ impl<'a> Machine<'a, '_, '_> {
         }
     }
 
-    fn result(&mut self, state: State<'a>) -> Eval<'a> {
-        match state {
-            State::Logic { outcome, .. } => {
-                self.budget.charge(RESULT)?;
-                outcome.map(Value::Bool)
-            }
-            State::Count(count) => {
-                self.budget.charge(COUNT_RESULT)?;
-                Ok(Value::Bool(count == 1))
-            }
-            State::List(values) => {
-                self.budget.charge(RESULT)?;
-                Ok(Value::List(List::Built(values.into_bump_slice())))
-            }
+    fn result(&mut self, progress: Progress<'a>) -> Eval<'a> {
+        let counts = matches!(progress.state, State::Count(_));
+        self.budget
+            .charge(if counts { COUNT_RESULT } else { RESULT })?;
+        if let Some(fault) = progress.fault {
+            return Err(fault);
+        }
+        match progress.state {
+            State::Logic { outcome, .. } => outcome.map(Value::Bool),
+            State::Count(count) => Ok(Value::Bool(count == 1)),
+            State::List(values) => Ok(Value::List(List::Built(values.into_bump_slice()))),
             State::Map { mut entries, .. } => {
-                self.budget.charge(RESULT)?;
                 self.unique(&mut entries)?;
                 let map = BuiltMap {
                     entries: entries.into_bump_slice(),
@@ -201,11 +231,26 @@ impl<'a> Machine<'a, '_, '_> {
 
     #[inline(never)]
     pub(super) fn sort_by(&mut self, sort: &'a SortBy) -> Eval<'a> {
-        let list = self.step(sort.target)?.as_list()?;
+        let target = self.step(sort.target);
+        if let Err(fault) = target
+            && fault.is_final()
+        {
+            return Err(fault);
+        }
         // The expansion reads the list twice and maps it to its keys.
         self.budget.charge(2)?;
-        let mut pairs = self.arena().vec_with(list.len());
-        for element in list.values() {
+        let elements: &mut dyn Iterator<Item = Eval<'a>> = match target {
+            Ok(Value::List(list)) => &mut list.values(),
+            Ok(Value::Map(map)) => &mut map.entries().map(|(key, _)| Ok(key)),
+            _ => {
+                self.budget.charge(RESULT)?;
+                return Err(no_range(&self.scope, &target?, false));
+            }
+        };
+        let target = target?;
+        let mut first_fault = None;
+        let mut pairs = self.arena().vec();
+        for element in elements {
             self.budget.step()?;
             self.budget.charge(if sort.constant_key {
                 CONSTANT_LIST_STEP
@@ -214,22 +259,25 @@ impl<'a> Machine<'a, '_, '_> {
             })?;
             let element = self.scope.settle(element)?;
             self.locals[sort.slot] = element;
-            pairs.push((self.step(sort.key)?, element));
+            match self.step(sort.key) {
+                Ok(key) => pairs.push((key, element)),
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) => first_fault = first_fault.or(Some(fault)),
+            }
         }
+        let is_map = matches!(target, Value::Map(_));
+        first_fault = first_fault.or(is_map.then_some(Fault::NoSuchOverloadOf(SORT_BY)));
         self.budget.charge(RESULT)?;
+        if let Some(fault) = first_fault {
+            self.budget.charge(1)?;
+            return Err(fault);
+        }
         let mut keys = self.arena().vec_with(pairs.len());
         keys.extend(pairs.iter().map(|(key, _): &(Value<'a>, Value<'a>)| *key));
         let keys: &[Value<'a>] = keys.into_bump_slice();
-        self.budget.charge(
-            sort.cost
-                .of(&[Value::List(list), Value::List(List::Built(keys))]),
-        )?;
-        if keys
-            .windows(2)
-            .any(|pair| compare(&pair[0], &pair[1]).is_none() || !same_type(&pair[0], &pair[1]))
-        {
-            return Err(Fault::Fixed("list elements must have the same type"));
-        }
+        self.budget
+            .charge(sort.cost.of(&[target, Value::List(List::Built(keys))]))?;
+        crate::library::ordered(keys)?;
         pairs.sort_by(|(left, _), (right, _)| {
             compare(left, right).flatten().unwrap_or(Ordering::Equal)
         });
@@ -237,10 +285,6 @@ impl<'a> Machine<'a, '_, '_> {
         sorted.extend(pairs.iter().map(|(_, element)| *element));
         Ok(Value::List(List::Built(sorted.into_bump_slice())))
     }
-}
-
-fn same_type(left: &Value<'_>, right: &Value<'_>) -> bool {
-    left.type_name() == right.type_name()
 }
 
 /// Adds one term to `all` (`stop` is false) or `exists`; a deciding term beats an earlier fault.
@@ -260,7 +304,22 @@ fn absorb<'a>(
     Ok(())
 }
 
-/// What a loop has so far.
+/// What a loop has so far, and what went wrong in it.
+struct Progress<'a> {
+    state: State<'a>,
+    fault: Option<Fault<'a>>,
+}
+
+impl<'a> Progress<'a> {
+    fn new(kind: FoldKind, arena: &'a crate::value::Arena) -> Self {
+        Self {
+            state: State::new(kind, arena),
+            fault: None,
+        }
+    }
+}
+
+/// What is computed.
 enum State<'a> {
     Logic {
         stop: bool,

@@ -4,18 +4,18 @@ mod attribute;
 mod build;
 mod call;
 mod fold;
+mod overload;
 mod scope;
 
 pub(crate) use build::build_map;
 pub(crate) use call::dispatch_first;
+pub(crate) use overload::upstream_name;
 pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};
 use crate::plan::{Op, Plan, Step};
-use crate::value::{Arena, Eval, Fault, Value, equal, equal_counted};
+use crate::value::{Arena, Eval, Fault, Value, equal};
 
-/// Comparing a value inside a list or map, in bytes of work.
-const WORK_PER_VALUE: usize = 8;
 /// Deepest total nesting of plans that run inside one another through `variables`.
 pub(crate) const NESTED_DEPTH_MAX: u32 = 600;
 
@@ -124,12 +124,8 @@ impl<'a> Machine<'a, '_, '_> {
         if !matches!(left, Value::List(_) | Value::Map(_)) {
             return Ok(equal(&left, &right));
         }
-        // Lists and maps are priced by their own size, whatever they hold.
         self.budget.poll()?;
-        let mut compared = 0;
-        let same = equal_counted(&left, &right, &mut compared);
-        self.scope.work(compared.saturating_mul(WORK_PER_VALUE))?;
-        Ok(same)
+        self.scope.equal(&left, &right)
     }
 
     fn not(&mut self, operand: Step) -> Eval<'a> {
@@ -165,18 +161,25 @@ impl<'a> Machine<'a, '_, '_> {
                 found if value || matches!(found, Value::Optional(_)) => Ok(found),
                 _ => Err(Fault::NoSuchOverload),
             },
-            _ => Err(Fault::NoSuchOverload),
+            // A value that is no optional stands for itself, as it does upstream.
+            other => Ok(other),
         }
     }
 
     /// The target counts twice when it has a value: the expansion names it twice.
     fn opt_map(&mut self, target: Step, slot: usize, body: Step, flat: bool) -> Eval<'a> {
         let before = self.budget.spent();
-        let target = self.step(target)?;
+        let target = self.step(target);
         let again = self.budget.spent() - before;
+        if let Err(fault) = target
+            && fault.is_final()
+        {
+            return Err(fault);
+        }
         self.budget.charge(1)?;
+        let target = target?;
         let Value::Optional(inner) = target else {
-            return Err(Fault::NoSuchOverload);
+            return Err(overload::no_overload(&self.scope, "hasValue", &[target]));
         };
         let Some(inner) = inner else {
             self.budget.charge(1)?;

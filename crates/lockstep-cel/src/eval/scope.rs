@@ -2,7 +2,7 @@
 
 use crate::env::Profile;
 use crate::ext::re2::Pattern;
-use crate::value::{Arena, Eval, Fault, Value, code_points, decode};
+use crate::value::{Arena, Eval, Fault, Value, code_points, decode, equal_counted};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -12,6 +12,9 @@ const UNPRICED_WORK_MAX: u64 = 200_000_000;
 
 /// Compiling a pattern takes many times as long as reading it.
 const WORK_PER_PATTERN_BYTE: usize = 1_000;
+
+/// Going over one value of a list or map, in bytes of work.
+const WORK_PER_VALUE: usize = 8;
 
 /// The surroundings of a call.
 #[derive(Debug)]
@@ -64,6 +67,30 @@ impl<'a> Scope<'a> {
         } else {
             Ok(())
         }
+    }
+
+    /// The `==` of the language, counted: lists and maps are priced by their own size, whatever they hold.
+    pub(crate) fn equal(&self, left: &Value<'_>, right: &Value<'_>) -> Result<bool, Fault<'a>> {
+        let mut compared = 0;
+        let same = equal_counted(left, right, &mut compared);
+        self.work(compared.saturating_mul(WORK_PER_VALUE))?;
+        Ok(same)
+    }
+
+    /// The place of the first value that equals another; values that cannot be read equal nothing.
+    pub(crate) fn position(
+        &self,
+        values: impl Iterator<Item = Eval<'a>>,
+        wanted: &Value<'_>,
+    ) -> Result<Option<usize>, Fault<'a>> {
+        for (index, value) in values.enumerate() {
+            if let Ok(value) = value
+                && self.equal(&value, wanted)?
+            {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
     }
 
     /// The code points of a string; measuring the same long string again is free.

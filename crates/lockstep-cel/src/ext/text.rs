@@ -56,19 +56,17 @@ pub fn index_of(text: &str, wanted: &str) -> i64 {
     text.find(wanted).map_or(-1, |at| size(&text[..at]))
 }
 
-/// Index of the first `wanted` at or after `offset`, or −1. An empty `wanted` is found at the offset itself.
+/// Index of the first `wanted` at or after `offset`, or −1.
 pub fn index_of_from(
     text: &str,
     wanted: &str,
     offset: i64,
     beyond: OffsetBeyondEnd,
 ) -> Result<i64, TextError> {
-    let Some(start) = search_start(text, wanted, offset, beyond)? else {
-        return Ok(-1);
+    let start = match search_start(text, wanted, offset, beyond)? {
+        Search::From(start) => start,
+        Search::Decided(index) => return Ok(index),
     };
-    if wanted.is_empty() {
-        return Ok(offset);
-    }
     let found = text[start..].find(wanted);
     Ok(found.map_or(-1, |at| offset + size(&text[start..start + at])))
 }
@@ -85,12 +83,10 @@ pub fn last_index_of_until(
     offset: i64,
     beyond: OffsetBeyondEnd,
 ) -> Result<i64, TextError> {
-    let Some(start) = search_start(text, wanted, offset, beyond)? else {
-        return Ok(-1);
+    let start = match search_start(text, wanted, offset, beyond)? {
+        Search::From(start) => start,
+        Search::Decided(index) => return Ok(index),
     };
-    if wanted.is_empty() {
-        return Ok(offset);
-    }
     // The last match that begins at or before `start` lies within that many bytes.
     let mut end = text.len().min(start + wanted.len());
     while !text.is_char_boundary(end) {
@@ -100,21 +96,30 @@ pub fn last_index_of_until(
     Ok(found.map_or(-1, |at| size(&text[..at])))
 }
 
-/// The byte to search from, or `None` when nothing can be found there.
+/// Where a search with an offset begins.
+enum Search {
+    /// At this byte.
+    From(usize),
+    /// Nowhere: the answer is known.
+    Decided(i64),
+}
+
+/// Where to search from. An empty text is found at the offset itself.
 fn search_start(
     text: &str,
     wanted: &str,
     offset: i64,
     beyond: OffsetBeyondEnd,
-) -> Result<Option<usize>, TextError> {
+) -> Result<Search, TextError> {
     let is_lenient = beyond == OffsetBeyondEnd::NotFound;
     match byte_offset(text, offset) {
-        // Kubernetes looks no further from the very end, not even backward.
-        Ok(start) if is_lenient && start == text.len() && !wanted.is_empty() => Ok(None),
-        Ok(start) => Ok(Some(start)),
         // Kubernetes answers with the offset before it looks at the text.
-        Err(_) if is_lenient && wanted.is_empty() => Ok(Some(0)),
-        Err(_) if is_lenient && offset >= 0 => Ok(None),
+        Ok(_) if wanted.is_empty() => Ok(Search::Decided(offset)),
+        Err(_) if is_lenient && wanted.is_empty() => Ok(Search::Decided(offset)),
+        // Kubernetes looks no further from the very end, not even backward.
+        Ok(start) if is_lenient && start == text.len() => Ok(Search::Decided(-1)),
+        Ok(start) => Ok(Search::From(start)),
+        Err(_) if is_lenient && offset >= 0 => Ok(Search::Decided(-1)),
         Err(error) => Err(error),
     }
 }

@@ -5,11 +5,14 @@ use crate::eval::Scope;
 use crate::ext::go_quote;
 use crate::ext::number_text::{self, HexCase, Integer, NumberStyle};
 use crate::value::{Eval, Map, Value};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 const PRECISION_DEFAULT: usize = 6;
 /// Writing a value takes many times as long as copying it.
 const WORK_PER_BYTE: usize = 16;
+/// Room for the text of an argument before it is known, and for how many of them.
+const ROOM_PER_ARGUMENT: usize = 16;
+const ROOM_MAX: usize = 64;
 /// Deepest value that is written.
 const DEPTH_MAX: u16 = 200;
 
@@ -162,7 +165,7 @@ pub(super) fn format<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let writer = Writer {
         profile: scope.profile,
     };
-    let mut out = String::new();
+    let mut out = String::with_capacity(text.len() + ROOM_PER_ARGUMENT * list.len().min(ROOM_MAX));
     let mut next = 0;
     for piece in pieces(text) {
         match piece {
@@ -173,10 +176,9 @@ pub(super) fn format<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
             }
             Err(fault) => return Err(scope.fault(fault)),
             Ok(Piece::Clause(clause)) => {
-                let written = writer.clause(clause, &list.at(next)?);
-                out.push_str(&written.map_err(|text| {
-                    scope.fault(format_args!("error during formatting: {text}"))
-                })?);
+                writer
+                    .write(&mut out, clause, &list.at(next)?)
+                    .map_err(|text| scope.fault(format_args!("error during formatting: {text}")))?;
                 scope.arena.room(out.len())?;
                 scope.work(out.len().saturating_mul(WORK_PER_BYTE))?;
                 next += 1;
@@ -205,6 +207,18 @@ impl Writer {
             Profile::Spec => NumberStyle::Spec,
             Profile::Kubernetes => NumberStyle::Kubernetes,
         }
+    }
+
+    /// Adds a value as its clause says; what needs no text of its own gets none.
+    fn write(&self, out: &mut String, clause: Clause, value: &Value<'_>) -> Result<(), String> {
+        match (clause.verb, value) {
+            ('s', Value::String(text)) => out.push_str(text),
+            ('s' | 'd', Value::Int(number)) => {
+                write!(out, "{number}").map_err(|error| error.to_string())?;
+            }
+            _ => out.push_str(&self.clause(clause, value)?),
+        }
+        Ok(())
     }
 
     fn clause(&self, clause: Clause, value: &Value<'_>) -> Result<String, String> {
@@ -320,6 +334,19 @@ impl Writer {
         })
     }
 
+    /// Kubernetes writes the keys a map of the specification may have.
+    fn key(&self, key: &Value<'_>, depth: u16) -> Result<String, String> {
+        let usual = matches!(
+            key,
+            Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::String(_)
+        );
+        if !usual && self.profile == Profile::Kubernetes {
+            let name = key.type_name();
+            return Err(format!("no formatting function for map key of type {name}"));
+        }
+        self.nested(key, depth)
+    }
+
     /// Entries sorted by the text of their keys.
     fn map(&self, map: Map<'_>, depth: u16) -> Result<String, String> {
         let separator = if self.profile == Profile::Spec {
@@ -330,7 +357,7 @@ impl Writer {
         let mut entries = Vec::new();
         for (key, value) in map.entries() {
             let value = value.map_err(|fault| fault.to_string())?;
-            entries.push((self.nested(&key, depth)?, self.nested(&value, depth)?));
+            entries.push((self.key(&key, depth)?, self.nested(&value, depth)?));
         }
         entries.sort();
         let entries: Vec<String> = entries

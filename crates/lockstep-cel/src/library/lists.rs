@@ -3,7 +3,7 @@
 use super::{Row, arithmetic, row};
 use crate::cost::Cost::Elements;
 use crate::eval::Scope;
-use crate::value::{Eval, Fault, Value, compare, equal};
+use crate::value::{Eval, Fault, Value, compare};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[
@@ -189,12 +189,42 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
+/// What a list of mixed types is told; a list that starts with a value of no overload names the function.
+const MIXED: Fault<'static> = Fault::Fixed("no such overload");
+
+/// The elements of a list whose first one is of a type some overload takes.
+fn elements<'a>(
+    list: &Value<'a>,
+    takes: impl Fn(&Value<'a>) -> bool,
+) -> Result<impl Iterator<Item = Eval<'a>>, Fault<'a>> {
+    let mut first = true;
+    let elements = list.as_list()?.values().map(move |element| {
+        let element = element?;
+        let fault = if std::mem::take(&mut first) {
+            Fault::NoSuchOverload
+        } else {
+            MIXED
+        };
+        if takes(&element) {
+            Ok(element)
+        } else {
+            Err(fault)
+        }
+    });
+    Ok(elements)
+}
+
+fn has_order(value: &Value<'_>) -> bool {
+    compare(value, value).is_some()
+}
+
+/// Two neighbours of different types count as sorted.
 fn is_sorted<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let mut previous: Option<Value<'a>> = None;
-    for value in args[0].as_list()?.values() {
+    for value in elements(&args[0], has_order)? {
         let value = value?;
         if let Some(previous) = previous
-            && compare(&previous, &value).ok_or(Fault::NoSuchOverload)? == Some(Ordering::Greater)
+            && compare(&previous, &value) == Some(Some(Ordering::Greater))
         {
             return Ok(Value::Bool(false));
         }
@@ -206,36 +236,34 @@ fn is_sorted<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 /// The sum; an empty list has the zero of the first overload, an int.
 fn sum<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let mut total: Option<Value<'a>> = None;
-    for value in args[0].as_list()?.values() {
-        let value = value?;
-        if !matches!(
+    let summable = |value: &Value<'a>| {
+        matches!(
             value,
             Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::Duration(_)
-        ) {
-            return Err(Fault::NoSuchOverload);
-        }
+        )
+    };
+    for value in elements(&args[0], summable)? {
+        let value = value?;
         total = Some(match total {
             None => value,
-            Some(total) => arithmetic::add(scope, &[total, value])?,
+            Some(total) => match arithmetic::add(scope, &[total, value]) {
+                Err(Fault::NoSuchOverload) => return Err(MIXED),
+                sum => sum?,
+            },
         });
     }
     Ok(total.unwrap_or(Value::Int(0)))
 }
 
+/// The first of the greatest or least; values that have no order with the best so far are passed over.
 fn extreme<'a>(args: &[Value<'a>], wanted: Ordering, empty: &'static str) -> Eval<'a> {
     let mut best: Option<Value<'a>> = None;
-    for value in args[0].as_list()?.values() {
+    for value in elements(&args[0], has_order)? {
         let value = value?;
-        best = Some(match best {
-            None => {
-                compare(&value, &value).ok_or(Fault::NoSuchOverload)?;
-                value
-            }
-            Some(best) if compare(&value, &best).ok_or(Fault::NoSuchOverload)? == Some(wanted) => {
-                value
-            }
-            Some(best) => best,
-        });
+        best = match best {
+            Some(best) if compare(&value, &best) != Some(Some(wanted)) => Some(best),
+            _ => Some(value),
+        };
     }
     best.ok_or(Fault::Fixed(empty))
 }
@@ -252,18 +280,14 @@ fn position<'a>(index: Option<usize>) -> Value<'a> {
     Value::Int(index.map_or(-1, |index| i64::try_from(index).unwrap_or(i64::MAX)))
 }
 
-fn index_of<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn index_of<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let list = args[0].as_list()?;
-    let found = list
-        .values()
-        .position(|value| matches!(value, Ok(value) if equal(&value, &args[1])));
-    Ok(position(found))
+    Ok(position(scope.position(list.values(), &args[1])?))
 }
 
-fn last_index_of<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn last_index_of<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let list = args[0].as_list()?;
-    let found = (0..list.len())
-        .rev()
-        .find(|&at| matches!(list.at(at), Ok(value) if equal(&value, &args[1])));
-    Ok(position(found))
+    let backwards = (0..list.len()).rev().map(|at| list.at(at));
+    let found = scope.position(backwards, &args[1])?;
+    Ok(position(found.map(|from_end| list.len() - 1 - from_end)))
 }

@@ -3,7 +3,7 @@
 use super::{Row, row};
 use crate::cost::Cost::{Flatten, NewList, Pairs};
 use crate::eval::Scope;
-use crate::value::{Eval, Fault, List, Value, compare, equal};
+use crate::value::{Eval, Fault, List, Value, compare};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[
@@ -176,13 +176,14 @@ fn slice<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 }
 
 fn flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+    let list = args[0].as_list()?;
     let depth = args.get(1).map_or(Ok(1), Value::as_int)?;
     if depth < 0 {
         return Err(Fault::Fixed("level must be non-negative"));
     }
     let mut values = scope.arena.vec();
     // Lists within lists wait here, so that their depth does not matter.
-    let mut open = vec![(args[0].as_list()?, 0, depth)];
+    let mut open = vec![(list, 0, depth)];
     while let Some((list, index, depth)) = open.pop() {
         if index == list.len() {
             continue;
@@ -206,7 +207,8 @@ fn distinct<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let mut kept: bumpalo::collections::Vec<'a, Value<'a>> = scope.arena.vec();
     for value in args[0].as_list()?.values() {
         let value = value?;
-        if !kept.iter().any(|known| equal(known, &value)) {
+        let known = kept.iter().map(|known| Ok(*known));
+        if scope.position(known, &value)?.is_none() {
             kept.push(value);
         }
     }
@@ -220,18 +222,23 @@ fn sort<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     for value in list.values() {
         values.push(value?);
     }
-    let comparable = |pair: &[Value<'a>]| {
-        compare(&pair[0], &pair[1]).is_some() && pair[0].type_name() == pair[1].type_name()
-    };
-    if !values.windows(2).all(comparable)
-        || values
-            .first()
-            .is_some_and(|only| compare(only, only).is_none())
-    {
-        return Err(Fault::Fixed("list elements must have the same type"));
-    }
+    ordered(&values)?;
     values.sort_by(|left, right| compare(left, right).flatten().unwrap_or(Ordering::Equal));
     Ok(list_of(values))
+}
+
+/// Keys to sort by have an order and are all of the first one's type.
+pub(crate) fn ordered<'a>(keys: &[Value<'a>]) -> Result<(), Fault<'a>> {
+    let Some(first) = keys.first() else {
+        return Ok(());
+    };
+    if compare(first, first).is_none() {
+        return Err(Fault::Fixed("list elements must be comparable"));
+    }
+    if keys.iter().any(|key| key.type_name() != first.type_name()) {
+        return Err(Fault::Fixed("list elements must have the same type"));
+    }
+    Ok(())
 }
 
 fn reverse<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {

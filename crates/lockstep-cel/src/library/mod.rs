@@ -20,6 +20,8 @@ mod strings;
 mod time;
 mod url;
 
+pub(crate) use lists_ext::ordered;
+
 use crate::cost::Cost;
 use crate::env::{Feature, Profile, Version};
 use crate::eval::Scope;

@@ -1,7 +1,9 @@
 //! IP addresses and networks.
 
 use super::{Row, row};
-use crate::cost::Cost::{ContainsCidr, ContainsIp, Fifth, One, Tenth};
+use crate::cost::Cost::{
+    ContainsCidr, ContainsCidrText, ContainsIp, ContainsIpText, Fifth, One, Tenth,
+};
 use crate::env::Profile;
 use crate::eval::Scope;
 use crate::ext::ip::{self, Cidr, Ip};
@@ -53,7 +55,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "cidr_contains_ip_string",
         "<CIDR>.containsIP(string) -> bool",
-        ContainsIp,
+        ContainsIpText,
         contains_ip,
     ),
     row(
@@ -65,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "cidr_contains_cidr_string",
         "<CIDR>.containsCIDR(string) -> bool",
-        ContainsCidr,
+        ContainsCidrText,
         contains_cidr,
     ),
     row(
@@ -170,7 +172,8 @@ fn is_cidr<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 fn contains_ip<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let cidr = of_cidr(&args[0])?;
     let ip = match args[1] {
-        Value::String(text) => to_ip(scope, text)?,
+        // A text that is no address is not told apart from a value of another type.
+        Value::String(text) => to_ip(scope, text).map_err(|_| Fault::Fixed("no such overload"))?,
         ref other => of_ip(other)?,
     };
     Ok(Value::Bool(cidr.contains_ip(ip)))

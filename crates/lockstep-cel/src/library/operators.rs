@@ -6,9 +6,6 @@ use crate::eval::Scope;
 use crate::value::{Eval, Fault, Value, compare, equal};
 use std::cmp::Ordering;
 
-/// Comparing an element, in bytes of work: a list of unknown type is searched at the price of one unit.
-const WORK_PER_ELEMENT: usize = 8;
-
 pub(super) const ROWS: &[Row] = &[
     row(
         "conditional",
@@ -320,9 +317,8 @@ fn not<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 fn is_in<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     match args[1] {
         Value::List(list) => {
-            scope.work(list.len().saturating_mul(WORK_PER_ELEMENT))?;
-            let same = |element| matches!(element, Ok(element) if equal(&element, &args[0]));
-            Ok(Value::Bool(list.values().any(same)))
+            let found = scope.position(list.values(), &args[0])?;
+            Ok(Value::Bool(found.is_some()))
         }
         Value::Map(map) => Ok(Value::Bool(map.get(&args[0]).is_some())),
         _ => Err(Fault::NoSuchOverload),

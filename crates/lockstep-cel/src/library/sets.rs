@@ -3,7 +3,7 @@
 use super::{Row, row};
 use crate::cost::Cost::{One, Product};
 use crate::eval::Scope;
-use crate::value::{Eval, List, Value, equal};
+use crate::value::{Eval, Fault, List, Value};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -33,37 +33,48 @@ pub(super) const INCLUDES_ROWS: &[Row] = &[row(
     includes,
 )];
 
-fn has<'a>(list: List<'a>, wanted: &Value<'a>) -> bool {
-    list.values()
-        .any(|value| matches!(value, Ok(value) if equal(&value, wanted)))
+fn has<'a>(scope: &Scope<'a>, list: List<'a>, wanted: &Value<'a>) -> Result<bool, Fault<'a>> {
+    Ok(scope.position(list.values(), wanted)?.is_some())
 }
 
-fn all_in<'a>(list: List<'a>, subset: List<'a>) -> bool {
-    subset
-        .values()
-        .all(|value| matches!(value, Ok(value) if has(list, &value)))
+/// Whether some element of `list` is in `other` (`wanted` is true), or some is not.
+fn any<'a>(
+    scope: &Scope<'a>,
+    list: List<'a>,
+    other: List<'a>,
+    wanted: bool,
+) -> Result<bool, Fault<'a>> {
+    for value in list.values() {
+        let found = match value {
+            Ok(value) => has(scope, other, &value)?,
+            Err(_) => false,
+        };
+        if found == wanted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-fn contains<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
-    Ok(Value::Bool(all_in(args[0].as_list()?, args[1].as_list()?)))
+fn contains<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+    let (list, subset) = (args[0].as_list()?, args[1].as_list()?);
+    Ok(Value::Bool(!any(scope, subset, list, false)?))
 }
 
-fn equivalent<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn equivalent<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let (left, right) = (args[0].as_list()?, args[1].as_list()?);
-    Ok(Value::Bool(all_in(left, right) && all_in(right, left)))
+    let differs = any(scope, right, left, false)? || any(scope, left, right, false)?;
+    Ok(Value::Bool(!differs))
 }
 
-fn intersects<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn intersects<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let (left, right) = (args[0].as_list()?, args[1].as_list()?);
-    Ok(Value::Bool(right.values().any(
-        |value| matches!(value, Ok(value) if has(left, &value)),
-    )))
+    Ok(Value::Bool(any(scope, right, left, true)?))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a library function")]
-fn includes<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn includes<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     match args[0] {
-        Value::List(list) => Ok(Value::Bool(has(list, &args[1]))),
-        single => Ok(Value::Bool(equal(&single, &args[1]))),
+        Value::List(list) => Ok(Value::Bool(has(scope, list, &args[1])?)),
+        single => Ok(Value::Bool(scope.equal(&single, &args[1])?)),
     }
 }

@@ -205,7 +205,10 @@ fn timestamp<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 fn duration<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     match args[0] {
         Value::Duration(span) => Ok(Value::Duration(span)),
-        Value::Int(nanoseconds) => Ok(Value::Duration(Duration::from_nanoseconds(nanoseconds))),
+        // The overload is declared and converts nothing, as upstream.
+        Value::Int(_) => Err(Fault::Fixed(
+            "type conversion error from 'int' to 'google.protobuf.Duration'",
+        )),
         Value::String(text) => Duration::parse(text)
             .map(Value::Duration)
             .map_err(|error| scope.fault(error)),

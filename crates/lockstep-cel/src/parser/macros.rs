@@ -4,6 +4,9 @@ use super::Parser;
 use crate::ast::{Element, Expr, Fold, FoldKind, NodeId, SelectMode};
 use crate::lexer::Token;
 
+const NOT_SORTABLE: &str =
+    "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+
 impl Parser<'_> {
     /// `name(args)`, or the macro `has`.
     pub(super) fn global_call(&mut self, name: &str, args: Vec<NodeId>, open: Token) -> NodeId {
@@ -54,6 +57,9 @@ impl Parser<'_> {
             ("filter", 2) => self.filter(target, &args),
             ("optMap", 2) if self.syntax.optionals => self.opt_map(target, &args, false),
             ("optFlatMap", 2) if self.syntax.optionals => self.opt_map(target, &args, true),
+            ("sortBy", 2) if self.syntax.sort_by && self.is_written_whole(target) => {
+                return self.error_node(self.ast.offset(target), NOT_SORTABLE);
+            }
             ("sortBy", 2) if self.syntax.sort_by => self.sort_by(target, &args),
             ("bind", 3) if self.syntax.bind && self.is_name(target, "cel") => self.bind(&args),
             ("greatest", 1..) if self.syntax.math && self.is_name(target, "math") => {
@@ -168,6 +174,14 @@ impl Parser<'_> {
             body: args[1],
             flat,
         })
+    }
+
+    /// Whether a node is a constant, map or object: something that no list can come from.
+    fn is_written_whole(&self, node: NodeId) -> bool {
+        matches!(
+            self.ast.expr(node),
+            Expr::Literal(_) | Expr::Map(_) | Expr::Struct { .. }
+        )
     }
 
     fn sort_by(&mut self, target: NodeId, args: &[NodeId]) -> Result<Expr, u32> {

@@ -2,10 +2,13 @@
 //!
 //! Both are never too small: where a path cannot be followed, the whole value it starts from counts.
 
+mod pointer;
 mod read;
+mod scope;
 mod segment;
 mod write;
 
+pub use scope::{MutationScope, ScopeStep};
 pub use segment::{FieldPath, Segment};
 
 use crate::program::Program;
@@ -50,8 +53,9 @@ impl Program {
     /// What this expression reads and writes. An expression that was not checked reads and writes everything.
     pub fn paths(&self) -> Paths {
         let Some(mut walker) = read::Walker::of(self) else {
+            let variables = self.env.variables.keys();
             return Paths {
-                reads: BTreeSet::new(),
+                reads: variables.map(|name| FieldPath::variable(name)).collect(),
                 writes: BTreeSet::from([write::anything()]),
             };
         };

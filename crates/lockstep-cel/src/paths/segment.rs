@@ -66,7 +66,7 @@ pub(super) fn write_segments(f: &mut fmt::Formatter<'_>, segments: &[Segment]) -
     Ok(())
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
         && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }

@@ -4,6 +4,8 @@ use crate::context;
 use crate::{Env, Type, Version};
 use std::sync::Arc;
 
+mod scope;
+
 fn env() -> Env {
     Env::kubernetes(Version::LATEST)
         .with_variable("object", Type::Dyn)
@@ -199,4 +201,14 @@ fn maps_inside_objects_are_written_by_key() {
         &["object.spec"],
         &["spec"],
     );
+}
+
+/// Types tell what is read; without them anything may be.
+#[test]
+fn an_expression_that_was_not_checked_reads_and_writes_everything() {
+    let paths = env().compile_unchecked("object.a").unwrap().paths();
+    let reads: Vec<String> = paths.reads.iter().map(ToString::to_string).collect();
+    assert_eq!(reads, ["object", "oldObject", "params", "request"]);
+    let writes: Vec<String> = paths.writes.iter().map(ToString::to_string).collect();
+    assert_eq!(writes, ["*"]);
 }

@@ -1,5 +1,6 @@
 //! Writes: the places an object literal or a list of patches sets.
 
+use super::pointer::{pointer, text};
 use super::segment::{FieldPath, Segment};
 use super::{Paths, Write};
 use crate::ast::{Ast, Expr, FieldInit, FoldKind, Literal, NodeId};
@@ -36,7 +37,7 @@ pub(super) fn collect(program: &Program, paths: &mut Paths) {
     }
 }
 
-fn is_mutation(name: &str) -> bool {
+pub(super) fn is_mutation(name: &str) -> bool {
     name == JSON_PATCH || name == "Object" || name.starts_with("Object.")
 }
 
@@ -200,9 +201,9 @@ impl<'a> Collector<'a, '_> {
                 .find(|field| &*field.name == name)
                 .map(|field| field.value)
         };
-        let op = field("op").and_then(|op| self.text(op));
-        let path = self.pointer(field("path"));
-        let from = self.pointer(field("from"));
+        let op = field("op").and_then(|op| text(self.ast, op));
+        let path = pointer(self.ast, field("path"));
+        let from = pointer(self.ast, field("from"));
         match op {
             Some("test") => return self.read(&path),
             Some("copy") => self.read(&from),
@@ -222,41 +223,4 @@ impl<'a> Collector<'a, '_> {
             segments,
         });
     }
-
-    fn text(&self, node: NodeId) -> Option<&'a str> {
-        match self.ast.expr(node) {
-            Expr::Literal(Literal::String(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The place a JSON pointer names, and whether only its beginning is known.
-    fn pointer(&self, node: Option<NodeId>) -> (Vec<Segment>, bool) {
-        let Some(node) = node else {
-            return (Vec::new(), true);
-        };
-        if let Some(text) = self.text(node) {
-            return (segments(text), false);
-        }
-        let mut first = node;
-        while let Expr::Call { function, args, .. } = self.ast.expr(first)
-            && &**function == "_+_"
-        {
-            first = args[0];
-        }
-        let prefix = self.text(first).unwrap_or_default();
-        // The last name may go on in the part that is not known.
-        let whole = prefix.rfind('/').map_or("", |slash| &prefix[..slash]);
-        (segments(whole), true)
-    }
-}
-
-/// The segments of a JSON pointer; numbers are positions, `-` is any.
-fn segments(pointer: &str) -> Vec<Segment> {
-    let segment = |name: &str| match name.parse::<i64>() {
-        Ok(index) => Segment::Index(index),
-        Err(_) if name == "-" => Segment::Any,
-        Err(_) => Segment::Field(name.replace("~1", "/").replace("~0", "~").into()),
-    };
-    pointer.split('/').skip(1).map(segment).collect()
 }

@@ -75,7 +75,7 @@ impl Planner<'_> {
             root => root,
         };
         let charged = charged
-            && !matches!(&root, Root::Value(step) if matches!(self.op(*step), Op::Conditional { .. }));
+            && !matches!(&root, Root::Value(step) if matches!(self.op(*step), Op::Conditional { .. } | Op::OptMap { .. }));
         if let (Root::Value(step), true) = (&root, links.is_empty()) {
             return *step;
         }
@@ -106,7 +106,7 @@ impl Planner<'_> {
                     && self.is_kubernetes()
                     && !is_qualifier(constant)
                 {
-                    let name = constant.view().type_name().to_owned();
+                    let name = crate::eval::upstream_name(&constant.view());
                     self.refuse(format!("invalid qualifier type: {name}"));
                 }
                 Qualifier { key, optional }

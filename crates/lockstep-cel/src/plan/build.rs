@@ -1,7 +1,7 @@
 //! From the tree to a plan.
 
 use super::{FieldPart, ListPart, MapPart, Op, Plan, Step};
-use crate::ast::{Ast, Element, Entry, Expr, FieldInit, Literal, NodeId};
+use crate::ast::{Ast, Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};
 use crate::check::{Checked, Reference};
 use crate::env::{Env, Profile, Resolved};
 use crate::issue::{Issue, Phase};
@@ -161,9 +161,13 @@ impl Planner<'_> {
         self.push(Op::Conditional { condition, yes, no })
     }
 
-    /// A branch of a conditional, whose root is read without charge.
+    /// A branch of a conditional, whose root is read without charge unless it is tested with `has`.
     pub(super) fn branch(&mut self, node: NodeId) -> Step {
         match self.ast.expr(node) {
+            Expr::Select {
+                mode: SelectMode::Test,
+                ..
+            } => self.node(node),
             Expr::Ident(_) | Expr::Select { .. } | Expr::Index { .. } => {
                 self.attribute(node, false)
             }

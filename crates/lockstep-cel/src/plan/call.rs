@@ -164,6 +164,10 @@ impl Planner<'_> {
             [_] => first.cost,
             _ => self.ambiguous_cost(overloads),
         };
+        // Upstream collects the arguments of a function with several overloads, and of `format`, one by one.
+        let operator = function.starts_with(['_', '-', '!', '@']);
+        let stops_early =
+            args.len() > 2 || &*function == "format" || (overloads.len() > 1 && !operator);
         // Overloads with one implementation leave it to look at the values.
         let alike = |index: &u32| std::ptr::fn_addr_eq(functions.overload(*index).run, first.run);
         if overloads.iter().all(alike) {
@@ -173,6 +177,7 @@ impl Planner<'_> {
                 args,
                 run,
                 cost,
+                stops_early,
             })));
         }
         let candidate = |index: &u32| {
@@ -188,15 +193,16 @@ impl Planner<'_> {
             args,
             candidates,
             cost,
+            stops_early,
         })))
     }
 
     fn ambiguous_cost(&self, overloads: &[u32]) -> Cost {
         let mut costs = overloads
             .iter()
-            .map(|&index| self.env.functions.overload(index).cost);
+            .map(|&index| self.env.functions.overload(index).cost.of_any_overload());
         let first = costs.next().unwrap_or(Cost::One);
-        if first.holds_for_any_overload() && costs.all(|cost| cost == first) {
+        if costs.all(|cost| cost == first) {
             first
         } else {
             Cost::One

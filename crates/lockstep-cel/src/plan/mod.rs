@@ -136,6 +136,8 @@ pub(crate) struct Call {
     pub(crate) args: Box<[Step]>,
     pub(crate) run: Run,
     pub(crate) cost: Cost,
+    /// The first argument that fails ends the call, rather than the last.
+    pub(crate) stops_early: bool,
 }
 
 /// A call whose overload depends on the values.
@@ -145,6 +147,8 @@ pub(crate) struct Dispatch {
     pub(crate) args: Box<[Step]>,
     pub(crate) candidates: Box<[Candidate]>,
     pub(crate) cost: Cost,
+    /// The first argument that fails ends the call, rather than the last.
+    pub(crate) stops_early: bool,
 }
 
 #[derive(Debug)]

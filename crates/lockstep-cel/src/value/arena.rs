@@ -7,6 +7,9 @@ use std::fmt;
 /// Most bytes one evaluation may build.
 pub(crate) const ARENA_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Most opaque values for which a reset arena keeps room.
+const OPAQUES_KEPT_MAX: usize = 1_000;
+
 /// Where the values of an evaluation live. Reset it between evaluations to reuse its memory.
 #[derive(Default)]
 pub struct Arena {
@@ -39,8 +42,10 @@ impl Arena {
     /// Forgets all values but keeps the memory.
     pub fn reset(&mut self) {
         self.bump.reset();
-        if self.opaques.0.len() > 0 {
-            self.opaques = OpaqueArena::default();
+        let used = self.opaques.0.len();
+        if used > 0 {
+            let kept = used.min(OPAQUES_KEPT_MAX);
+            self.opaques = OpaqueArena(typed_arena::Arena::with_capacity(kept));
         }
     }
 
