@@ -23,6 +23,7 @@ mod object;
 pub mod selector;
 mod status;
 mod version;
+pub mod yaml;
 
 pub use kinds::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind,
