@@ -16,12 +16,14 @@
 pub mod field;
 pub mod go;
 pub mod json;
+pub mod json_path;
 mod kinds;
 pub mod metadata;
 pub mod names;
 mod object;
 pub mod selector;
 mod status;
+pub mod table;
 mod version;
 pub mod yaml;
 
