@@ -15,6 +15,7 @@
 
 pub mod field;
 pub mod go;
+pub mod incoming;
 pub mod json;
 pub mod json_path;
 mod kinds;
