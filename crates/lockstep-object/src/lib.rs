@@ -22,6 +22,7 @@ mod kinds;
 pub mod metadata;
 pub mod names;
 mod object;
+pub mod options;
 pub mod selector;
 mod status;
 pub mod table;

@@ -223,3 +223,10 @@ fn a_schema_beyond_the_limit_is_refused() {
         Some(lockstep_schema::CompileError::Depth)
     );
 }
+
+/// Requests on all threads judge by one schema.
+#[test]
+fn a_schema_is_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Schema>();
+}
