@@ -12,6 +12,8 @@ pub const YAML_DEPTH_MAX: usize = 100;
 /// What reading a document at the limit takes of the stack; threads that read YAML have at least this much. Debug builds
 /// keep every copy of a value in its frame and take eight times as much.
 pub const YAML_STACK_BYTES: usize = if cfg!(debug_assertions) { 4 } else { 1 } * 1024 * 1024;
+/// How much of a document aliases may repeat, in starts, ends and scalars.
+pub const YAML_ALIASED_EVENTS_MAX: usize = 100_000;
 /// Most scalars, lists and maps of a document, after aliases are followed. The smallest take two bytes.
 pub const YAML_NODES_MAX: usize = 2_000_000;
 
@@ -46,6 +48,9 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedYaml, YamlError> {
     };
     let options = serde_saphyr::options! {
         budget: budget,
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: YAML_ALIASED_EVENTS_MAX,
+        },
         legacy_octal_numbers: true,
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         with_snippet: false,
