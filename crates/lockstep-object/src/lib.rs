@@ -15,14 +15,19 @@
 
 pub mod field;
 pub mod go;
+pub mod incoming;
 pub mod json;
+pub mod json_path;
 mod kinds;
 pub mod metadata;
 pub mod names;
 mod object;
+pub mod options;
 pub mod selector;
 mod status;
+pub mod table;
 mod version;
+pub mod yaml;
 
 pub use kinds::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind,

@@ -31,102 +31,104 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// One keyword with a value that often, and not always, makes sense.
+type Keyword = BoxedStrategy<(String, Value)>;
+
+/// One of these keywords with one of those values.
 fn keyword(
-    inner: impl Strategy<Value = Value> + Clone + 'static,
-) -> impl Strategy<Value = (String, Value)> {
-    let word = |word: &'static str, values: &'static [&'static str]| {
-        (
-            Just(word.to_owned()),
-            prop::sample::select(values).prop_map(Value::from),
-        )
-    };
-    let schemas = prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from);
+    names: &'static [&'static str],
+    values: impl Strategy<Value = Value> + 'static,
+) -> Keyword {
+    (prop::sample::select(names).prop_map(str::to_owned), values).boxed()
+}
+
+fn words(words: &'static [&'static str]) -> impl Strategy<Value = Value> {
+    prop::sample::select(words).prop_map(Value::from)
+}
+
+fn list(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    prop::collection::vec(values, 0..3).prop_map(Value::from)
+}
+
+/// Keywords that hold schemas.
+fn schema_keyword(inner: BoxedStrategy<Value>) -> Keyword {
     let properties = prop::collection::btree_map(name(), inner.clone(), 0..4)
         .prop_map(|entries| Value::Object(entries.into_iter().collect()));
-    let number = prop_oneof![(-2_i64..9).prop_map(Value::from), Just(json!(0.5))];
+    let or_flag = prop_oneof![inner.clone(), any::<bool>().prop_map(Value::from)];
     prop_oneof![
-        word(
-            "type",
-            &["object", "array", "string", "integer", "number", "boolean"]
-        ),
-        word(
-            "format",
-            &["date", "int32", "email", "duration", "zzz", "ipv4"]
-        ),
-        word("pattern", &["a+", "(", "^b$"]),
-        word("x-kubernetes-list-type", &["set", "map", "atomic"]),
-        (Just("properties".to_owned()), properties),
-        (Just("items".to_owned()), inner.clone()),
-        (Just("not".to_owned()), inner.clone()),
-        (
-            Just("additionalProperties".to_owned()),
-            prop_oneof![inner, any::<bool>().prop_map(Value::from)]
-        ),
-        (
-            prop::sample::select(vec!["allOf", "anyOf", "oneOf"]).prop_map(str::to_owned),
-            schemas
-        ),
-        (
-            prop::sample::select(vec![
-                "maximum",
-                "minimum",
-                "multipleOf",
-                "maxLength",
-                "minLength",
-                "maxItems",
-                "minItems",
-                "maxProperties",
-                "minProperties",
-            ])
-            .prop_map(str::to_owned),
-            number
-        ),
-        (
-            prop::sample::select(vec![
-                "nullable",
-                "x-kubernetes-preserve-unknown-fields",
-                "x-kubernetes-int-or-string",
-                "x-kubernetes-embedded-resource",
-                "uniqueItems",
-                "exclusiveMaximum",
-            ])
-            .prop_map(str::to_owned),
-            any::<bool>().prop_map(Value::from)
-        ),
-        (Just("default".to_owned()), value()),
-        (
-            Just("enum".to_owned()),
-            prop::collection::vec(value(), 0..3).prop_map(Value::from)
-        ),
-        (
-            Just("required".to_owned()),
-            prop::collection::vec(name(), 0..3).prop_map(Value::from)
-        ),
-        (
-            Just("x-kubernetes-list-map-keys".to_owned()),
-            prop::collection::vec(name(), 0..2).prop_map(Value::from)
-        ),
-        (
-            Just("x-kubernetes-validations".to_owned()),
-            prop::sample::select(vec![
-                "self == oldSelf",
-                "true",
-                "self.a > 1",
-                "has(self.b)",
-                "size(self) < 3"
-            ])
-            .prop_map(|rule| json!([{"rule": rule}]))
-        ),
+        keyword(&["properties"], properties),
+        keyword(&["items", "not"], inner.clone()),
+        keyword(&["additionalProperties"], or_flag),
+        keyword(&["allOf", "anyOf", "oneOf"], list(inner)),
     ]
+    .boxed()
+}
+
+/// Keywords with values that often, and not always, make sense.
+fn value_keyword() -> Keyword {
+    const LIMITS: &[&str] = &[
+        "maximum",
+        "minimum",
+        "multipleOf",
+        "maxLength",
+        "minLength",
+        "maxItems",
+        "minItems",
+        "maxProperties",
+        "minProperties",
+    ];
+    const FLAGS: &[&str] = &[
+        "nullable",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-embedded-resource",
+        "uniqueItems",
+        "exclusiveMaximum",
+    ];
+    let number = prop_oneof![(-2_i64..9).prop_map(Value::from), Just(json!(0.5))];
+    let rules = words(&[
+        "self == oldSelf",
+        "true",
+        "self.a > 1",
+        "has(self.b)",
+        "size(self) < 3",
+    ]);
+    let rules = rules.prop_map(|rule| json!([{ "rule": rule }]));
+    prop_oneof![
+        keyword(
+            &["type"],
+            words(&["object", "array", "string", "integer", "number", "boolean"])
+        ),
+        keyword(
+            &["format"],
+            words(&["date", "int32", "email", "duration", "zzz", "ipv4"])
+        ),
+        keyword(&["pattern"], words(&["a+", "(", "^b$"])),
+        keyword(
+            &["x-kubernetes-list-type"],
+            words(&["set", "map", "atomic"])
+        ),
+        keyword(LIMITS, number),
+        keyword(FLAGS, any::<bool>().prop_map(Value::from)),
+        keyword(&["default"], value()),
+        keyword(&["enum"], list(value())),
+        keyword(
+            &["required", "x-kubernetes-list-map-keys"],
+            list(name().prop_map(Value::from))
+        ),
+        keyword(&["x-kubernetes-validations"], rules),
+    ]
+    .boxed()
 }
 
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop::sample::select(vec!["string", "integer", "object"])
         .prop_map(|ty| json!({"type": ty}));
     leaf.prop_recursive(4, 48, 5, |inner| {
-        prop::collection::vec(keyword(inner.boxed()), 0..6)
-            .prop_map(|keywords| Value::Object(keywords.into_iter().collect::<Map<_, _>>()))
+        prop::collection::vec(
+            prop_oneof![schema_keyword(inner.boxed()), value_keyword()],
+            0..6,
+        )
+        .prop_map(|keywords| Value::Object(keywords.into_iter().collect::<Map<_, _>>()))
     })
 }
 
@@ -222,4 +224,11 @@ fn a_schema_beyond_the_limit_is_refused() {
         Schema::compile(&schema).err(),
         Some(lockstep_schema::CompileError::Depth)
     );
+}
+
+/// Requests on all threads judge by one schema.
+#[test]
+fn a_schema_is_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Schema>();
 }

@@ -1,9 +1,13 @@
 //! From bytes to a value, once.
 
 use crate::field::Path;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use crate::go;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::{Map, Number, Value};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// How deep lists and maps may nest.
 ///
@@ -37,15 +41,10 @@ pub enum DecodeError {
 /// Reads one document: integers that fit are 64-bit integers, every other number is a double, and a double that is a
 /// whole number of 64 bits is an integer (`1.0` is `1`).
 pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
-    let mut document = Document::default();
+    let mut document = Document::new(DEPTH_MAX);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     deserializer.disable_recursion_limit();
-    let node = Node {
-        path: &Path::ROOT,
-        depth: 0,
-        document: &mut document,
-    };
-    let value = node
+    let value = Node::<Json>::root(&mut document)
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
     match value {
@@ -89,31 +88,91 @@ fn double(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-#[derive(Default)]
-struct Document {
-    duplicates: Vec<String>,
-    too_deep: bool,
+/// How the keys of a format are read.
+pub(crate) trait Format {
+    /// A key with what messages need of it.
+    type Key: DeserializeOwned;
+
+    /// The key's text, and what is said when it stands twice.
+    fn key(key: Self::Key) -> (String, Place);
+}
+
+/// Where a key stands, as messages about duplicates name it.
+pub(crate) enum Place {
+    /// By its path.
+    Path,
+    /// By its line.
+    Line(u64),
+}
+
+/// JSON as it comes.
+struct Json;
+
+impl Format for Json {
+    type Key = String;
+
+    fn key(key: String) -> (String, Place) {
+        (key, Place::Path)
+    }
+}
+
+/// What is noted while a document is read.
+pub(crate) struct Document {
+    pub(crate) duplicates: Vec<String>,
+    pub(crate) too_deep: bool,
+    depth_max: usize,
+}
+
+impl Document {
+    pub(crate) fn new(depth_max: usize) -> Self {
+        Self {
+            duplicates: Vec::new(),
+            too_deep: false,
+            depth_max,
+        }
+    }
 }
 
 /// One value of the document and where it stands.
-struct Node<'p, 'd> {
+pub(crate) struct Node<'p, 'd, F> {
     path: &'p Path<'p>,
     depth: usize,
     document: &'d mut Document,
+    format: PhantomData<F>,
 }
 
-impl Node<'_, '_> {
+impl<'d, F> Node<'static, 'd, F> {
+    pub(crate) fn root(document: &'d mut Document) -> Self {
+        Self {
+            path: const { &Path::ROOT },
+            depth: 0,
+            document,
+            format: PhantomData,
+        }
+    }
+}
+
+impl<F> Node<'_, '_, F> {
     fn enter<E: Error>(&mut self) -> Result<(), E> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX {
+        if self.depth > self.document.depth_max {
             self.document.too_deep = true;
             return Err(E::custom("too deep"));
         }
         Ok(())
     }
+
+    fn below<'q, 'e>(&'e mut self, path: &'q Path<'q>) -> Node<'q, 'e, F> {
+        Node {
+            path,
+            depth: self.depth,
+            document: self.document,
+            format: PhantomData,
+        }
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
+impl<'de, F: Format> DeserializeSeed<'de> for Node<'_, '_, F> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -121,7 +180,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_, '_> {
+impl<'de, F: Format> Visitor<'de> for Node<'_, '_, F> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -162,17 +221,21 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
         Ok(Value::Null)
     }
 
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         self.enter()?;
+        let here = *self.path;
         let mut elements = Vec::new();
         loop {
-            let path = self.path.index(elements.len());
-            let node = Node {
-                path: &path,
-                depth: self.depth,
-                document: self.document,
-            };
-            match access.next_element_seed(node)? {
+            let path = here.index(elements.len());
+            match access.next_element_seed(self.below(&path))? {
                 Some(element) => elements.push(element),
                 None => return Ok(Value::Array(elements)),
             }
@@ -181,16 +244,14 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         self.enter()?;
+        let here = *self.path;
         let mut entries = Map::new();
-        while let Some(key) = access.next_key::<String>()? {
-            let path = self.path.field(&key);
-            let value = access.next_value_seed(Node {
-                path: &path,
-                depth: self.depth,
-                document: self.document,
-            })?;
+        while let Some(key) = access.next_key::<F::Key>()? {
+            let (key, place) = F::key(key);
+            let path = here.field(&key);
+            let value = access.next_value_seed(self.below(&path))?;
             if entries.contains_key(&key) {
-                self.document.duplicate(&path);
+                self.document.duplicate(&path, &key, &place);
             }
             entries.insert(key, value);
         }
@@ -199,13 +260,16 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 }
 
 impl Document {
-    fn duplicate(&mut self, path: &Path<'_>) {
+    fn duplicate(&mut self, path: &Path<'_>, key: &str, place: &Place) {
         if self.duplicates.len() == DUPLICATES_MAX {
             return;
         }
-        let path = path.to_string();
-        if !self.duplicates.contains(&path) {
-            self.duplicates.push(path);
+        let told = match place {
+            Place::Path => path.to_string(),
+            Place::Line(line) => format!("line {line}: key {} already set in map", go::quote(key)),
+        };
+        if !self.duplicates.contains(&told) {
+            self.duplicates.push(told);
         }
     }
 }

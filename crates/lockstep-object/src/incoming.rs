@@ -1,0 +1,179 @@
+//! What is asked of a body before anything else looks at it: that it can be read, and is of the kind the path names.
+
+use crate::field::{FieldError, Path};
+use crate::go::quote;
+use crate::kinds::GroupVersionKind;
+use crate::object::Object;
+use crate::status::Status;
+use serde_json::Value;
+
+/// Bytes of a body that messages show.
+const SUMMARY_BYTES_MAX: usize = 30;
+/// Bytes of a body without a kind that messages show; upstream shows all of it.
+const BODY_BYTES_MAX: usize = 1024;
+
+/// Whose kind it is; built-in kinds may leave out what the path says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindOwner {
+    /// Compiled in.
+    BuiltIn,
+    /// Defined by a custom resource definition.
+    Custom,
+}
+
+/// A body that is no JSON or YAML.
+pub fn malformed(kind: &str, body: &[u8], problem: &str) -> Status {
+    unrecognized(
+        kind,
+        body,
+        &format!("couldn't get version/kind; json parse error: {problem}"),
+    )
+}
+
+/// A body of a built-in kind with a field of the wrong type.
+pub fn mistyped(gvk: &GroupVersionKind, problem: &str) -> Status {
+    let (kind, version) = (&gvk.kind, quote(&gvk.version));
+    Status::bad_request(format!(
+        "{kind} in version {version} cannot be handled as a {kind}: {problem}"
+    ))
+}
+
+fn unrecognized(kind: &str, body: &[u8], problem: &str) -> Status {
+    let summary = summary(body);
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
+    ))
+}
+
+/// The beginning of a body: text if it begins like JSON, else hexadecimal.
+fn summary(body: &[u8]) -> String {
+    let (shown, dots) = match body.get(..SUMMARY_BYTES_MAX) {
+        Some(start) if body.len() > SUMMARY_BYTES_MAX => (start, " ..."),
+        _ => (body, ""),
+    };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{dots}")
+        }
+    }
+}
+
+/// Takes a decoded body as an object of the kind the path names. Built-in kinds that say nothing get it from the path.
+pub fn take_object(
+    value: Value,
+    body: &[u8],
+    expected: &GroupVersionKind,
+    owner: KindOwner,
+) -> Result<Object, Status> {
+    let kind = &*expected.kind;
+    let mut object = Object::from_value(value).map_err(|other| {
+        let problem = format!("cannot unmarshal {} into an object", type_name(&other));
+        malformed(kind, body, &format!("json: {problem}"))
+    })?;
+    let silent = object.kind().is_empty() && object.api_version().is_empty();
+    if silent && owner == KindOwner::BuiltIn {
+        object.set_gvk(expected);
+    }
+    if object.kind().is_empty() {
+        let text = String::from_utf8_lossy(body.get(..BODY_BYTES_MAX).unwrap_or(body));
+        return Err(unrecognized(
+            kind,
+            body,
+            &format!("Object 'Kind' is missing in '{text}'"),
+        ));
+    }
+    let expected_version = expected.group_version().to_string();
+    if object.api_version() != expected_version {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({expected_version})",
+            object.api_version()
+        )));
+    }
+    if object.kind() == kind {
+        return Ok(object);
+    }
+    match owner {
+        KindOwner::BuiltIn => {
+            let found = object.kind();
+            let version = quote(&expected.version);
+            Err(Status::bad_request(format!(
+                "{found} in version {version} cannot be handled as a {kind}: no kind {} is registered for version {}",
+                quote(found),
+                quote(&expected_version)
+            )))
+        }
+        KindOwner::Custom => {
+            let problem = format!("must be {kind}");
+            let error = FieldError::invalid(&Path::ROOT.field("kind"), object.kind(), problem);
+            Err(Status::invalid(
+                &expected.group_kind(),
+                object.name(),
+                &[error],
+            ))
+        }
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// What becomes of fields that mean nothing (`fieldValidation`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldValidation {
+    /// Nothing is said.
+    Ignore,
+    /// A warning each.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+impl FieldValidation {
+    /// The level of this name; the empty name is the default.
+    pub fn named(name: &str) -> Result<Self, FieldError> {
+        Ok(match name {
+            "" | "Warn" => Self::Warn,
+            "Ignore" => Self::Ignore,
+            "Strict" => Self::Strict,
+            other => {
+                let path = Path::ROOT.field("fieldValidation");
+                let levels = ["", "Ignore", "Strict", "Warn"];
+                return Err(FieldError::not_supported(&path, other, levels));
+            }
+        })
+    }
+
+    /// Warnings about duplicate and unknown fields, or the text of the strict decoding error.
+    ///
+    /// `duplicates` are paths of JSON, or whole messages of YAML; `unknown` is in the order of the document.
+    pub fn judge(self, duplicates: &[String], unknown: &[String]) -> Result<Vec<String>, String> {
+        let duplicates = duplicates
+            .iter()
+            .map(|duplicate| match duplicate.strip_prefix("line ") {
+                Some(_) => duplicate.clone(),
+                None => format!("duplicate field {}", quote(duplicate)),
+            });
+        let unknown = unknown
+            .iter()
+            .map(|path| format!("unknown field {}", quote(path)));
+        let told: Vec<String> = duplicates.chain(unknown).collect();
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Warn => Ok(told),
+            Self::Strict if told.is_empty() => Ok(told),
+            Self::Strict => Err(format!("strict decoding error: {}", told.join(", "))),
+        }
+    }
+}
