@@ -4,6 +4,7 @@
 //! deadline, a user and a permission, and each answer its headers; [`endpoints`] answers what is not
 //! about resources. [`trust`] makes and reads certificates. [`ApiServer::run`] ties them together.
 
+pub mod audit;
 pub mod authn;
 pub mod authz;
 mod clock;
@@ -12,6 +13,7 @@ mod endpoints;
 mod failure;
 mod frame;
 pub mod limits;
+mod metrics;
 mod request;
 mod response;
 mod server;
@@ -20,7 +22,8 @@ pub mod trust;
 pub mod version;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
-pub use endpoints::Milestone;
+pub use endpoints::{BoxFuture, Milestone, Resources};
+pub use failure::respond;
 pub use frame::{Notes, parse_go_duration};
 pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};
 pub use response::{Response, ResponseBody, Stream, bytes, text};

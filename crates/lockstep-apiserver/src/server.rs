@@ -8,12 +8,14 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
+use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::Authorizer;
 use crate::clock::{self, Moment};
-use crate::endpoints::{Milestone, Milestones};
+use crate::endpoints::{Milestone, Milestones, Resources};
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
+use crate::metrics::Metrics;
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
@@ -29,12 +31,16 @@ pub struct Config {
     pub authentication: Arc<Authentication>,
     /// Who may do what.
     pub authorizer: Authorizer,
+    /// What is logged about requests.
+    pub audit: Option<Audit>,
     /// What the server shows to clients.
     pub identity: Arc<ServingIdentity>,
     /// The oldest version of TLS.
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// What answers for objects; without it their paths lead nowhere.
+    pub resources: Option<Resources>,
 }
 
 /// A server that is ready to run.
@@ -50,7 +56,10 @@ pub(crate) struct Server {
     pub(crate) limits: Limits,
     pub(crate) authentication: Arc<Authentication>,
     pub(crate) authorizer: Authorizer,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) resources: Option<Resources>,
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
@@ -68,7 +77,10 @@ impl ApiServer {
             limits: config.limits,
             authentication: config.authentication,
             authorizer: config.authorizer,
+            audit: config.audit,
+            metrics: Metrics::new(),
             store: config.store,
+            resources: config.resources,
             milestones: Milestones::default(),
             drain: Drain::default(),
             started: clock::now(),

@@ -5,6 +5,9 @@ pub(crate) mod accept;
 mod health;
 mod zpages;
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
 use lockstep_object::Status;
@@ -14,10 +17,19 @@ pub use health::Milestone;
 pub(crate) use health::Milestones;
 
 use crate::failure::respond;
+use crate::metrics;
 use crate::request::Request;
 use crate::response::{self, Response};
 use crate::server::Server;
 use crate::version;
+
+/// Answers what is about resources: everything under `/api`, `/apis` and `/openapi`. The request has
+/// been authenticated, authorized and counted, and is under its deadline; a panic inside becomes an
+/// answer.
+pub type Resources = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
+
+/// A future that is awaited where it was made.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What answers a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +39,7 @@ enum Endpoint {
     Version,
     Page(zpages::Page),
     Features,
+    Metrics,
 }
 
 /// A path, and whether what is below it belongs to it.
@@ -42,6 +55,7 @@ const ROWS: &[Row] = &[
     row("/flagz", Endpoint::Page(zpages::Page::Flagz)),
     row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
     row_and_below("/livez", Endpoint::Health(health::Kind::Livez)),
+    row("/metrics", Endpoint::Metrics),
     row_and_below("/readyz", Endpoint::Health(health::Kind::Readyz)),
     row("/statusz", Endpoint::Page(zpages::Page::Statusz)),
     row("/version", Endpoint::Version),
@@ -69,13 +83,16 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         return respond(&Status::method_not_allowed());
     }
     let path = request.info.path.as_str();
-    let row = ROWS.iter().find(|row| {
-        path == row.path
-            || row.below
-                && path
-                    .strip_prefix(row.path)
-                    .is_some_and(|rest| rest.starts_with('/'))
-    });
+    let row = ROWS
+        .iter()
+        .find(|row| path == row.path || row.below && is_below(path, row.path));
+    if let (None, Some(resources)) = (row, &server.resources)
+        && ["/api", "/apis", "/openapi"]
+            .iter()
+            .any(|prefix| is_below(path, prefix))
+    {
+        return resources(request).await;
+    }
     let Some(row) = row.filter(|row| row.endpoint.is_on(server)) else {
         return response::page_not_found();
     };
@@ -90,9 +107,19 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Index => index(server),
         Endpoint::Page(page) => zpages::answer(server, request, page),
         Endpoint::Features => features(server),
+        Endpoint::Metrics => {
+            let text = server.metrics.text(server);
+            response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
+        }
         Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
         Endpoint::Version => pretty(&version::document(&server.gates)),
     }
+}
+
+/// Whether a path is `prefix`, or inside it.
+fn is_below(path: &str, prefix: &str) -> bool {
+    let rest = path.strip_prefix(prefix);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// `OPTIONS`, `TRACE` and inventions have no meaning here.

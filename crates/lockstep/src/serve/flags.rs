@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum};
+use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, bootstrap_rules};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
@@ -12,6 +13,8 @@ use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
 
 use super::logging;
 use super::stores::StoreAddress;
+use crate::document;
+use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
 
 /// What stands for a value that must not be shown.
@@ -85,6 +88,13 @@ pub(crate) struct Arguments {
         default_value = "RBAC"
     )]
     authorization_mode: Vec<AuthorizationMode>,
+
+    /// Which requests are logged how, as an `audit.k8s.io/v1` Policy
+    #[arg(long, value_name = "FILE", requires = "audit_log_path")]
+    audit_policy_file: Option<PathBuf>,
+    /// Where the audit log goes; `-` is standard output
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    audit_log_path: Option<PathBuf>,
 
     /// Requests that read, at once; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -172,6 +182,33 @@ impl Arguments {
             TlsMin::V12 => TlsVersion::V12,
             TlsMin::V13 => TlsVersion::V13,
         }
+    }
+
+    /// The audit log, if one is wanted.
+    pub(crate) fn audit(&self) -> Result<Option<Audit>, Failure> {
+        let Some((policy, path)) = self
+            .audit_policy_file
+            .as_ref()
+            .zip(self.audit_log_path.as_ref())
+        else {
+            return Ok(None);
+        };
+        let wrong = |message: String| Failure::of_server(Exit::Configuration, message);
+        let document = document::read(policy).map_err(|failure| wrong(failure.message))?;
+        let policy = Policy::read(&document)
+            .map_err(|error| wrong(format!("{}: {error}", policy.display())))?;
+        let destination = match path.to_str() {
+            Some("-") => Destination::StandardOutput,
+            _ => Destination::File(path.clone()),
+        };
+        let sink = Sink::open(&destination);
+        let sink = sink.map_err(|error| {
+            wrong(format!(
+                "cannot write the audit log `{}`: {error}",
+                path.display()
+            ))
+        })?;
+        Ok(Some(Audit { policy, sink }))
     }
 
     /// One mode that allows everything allows everything.

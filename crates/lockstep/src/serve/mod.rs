@@ -70,9 +70,11 @@ async fn serve(
         limits: arguments.limits(),
         authentication: credentials.authentication(),
         authorizer: arguments.authorizer(),
+        audit: arguments.audit()?,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
+        resources: None,
     });
     let server = server.map_err(|error| configuration(&error))?;
     credentials
