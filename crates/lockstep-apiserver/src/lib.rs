@@ -22,7 +22,7 @@ pub mod trust;
 pub mod version;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
-pub use endpoints::{BoxFuture, Milestone, Resources};
+pub use endpoints::{BoxFuture, Handler, Milestone};
 pub use failure::respond;
 pub use frame::{Notes, parse_go_duration};
 pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};

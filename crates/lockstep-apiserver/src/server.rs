@@ -12,7 +12,7 @@ use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::Authorizer;
 use crate::clock::{self, Moment};
-use crate::endpoints::{Milestone, Milestones, Resources};
+use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::metrics::Metrics;
@@ -39,8 +39,8 @@ pub struct Config {
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
-    /// What answers for objects; without it their paths lead nowhere.
-    pub resources: Option<Resources>,
+    /// What answers for resources in place of the server's own.
+    pub handler: Option<Handler>,
 }
 
 /// A server that is ready to run.
@@ -59,7 +59,7 @@ pub(crate) struct Server {
     pub(crate) audit: Option<Audit>,
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) resources: Option<Resources>,
+    pub(crate) handler: Option<Handler>,
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
@@ -80,7 +80,7 @@ impl ApiServer {
             audit: config.audit,
             metrics: Metrics::new(),
             store: config.store,
-            resources: config.resources,
+            handler: config.handler,
             milestones: Milestones::default(),
             drain: Drain::default(),
             started: clock::now(),

@@ -23,10 +23,10 @@ use crate::response::{self, Response};
 use crate::server::Server;
 use crate::version;
 
-/// Answers what is about resources: everything under `/api`, `/apis` and `/openapi`. The request has
-/// been authenticated, authorized and counted, and is under its deadline; a panic inside becomes an
-/// answer.
-pub type Resources = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
+/// Answers everything under `/api`, `/apis` and `/openapi` in place of the server's own resources:
+/// for programs that bring theirs, and for tests. The request has been authenticated, authorized and
+/// counted, and is under its deadline; a panic inside becomes an answer.
+pub type Handler = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
 
 /// A future that is awaited where it was made.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -41,6 +41,9 @@ enum Endpoint {
     Features,
     Metrics,
 }
+
+/// What a [`Handler`] answers for.
+const HANDLED: [&str; 3] = ["/api", "/apis", "/openapi"];
 
 /// A path, and whether what is below it belongs to it.
 struct Row {
@@ -82,17 +85,17 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
     if !is_known_method(&request.method) {
         return respond(&Status::method_not_allowed());
     }
+    if let Some(handler) = &server.handler
+        && HANDLED
+            .iter()
+            .any(|prefix| is_below(&request.info.path, prefix))
+    {
+        return handler(request).await;
+    }
     let path = request.info.path.as_str();
     let row = ROWS
         .iter()
         .find(|row| path == row.path || row.below && is_below(path, row.path));
-    if let (None, Some(resources)) = (row, &server.resources)
-        && ["/api", "/apis", "/openapi"]
-            .iter()
-            .any(|prefix| is_below(path, prefix))
-    {
-        return resources(request).await;
-    }
     let Some(row) = row.filter(|row| row.endpoint.is_on(server)) else {
         return response::page_not_found();
     };

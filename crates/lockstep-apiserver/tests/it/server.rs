@@ -12,7 +12,7 @@ use lockstep_apiserver::authz::{Authorizer, bootstrap_rules};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
-    ApiServer, Config, CredentialFiles, Credentials, Request, Resources, Response, ResponseBody,
+    ApiServer, Config, CredentialFiles, Credentials, Handler, Request, Response, ResponseBody,
     TlsVersion, bind, respond, text,
 };
 use lockstep_featuregate::Builder;
@@ -93,7 +93,7 @@ impl TestServer {
             identity: credentials.identity(),
             tls_min: TlsVersion::V12,
             store: Arc::new(MemoryStore::start(lockstep_storage::Limits::default())),
-            resources: Some(test_resources()),
+            handler: Some(test_resources()),
         });
         let server = server.unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -167,7 +167,7 @@ fn files(folder: &tempfile::TempDir, setup: &Setup) -> CredentialFiles {
 }
 
 /// Resources that behave as their names say.
-fn test_resources() -> Resources {
+fn test_resources() -> Handler {
     Arc::new(|request| Box::pin(answer(request)))
 }
 

@@ -74,7 +74,7 @@ async fn serve(
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
-        resources: None,
+        handler: None,
     });
     let server = server.map_err(|error| configuration(&error))?;
     credentials
