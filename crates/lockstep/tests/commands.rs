@@ -11,6 +11,7 @@ fn commands_print_what_their_cases_and_the_documentation_say() {
     std::env::set_current_dir(&root).expect("the root of the repository exists");
     let cases = trycmd::TestCases::new();
     cases.env("COLUMNS", "100");
+    cases.env("RUST_LOG", "error");
     cases.case("crates/lockstep/tests/cmd/*.md");
     cases.case("docs/concepts/*.md");
 }

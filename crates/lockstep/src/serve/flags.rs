@@ -22,6 +22,7 @@ const CLASSIFIED: &str = "CLASSIFIED";
 
 #[derive(Debug, clap::Args)]
 #[command(
+    next_line_help = true,
     after_help = "Examples:\n  lockstep serve\n  lockstep serve --data-dir /var/lib/lockstep --bind-address 0.0.0.0\n  lockstep serve --feature-gates CRDFieldLevelVersioning=true --emulated-version 1.36"
 )]
 pub(crate) struct Arguments {
@@ -78,7 +79,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
     /// Serve requests without credentials as `system:anonymous`
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) anonymous_auth: bool,
     /// Who may do what
     #[arg(

@@ -15,6 +15,7 @@ use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
 
 pub(crate) use flags::{Arguments, shown_flags};
+pub(crate) use gates::help as gates_help;
 
 use crate::{
     failure::{Exit, Failure},
@@ -24,7 +25,18 @@ use crate::{
 /// The command that shows a new user that it works.
 const FIRST_COMMAND: &str = "version";
 
-pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result<Exit, Failure> {
+/// What a server says besides its log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Words {
+    All,
+    None,
+}
+
+pub(crate) fn run(
+    arguments: &Arguments,
+    shown: Vec<(String, String)>,
+    words: Words,
+) -> Result<Exit, Failure> {
     logging::start(arguments.verbosity, arguments.logging_format);
     let gates = gates::resolve(arguments)?;
     if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
@@ -39,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result
             format!("starting the runtime: {error}"),
         )
     })?;
-    let exit = runtime.block_on(serve(arguments, shown, gates));
+    let exit = runtime.block_on(serve(arguments, shown, gates, words));
     // What is left was told to end and did not; it must not hold up the process.
     runtime.shutdown_background();
     exit
@@ -49,8 +61,10 @@ async fn serve(
     arguments: &Arguments,
     shown: Vec<(String, String)>,
     gates: lockstep_featuregate::Gates,
+    words: Words,
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
+    let audit = arguments.audit()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
     let store = stores::open(&arguments.store, &directory)?;
     let listener = listen(arguments.address()).await?;
@@ -70,7 +84,7 @@ async fn serve(
         limits: arguments.limits(),
         authentication: credentials.authentication(),
         authorizer: arguments.authorizer(),
-        audit: arguments.audit()?,
+        audit,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
@@ -80,7 +94,9 @@ async fn serve(
     credentials
         .write_kubeconfig(address, Timestamp::now())
         .map_err(|error| configuration(&error))?;
-    announce(arguments, address);
+    if words == Words::All {
+        announce(arguments, address);
+    }
     let exit = tokio::select! {
         exit = run_until_told(server, listener, &mut signals) => exit,
         never = reload(&credentials, address) => match never {},
