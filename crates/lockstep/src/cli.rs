@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
 /// The whole tree of commands, for parsing, help and completion.
 pub(crate) fn command() -> clap::Command {
     let command = Cli::command().mut_subcommand("serve", |serve| {
-        serve.mut_arg("feature_gates", |flag| flag.help(serve::gates_help()))
+        let serve = serve.mut_arg("feature_gates", |flag| flag.help(serve::gates_help()));
+        serve::with_variables(serve)
     });
     examples_first(command)
 }

@@ -239,6 +239,33 @@ fn flags_shown_by_the_server_hide_passwords() {
     assert!(!told.contains("password"), "{told}");
 }
 
+/// ux.md §10, config: a flag beats its variable.
+#[test]
+fn the_effective_configuration_says_where_each_value_comes_from() {
+    let output = lockstep(&["serve", "--print-config", "--bind-address=10.0.0.1"])
+        .env("LOCKSTEP_SECURE_PORT", "7443")
+        .env("LOCKSTEP_BIND_ADDRESS", "10.0.0.2")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = |name: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(name));
+        line.unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row("secure-port"), "secure-port 7443 env");
+    assert_eq!(row("bind-address"), "bind-address 10.0.0.1 flag");
+    assert_eq!(row("store"), "store embedded default");
+    assert_eq!(row("client-ca-file"), "client-ca-file <none> default");
+    let (code, told) = run(&["serve", "--print-config", "--secure-port", "x"]);
+    assert_eq!(code, Some(64), "{told}");
+}
+
 /// A real client, when there is one.
 #[test]
 fn kubectl_reads_the_version_with_the_kubeconfig() {

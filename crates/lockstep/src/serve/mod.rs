@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
 
-pub(crate) use flags::{Arguments, shown_flags};
+pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
 pub(crate) use gates::help as gates_help;
 
 use crate::{
@@ -34,9 +34,20 @@ pub(crate) enum Words {
 
 pub(crate) fn run(
     arguments: &Arguments,
-    shown: Vec<(String, String)>,
+    shown: Vec<ShownFlag>,
     words: Words,
 ) -> Result<Exit, Failure> {
+    if arguments.print_config {
+        let rows = shown.into_iter().map(|flag| {
+            vec![
+                flag.name,
+                output::or_none(flag.value),
+                flag.source.to_owned(),
+            ]
+        });
+        output::data(&output::table(&["FLAG", "VALUE", "SOURCE"], rows));
+        return Ok(Exit::Yes);
+    }
     logging::start(arguments.verbosity, arguments.logging_format);
     let gates = gates::resolve(arguments)?;
     if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
@@ -59,7 +70,7 @@ pub(crate) fn run(
 
 async fn serve(
     arguments: &Arguments,
-    shown: Vec<(String, String)>,
+    shown: Vec<ShownFlag>,
     gates: lockstep_featuregate::Gates,
     words: Words,
 ) -> Result<Exit, Failure> {
@@ -80,7 +91,10 @@ async fn serve(
     let credentials = credentials.map_err(|error| configuration(&error))?;
     let server = ApiServer::new(Config {
         gates,
-        flags: shown,
+        flags: shown
+            .into_iter()
+            .map(|flag| (flag.name, flag.value))
+            .collect(),
         limits: arguments.limits(),
         authentication: credentials.authentication(),
         authorizer: arguments.authorizer(),
