@@ -111,6 +111,11 @@ impl Policy {
         }
     }
 
+    /// How much is logged about a request.
+    pub fn level(&self, user: &User, info: &RequestInfo) -> Level {
+        self.decide(user, info).level
+    }
+
     /// What is logged about a request.
     pub(crate) fn decide(&self, user: &User, info: &RequestInfo) -> Decision {
         let rule = self.rules.iter().find(|rule| rule.matches(user, info));
