@@ -9,7 +9,7 @@ use crate::request::BodyError;
 use crate::response::{self, Response};
 
 /// A `Status` as an answer.
-pub(crate) fn respond(status: &Status) -> Response {
+pub fn respond(status: &Status) -> Response {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = response::bytes(code, "application/json", status.to_value().to_string());
     let retry_after = status
@@ -45,11 +45,11 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn status(self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         match self {
             Refusal::Unauthenticated(Unauthenticated) => Status::unauthorized(),
             Refusal::Impersonation(error) => Status::bad_request(error.to_string()),
-            Refusal::Forbidden(status) => status,
+            Refusal::Forbidden(status) => status.clone(),
             Refusal::BadTimeout(why) => Status::bad_request(format!(
                 "invalid timeout specified in the request URL - {why}"
             )),

@@ -6,6 +6,7 @@
 //! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
 //! certificates. [`ApiServer::run`] ties them together.
 
+pub mod audit;
 pub mod authn;
 pub mod authz;
 pub mod builtin;
@@ -18,6 +19,7 @@ mod endpoints;
 mod failure;
 mod frame;
 pub mod limits;
+mod metrics;
 mod request;
 pub mod resources;
 mod response;
@@ -30,7 +32,8 @@ pub mod trust;
 pub mod version;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
-pub use endpoints::Milestone;
+pub use endpoints::{BoxFuture, Handler, Milestone};
+pub use failure::respond;
 pub use frame::{Notes, parse_go_duration};
 pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};
 pub use response::{Response, ResponseBody, Stream, bytes, text};

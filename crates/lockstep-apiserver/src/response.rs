@@ -43,7 +43,7 @@ impl ResponseBody {
     }
 
     /// Drops `guard` when the answer is over.
-    pub fn hold(&mut self, guard: impl Any + Send) {
+    pub(crate) fn hold(&mut self, guard: impl Any + Send) {
         if let ResponseBody::Stream(stream) = self {
             stream.held.push(Box::new(guard));
         }

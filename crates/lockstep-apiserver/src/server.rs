@@ -11,15 +11,17 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
+use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock::{self, Moment};
 use crate::crd::Follower;
-use crate::endpoints::{Milestone, Milestones};
+use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
+use crate::metrics::Metrics;
 use crate::resources::{Api, Registry};
 use crate::start::make_system_objects;
 use crate::transport::{self, Drain, TlsVersion};
@@ -42,12 +44,16 @@ pub struct Config {
     pub authentication: Arc<Authentication>,
     /// Who may do what.
     pub authorizer: Authorizer,
+    /// What is logged about requests.
+    pub audit: Option<Audit>,
     /// What the server shows to clients.
     pub identity: Arc<ServingIdentity>,
     /// The oldest version of TLS.
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// What answers for resources in place of the server's own.
+    pub handler: Option<Handler>,
 }
 
 /// A server that is ready to run.
@@ -64,8 +70,11 @@ pub(crate) struct Server {
     pub(crate) authentication: Arc<Authentication>,
     pub(crate) authorizer: Authorizer,
     rules: Arc<StoredRules>,
+    pub(crate) audit: Option<Audit>,
+    pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
+    pub(crate) handler: Option<Handler>,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -94,7 +103,10 @@ impl ApiServer {
             authentication: config.authentication,
             authorizer: rules.after(config.authorizer),
             rules: Arc::clone(&rules),
+            audit: config.audit,
+            metrics: Metrics::new(),
             store: config.store,
+            handler: config.handler,
             milestones: Milestones::default(),
             drain: Drain::default(),
             started: clock::now(),

@@ -67,7 +67,14 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     match cli.command {
         Command::Cel(command) => cel::run(command),
         Command::Features(command) => features::run(command, cli.quiet),
-        Command::Serve(arguments) => serve::run(&arguments, serve::shown_flags(&matches)),
+        Command::Serve(arguments) => {
+            let words = if cli.quiet {
+                serve::Words::None
+            } else {
+                serve::Words::All
+            };
+            serve::run(&arguments, serve::shown_flags(&matches), words)
+        }
         Command::Store(arguments) => store::run(arguments, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
@@ -76,7 +83,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
 
 /// The whole tree of commands, for parsing, help and completion.
 pub(crate) fn command() -> clap::Command {
-    examples_first(Cli::command())
+    let command = Cli::command().mut_subcommand("serve", |serve| {
+        let serve = serve.mut_arg("feature_gates", |flag| flag.help(serve::gates_help()));
+        serve::with_variables(serve)
+    });
+    examples_first(command)
 }
 
 /// Help begins with what it is and examples to paste; flags come after them.

@@ -15,6 +15,10 @@ pub(crate) enum Exit {
     No,
     /// Wrong use or broken input.
     BadInput,
+    /// A server cannot be reached.
+    Unreachable,
+    /// The server does not let us.
+    NotAllowed,
     /// A server would refuse to start with these flags.
     ServerFlags,
     /// What a server has stored cannot be used.
@@ -39,6 +43,8 @@ impl Exit {
             Exit::Yes => 0,
             Exit::No => 1,
             Exit::BadInput => 2,
+            Exit::Unreachable => 3,
+            Exit::NotAllowed => 4,
             Exit::ServerFlags => 64,
             Exit::Data => 65,
             Exit::ServerIo => 74,

@@ -32,7 +32,7 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "VERSIONS")]
     min_compatibility_version: Vec<String>,
     /// Refuse alpha features while emulating an earlier version
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     strict_emulation: bool,
     /// What to do with gates that were removed
     #[arg(long, value_name = "WHAT", default_value = "fail")]
@@ -41,10 +41,10 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     foreign_feature_gates: Foreign,
     /// Serve newer versions of APIs that are on at the emulated version
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     emulation_forward_compatible: bool,
     /// Let the runtime configuration enable APIs introduced after the emulated version
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     runtime_config_emulation_forward_compatible: bool,
 }
 

@@ -8,6 +8,7 @@ mod failure;
 mod features;
 mod gate_flags;
 mod output;
+mod remote;
 mod serve;
 mod store;
 mod version;

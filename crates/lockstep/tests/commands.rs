@@ -14,6 +14,7 @@ fn commands_print_what_their_cases_and_the_documentation_say() {
     let _held = stores::make(Path::new("target/store-cases"));
     let cases = trycmd::TestCases::new();
     cases.env("COLUMNS", "100");
+    cases.env("RUST_LOG", "error");
     cases.case("crates/lockstep/tests/cmd/*.md");
     cases.case("docs/concepts/*.md");
 }

@@ -7,6 +7,9 @@ mod health;
 mod objects;
 mod zpages;
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
 use lockstep_object::Status;
@@ -16,10 +19,19 @@ pub use health::Milestone;
 pub(crate) use health::Milestones;
 
 use crate::failure::respond;
+use crate::metrics;
 use crate::request::Request;
 use crate::response::{self, Response};
 use crate::server::Server;
 use crate::version;
+
+/// Answers everything under `/api`, `/apis` and `/openapi` in place of the server's own resources:
+/// for programs that bring theirs, and for tests. The request has been authenticated, authorized and
+/// counted, and is under its deadline; a panic inside becomes an answer.
+pub type Handler = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
+
+/// A future that is awaited where it was made.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What answers a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +41,11 @@ enum Endpoint {
     Version,
     Page(zpages::Page),
     Features,
+    Metrics,
 }
+
+/// What a [`Handler`] answers for.
+const HANDLED: [&str; 3] = ["/api", "/apis", "/openapi"];
 
 /// A path, and whether what is below it belongs to it.
 struct Row {
@@ -44,6 +60,7 @@ const ROWS: &[Row] = &[
     row("/flagz", Endpoint::Page(zpages::Page::Flagz)),
     row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
     row_and_below("/livez", Endpoint::Health(health::Kind::Livez)),
+    row("/metrics", Endpoint::Metrics),
     row_and_below("/readyz", Endpoint::Health(health::Kind::Readyz)),
     row("/statusz", Endpoint::Page(zpages::Page::Statusz)),
     row("/version", Endpoint::Version),
@@ -70,6 +87,13 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
     if !is_known_method(&request.method) {
         return respond(&Status::method_not_allowed());
     }
+    if let Some(handler) = &server.handler
+        && HANDLED
+            .iter()
+            .any(|prefix| is_below(&request.info.path, prefix))
+    {
+        return handler(request).await;
+    }
     if request.info.resource.is_some() {
         return objects::answer(server, request).await;
     }
@@ -77,13 +101,9 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         return answer;
     }
     let path = request.info.path.as_str();
-    let row = ROWS.iter().find(|row| {
-        path == row.path
-            || row.below
-                && path
-                    .strip_prefix(row.path)
-                    .is_some_and(|rest| rest.starts_with('/'))
-    });
+    let row = ROWS
+        .iter()
+        .find(|row| path == row.path || row.below && is_below(path, row.path));
     let Some(row) = row.filter(|row| row.endpoint.is_on(server)) else {
         return response::page_not_found();
     };
@@ -98,9 +118,19 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Index => index(server),
         Endpoint::Page(page) => zpages::answer(server, request, page),
         Endpoint::Features => features(server),
+        Endpoint::Metrics => {
+            let text = server.metrics.text(server);
+            response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
+        }
         Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
         Endpoint::Version => pretty(&version::document(&server.gates)),
     }
+}
+
+/// Whether a path is `prefix`, or inside it.
+fn is_below(path: &str, prefix: &str) -> bool {
+    let rest = path.strip_prefix(prefix);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// `OPTIONS`, `TRACE` and inventions have no meaning here.

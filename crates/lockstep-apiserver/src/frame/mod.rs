@@ -10,6 +10,7 @@ mod deadline;
 mod inflight;
 mod notes;
 mod panics;
+mod record;
 mod warnings;
 
 use std::net::SocketAddr;
@@ -25,11 +26,13 @@ pub use deadline::parse_go_duration;
 pub(crate) use inflight::InFlight;
 pub use notes::Notes;
 
+use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
 use crate::authz::{Attributes, Target, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
+use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
 use crate::response::Response;
 use crate::server::Server;
@@ -50,12 +53,25 @@ pub(crate) async fn answer(
     let received = clock::now();
     let version = incoming.version();
     let mut request = open(server, connection, incoming);
-    let mut response = handle(server, connection, &mut request, received).await;
+    let mut trail = None;
+    let outcome = handle(server, connection, &mut request, &mut trail, received).await;
+    let (mut response, refusal) = match outcome {
+        Ok(response) => (response, None),
+        Err(refusal) => (respond(&refusal.status()), Some(refusal)),
+    };
     if !request.body.drain().await && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
     close(&request, &mut response);
+    if let Some(trail) = trail {
+        match refusal {
+            Some(Refusal::Unauthenticated(_)) => trail.refused(&mut request, &response),
+            Some(Refusal::Panicked) => trail.panicked(&mut request, &response),
+            _ => trail.answered(&mut request, &mut response),
+        }
+    }
+    record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
     response
 }
@@ -83,57 +99,66 @@ async fn handle(
     server: &Arc<Server>,
     connection: &Connection,
     request: &mut Request,
+    trail: &mut Option<Trail>,
     received: Moment,
-) -> Response {
-    let deadline = match deadline::of(request, server.limits.request_timeout) {
-        Ok(deadline) => deadline,
-        Err(refusal) => return respond(&refusal.status()),
-    };
-    let steps = panics::caught(steps(server, connection, request, received));
+) -> Result<Response, Refusal> {
+    let deadline = deadline::of(request, server.limits.request_timeout)?;
+    let (audit_id, path) = (Arc::clone(&request.notes), request.info.path.clone());
+    let steps = panics::caught(steps(server, connection, request, trail, received));
     let outcome = match deadline {
         None => steps.await,
         Some(duration) => {
-            let until = received.steady + duration;
-            let outcome = tokio::time::timeout_at(until, steps).await;
+            let outcome = tokio::time::timeout_at(received.steady + duration, steps).await;
             outcome.unwrap_or(Ok(Err(Refusal::Late)))
         }
     };
-    match outcome {
-        Ok(Ok(response)) => response,
-        Ok(Err(refusal)) => respond(&refusal.status()),
-        Err(panics::Panicked) => {
-            tracing::error!(
-                audit_id = request.notes.audit_id(),
-                path = request.info.path,
-                "a handler panicked"
-            );
-            respond(&Refusal::Panicked.status())
-        }
-    }
+    outcome.unwrap_or_else(|panics::Panicked| {
+        let audit_id = audit_id.audit_id();
+        tracing::error!(audit_id, path, "a handler panicked");
+        Err(Refusal::Panicked)
+    })
 }
 
 async fn steps(
     server: &Arc<Server>,
     connection: &Connection,
     request: &mut Request,
+    trail: &mut Option<Trail>,
     received: Moment,
 ) -> Result<Response, Refusal> {
-    if request.headers.contains_key(TRANSFER_ENCODING)
-        && request.headers.contains_key(CONTENT_LENGTH)
-    {
+    if is_ambiguous(request) {
         return Err(Refusal::Ambiguous);
     }
-    authenticate(server, connection, request, received)?;
+    let authenticated = authenticate(server, connection, request, received);
+    *trail = Trail::begin(server, request, received.wall);
+    authenticated?;
+    if let Some(trail) = trail {
+        trail.received();
+    }
     impersonate(server, request)?;
-    let turn = server
+    let _turn = server
         .in_flight
         .enter(request)
         .await
         .ok_or(Refusal::TooBusy)?;
+    let _counted = in_flight(server, request);
     authorize(server, request)?;
-    let response = endpoints::route(server, request).await;
-    drop(turn);
-    Ok(response)
+    Ok(endpoints::route(server, request).await)
+}
+
+/// Two lengths are how requests are smuggled past proxies.
+fn is_ambiguous(request: &Request) -> bool {
+    let headers = &request.headers;
+    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
+}
+
+fn in_flight(server: &Server, request: &Request) -> record::Counted {
+    let kind = if request.info.is_read_only() {
+        "readOnly"
+    } else {
+        "mutating"
+    };
+    record::Counted::in_gauge(server.metrics.in_flight.with_label_values(&[kind]))
 }
 
 fn authenticate(
@@ -147,7 +172,12 @@ fn authenticate(
             .authentication
             .authenticate(&connection.chain, &request.headers, received.wall);
     request.headers.remove(http::header::AUTHORIZATION);
+    let result = if user.is_ok() { "success" } else { "error" };
+    let metrics = &server.metrics;
+    metrics.authentications.with_label_values(&[result]).inc();
     request.user = user.map_err(Refusal::Unauthenticated)?;
+    let label = user_label(&request.user.name);
+    metrics.user_requests.with_label_values(&[label]).inc();
     Ok(())
 }
 
@@ -191,6 +221,13 @@ fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
 
 fn judge(server: &Server, attributes: &Attributes<'_>) -> Result<String, Refusal> {
     let verdict = (server.authorizer)(attributes);
+    let result = if verdict.allowed {
+        "allowed"
+    } else {
+        "no-opinion"
+    };
+    let attempts = &server.metrics.authorizations;
+    attempts.with_label_values(&[result]).inc();
     if verdict.allowed {
         Ok(verdict.reason)
     } else {

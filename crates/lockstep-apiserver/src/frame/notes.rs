@@ -22,8 +22,16 @@ struct Inner {
     warnings: Vec<String>,
     annotations: BTreeMap<String, String>,
     requester: Option<Arc<User>>,
-    known_resource: bool,
-    dry_run: bool,
+    facts: Facts,
+}
+
+/// What metrics want to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Facts {
+    /// The path named a resource that exists.
+    pub(crate) is_known: bool,
+    /// Nothing is stored.
+    pub(crate) is_dry_run: bool,
 }
 
 impl Notes {
@@ -58,12 +66,12 @@ impl Notes {
     /// Says that the path named a resource that exists, so that metrics may carry its name. Names
     /// that clients invent must not become labels.
     pub fn resource_is_known(&self) {
-        self.inner.lock().known_resource = true;
+        self.inner.lock().facts.is_known = true;
     }
 
     /// Says that nothing is stored.
     pub fn is_dry_run(&self) {
-        self.inner.lock().dry_run = true;
+        self.inner.lock().facts.is_dry_run = true;
     }
 
     /// The warnings, in the order they were given.
@@ -71,8 +79,7 @@ impl Notes {
         self.inner.lock().warnings.clone()
     }
 
-    /// The annotations of the audit event.
-    pub fn annotations(&self) -> BTreeMap<String, String> {
+    pub(crate) fn annotations(&self) -> BTreeMap<String, String> {
         self.inner.lock().annotations.clone()
     }
 
@@ -81,13 +88,11 @@ impl Notes {
     }
 
     /// Who sent the request, if that is not on whose behalf it is done.
-    pub fn requester(&self) -> Option<Arc<User>> {
+    pub(crate) fn requester(&self) -> Option<Arc<User>> {
         self.inner.lock().requester.clone()
     }
 
-    /// Whether the resource is known, and whether nothing is stored.
-    pub fn facts(&self) -> (bool, bool) {
-        let inner = self.inner.lock();
-        (inner.known_resource, inner.dry_run)
+    pub(crate) fn facts(&self) -> Facts {
+        self.inner.lock().facts
     }
 }

@@ -71,12 +71,12 @@ impl RequestBody {
     }
 
     /// Keeps what is read for the audit log.
-    pub fn keep_copy(&mut self) {
+    pub(crate) fn keep_copy(&mut self) {
         self.keep_copy = true;
     }
 
     /// What was read, if it was to be kept.
-    pub fn take_copy(&mut self) -> Option<Bytes> {
+    pub(crate) fn take_copy(&mut self) -> Option<Bytes> {
         self.copy.take()
     }
 

@@ -69,6 +69,7 @@ async fn handshake(
         match acceptor.accept(stream).await {
             Ok(stream) => Some(stream),
             Err(error) => {
+                server.metrics.handshake_errors.inc();
                 tracing::debug!(%peer, %error, "TLS handshake failed");
                 None
             }

@@ -7,7 +7,7 @@ use lockstep_featuregate::{
 };
 use serde_json::json;
 
-use super::registry::Preview;
+use super::{live::Live, registry::Preview};
 use crate::{
     failure::{Exit, Failure},
     output::{self, Format, or_none},
@@ -15,11 +15,13 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep features list\n  lockstep features list --stage alpha --disabled\n  lockstep features list --emulated-version 1.34 -o json"
+    after_help = "Examples:\n  lockstep features list\n  lockstep features list --stage alpha --disabled\n  lockstep features list --emulated-version 1.34 -o json\n  lockstep features list --kubeconfig lockstep-data/admin.kubeconfig"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
     preview: Preview,
+    #[command(flatten)]
+    live: Live,
     /// Only gates of this stage
     #[arg(long, value_name = "STAGE", ignore_case = true)]
     stage: Vec<StageName>,
@@ -60,8 +62,17 @@ impl StageName {
 }
 
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
-    let gates = arguments.preview.gates()?;
-    let rows: Vec<Row> = rows(&gates)
+    if arguments.live.is_asked() && arguments.preview.is_given() {
+        return Err(Failure::bad_input(
+            "a running server has its own gates: `--server`, `--kubeconfig` and `--context` go \
+             without `--file`, `--version`, `--feature-gates`, `--config` and `--emulated-version`",
+        ));
+    }
+    let found = match arguments.live.rows()? {
+        Some(rows) => rows,
+        None => rows(&arguments.preview.gates()?),
+    };
+    let rows: Vec<Row> = found
         .into_iter()
         .filter(|row| arguments.wants(row))
         .collect();

@@ -6,6 +6,7 @@ mod eval;
 mod explain;
 mod lint;
 mod list;
+mod live;
 mod plan;
 mod registry;
 

@@ -39,6 +39,13 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
+    /// Whether anything was asked for that a running server has decided already.
+    pub(crate) fn is_given(&self) -> bool {
+        let source = self.source.file.is_some() || self.source.version.is_some();
+        let settings = !self.settings.feature_gates.is_empty() || self.settings.config.is_some();
+        source || settings || !self.emulated_version.is_empty()
+    }
+
     /// The gates as a server would have them.
     pub(crate) fn gates(&self) -> Result<Gates, Failure> {
         let mut builder = self.settings.apply(Builder::new(self.source.registry()?))?;

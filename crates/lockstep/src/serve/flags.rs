@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgMatches, ValueEnum};
+use clap::{ArgMatches, ValueEnum, parser::ValueSource};
+use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, bootstrap_rules};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
@@ -12,6 +13,8 @@ use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
 
 use super::logging;
 use super::stores::StoreAddress;
+use crate::document;
+use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
 
 /// What stands for a value that must not be shown.
@@ -19,40 +22,21 @@ const CLASSIFIED: &str = "CLASSIFIED";
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep serve\n  lockstep serve --data-dir /var/lib/lockstep --bind-address 0.0.0.0\n  lockstep serve --feature-gates CRDFieldLevelVersioning=true --emulated-version 1.36"
+    next_line_help = true,
+    after_help = "Examples:\n  lockstep serve\n  lockstep serve --data-dir /var/lib/lockstep --bind-address 0.0.0.0\n  lockstep serve --feature-gates CRDFieldLevelVersioning=true --emulated-version 1.36\n\nEvery flag can be given as a variable too: LOCKSTEP_DATA_DIR is --data-dir."
 )]
 pub(crate) struct Arguments {
     /// Where everything is kept
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "./lockstep-data",
-        env = "LOCKSTEP_DATA_DIR"
-    )]
+    #[arg(long, value_name = "DIR", default_value = "./lockstep-data")]
     pub(crate) data_dir: PathBuf,
     /// `embedded`, or `etcd://host:port,…`
-    #[arg(
-        long,
-        value_name = "STORE",
-        default_value = "embedded",
-        env = "LOCKSTEP_STORE"
-    )]
+    #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub(crate) store: StoreAddress,
     /// The address to listen on; 0.0.0.0 means all interfaces
-    #[arg(
-        long,
-        value_name = "IP",
-        default_value = "127.0.0.1",
-        env = "LOCKSTEP_BIND_ADDRESS"
-    )]
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
     /// The port to listen on; 0 means any free one
-    #[arg(
-        long,
-        value_name = "PORT",
-        default_value_t = 6443,
-        env = "LOCKSTEP_SECURE_PORT"
-    )]
+    #[arg(long, value_name = "PORT", default_value_t = 6443)]
     secure_port: u16,
 
     /// The certificate to show to clients, with its chain
@@ -75,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
     /// Serve requests without credentials as `system:anonymous`
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) anonymous_auth: bool,
     /// Who may do what
     #[arg(
@@ -85,6 +69,13 @@ pub(crate) struct Arguments {
         default_value = "RBAC"
     )]
     authorization_mode: Vec<AuthorizationMode>,
+
+    /// Which requests are logged how, as an `audit.k8s.io/v1` Policy
+    #[arg(long, value_name = "FILE", requires = "audit_log_path")]
+    audit_policy_file: Option<PathBuf>,
+    /// Where the audit log goes; `-` is standard output
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    audit_log_path: Option<PathBuf>,
 
     /// Requests that read, at once; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -105,6 +96,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) gates: ServerFlags,
 
+    /// Show every flag with its value and where that comes from, and start nothing
+    #[arg(long)]
+    pub(crate) print_config: bool,
     /// How much to log: 0 is normal, 3 has every request, 6 everything
     #[arg(long = "v", value_name = "LEVEL", default_value_t = 0)]
     pub(crate) verbosity: u8,
@@ -174,6 +168,33 @@ impl Arguments {
         }
     }
 
+    /// The audit log, if one is wanted.
+    pub(crate) fn audit(&self) -> Result<Option<Audit>, Failure> {
+        let Some((policy, path)) = self
+            .audit_policy_file
+            .as_ref()
+            .zip(self.audit_log_path.as_ref())
+        else {
+            return Ok(None);
+        };
+        let wrong = |message: String| Failure::of_server(Exit::Configuration, message);
+        let document = document::read(policy).map_err(|failure| wrong(failure.message))?;
+        let policy = Policy::read(&document)
+            .map_err(|error| wrong(format!("{}: {error}", policy.display())))?;
+        let destination = match path.to_str() {
+            Some("-") => Destination::StandardOutput,
+            _ => Destination::File(path.clone()),
+        };
+        let sink = Sink::open(&destination);
+        let sink = sink.map_err(|error| {
+            wrong(format!(
+                "cannot write the audit log `{}`: {error}",
+                path.display()
+            ))
+        })?;
+        Ok(Some(Audit { policy, sink }))
+    }
+
     /// One mode that allows everything allows everything.
     pub(crate) fn authorizer(&self) -> Authorizer {
         if self
@@ -198,28 +219,53 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     parse_go_duration(text)?.ok_or_else(|| "must be more than zero".to_owned())
 }
 
-/// Every flag of `serve` with the value it has, for `/flagz`. An address with a password is not
-/// shown.
-pub(crate) fn shown_flags(matches: &ArgMatches) -> Vec<(String, String)> {
+/// A flag as it is in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ShownFlag {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// `flag`, `env` or `default`.
+    pub(crate) source: &'static str,
+}
+
+/// Every flag of `serve`, by name. An address with a password is not shown.
+pub(crate) fn shown_flags(matches: &ArgMatches) -> Vec<ShownFlag> {
     let Some(("serve", matches)) = matches.subcommand() else {
         return Vec::new();
     };
     let command = crate::cli::command();
     let command = command.find_subcommand("serve");
     let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
-    let mut shown: Vec<(String, String)> = arguments
+    let mut shown: Vec<ShownFlag> = arguments
         .filter_map(|argument| {
-            let name = argument.get_long()?;
-            let values = matches.try_get_raw(argument.get_id().as_str()).ok()?;
-            let values = values.into_iter().flatten();
-            let text: Vec<String> = values
-                .map(|value| value.to_string_lossy().into_owned())
-                .collect();
-            Some((name.to_owned(), masked(text.join(","))))
+            let id = argument.get_id().as_str();
+            let values = matches.try_get_raw(id).ok()?.into_iter().flatten();
+            let texts: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+            Some(ShownFlag {
+                name: argument.get_long()?.to_owned(),
+                value: masked(texts.join(",")),
+                source: match matches.value_source(id) {
+                    Some(ValueSource::CommandLine) => "flag",
+                    Some(ValueSource::EnvVariable) => "env",
+                    _ => "default",
+                },
+            })
         })
         .collect();
-    shown.sort();
+    shown.sort_by(|a, b| a.name.cmp(&b.name));
     shown
+}
+
+/// Gives every flag of the server a variable: `--data-dir` is `LOCKSTEP_DATA_DIR`. Gates have
+/// variables with rules of their own.
+pub(crate) fn with_variables(serve: clap::Command) -> clap::Command {
+    serve.mut_args(|argument| match argument.get_long() {
+        None | Some("feature-gates" | "print-config") => argument,
+        Some(name) => {
+            let variable = format!("LOCKSTEP_{}", name.replace('-', "_").to_uppercase());
+            argument.env(variable).hide_env(true)
+        }
+    })
 }
 
 fn masked(value: String) -> String {

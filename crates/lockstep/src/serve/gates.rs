@@ -28,3 +28,20 @@ pub(crate) fn resolve(arguments: &Arguments) -> Result<Gates, Failure> {
     started.gates.install();
     Ok(started.gates)
 }
+
+/// What `--help` says about `--feature-gates`: how, and which.
+pub(crate) fn help() -> String {
+    let started = Builder::new(lockstep_gates::registry()).try_finish();
+    let gates = started
+        .expect("without wishes there is nothing wrong")
+        .gates;
+    let lines = gates.components().flat_map(|component| {
+        let name = component.component().name();
+        let known = component.known().into_iter();
+        known.map(move |line| format!("\n{name}:{line}"))
+    });
+    let lines: String = lines.collect();
+    format!(
+        "Gates to switch, as `[component:]Name=true|false,…`; may be repeated. Options are:{lines}"
+    )
+}

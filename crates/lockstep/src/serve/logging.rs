@@ -5,12 +5,10 @@ use std::panic::PanicHookInfo;
 use clap::ValueEnum;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// How log lines are written.
+/// How log lines are written: words and `key=value`, or one JSON document a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
-    /// Words and `key=value`.
     Text,
-    /// One JSON document a line.
     Json,
 }
 

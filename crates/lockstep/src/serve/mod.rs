@@ -14,7 +14,8 @@ use jiff::Timestamp;
 use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
 
-pub(crate) use flags::{Arguments, shown_flags};
+pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
+pub(crate) use gates::help as gates_help;
 
 use crate::{
     failure::{Exit, Failure},
@@ -24,7 +25,29 @@ use crate::{
 /// The command that shows a new user that it works.
 const FIRST_COMMAND: &str = "version";
 
-pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result<Exit, Failure> {
+/// What a server says besides its log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Words {
+    All,
+    None,
+}
+
+pub(crate) fn run(
+    arguments: &Arguments,
+    shown: Vec<ShownFlag>,
+    words: Words,
+) -> Result<Exit, Failure> {
+    if arguments.print_config {
+        let rows = shown.into_iter().map(|flag| {
+            vec![
+                flag.name,
+                output::or_none(flag.value),
+                flag.source.to_owned(),
+            ]
+        });
+        output::data(&output::table(&["FLAG", "VALUE", "SOURCE"], rows));
+        return Ok(Exit::Yes);
+    }
     logging::start(arguments.verbosity, arguments.logging_format);
     let gates = gates::resolve(arguments)?;
     if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
@@ -39,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result
             format!("starting the runtime: {error}"),
         )
     })?;
-    let exit = runtime.block_on(serve(arguments, shown, gates));
+    let exit = runtime.block_on(serve(arguments, shown, gates, words));
     // What is left was told to end and did not; it must not hold up the process.
     runtime.shutdown_background();
     exit
@@ -47,10 +70,12 @@ pub(crate) fn run(arguments: &Arguments, shown: Vec<(String, String)>) -> Result
 
 async fn serve(
     arguments: &Arguments,
-    shown: Vec<(String, String)>,
+    shown: Vec<ShownFlag>,
     gates: lockstep_featuregate::Gates,
+    words: Words,
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
+    let audit = arguments.audit()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
     let store = stores::open(&arguments.store, &directory).await?;
     let listener = listen(arguments.address()).await?;
@@ -66,19 +91,26 @@ async fn serve(
     let credentials = credentials.map_err(|error| configuration(&error))?;
     let server = ApiServer::new(Config {
         gates,
-        flags: shown,
+        flags: shown
+            .into_iter()
+            .map(|flag| (flag.name, flag.value))
+            .collect(),
         limits: arguments.limits(),
         authentication: credentials.authentication(),
         authorizer: arguments.authorizer(),
+        audit,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
+        handler: None,
     });
     let server = server.map_err(|error| configuration(&error))?;
     credentials
         .write_kubeconfig(address, Timestamp::now())
         .map_err(|error| configuration(&error))?;
-    announce(arguments, address);
+    if words == Words::All {
+        announce(arguments, address);
+    }
     let exit = tokio::select! {
         exit = run_until_told(server, listener, &mut signals) => exit,
         never = reload(&credentials, address) => match never {},

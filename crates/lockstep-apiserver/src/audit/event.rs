@@ -1,0 +1,232 @@
+//! The events of one request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::HeaderMap;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::policy::{Decision, Level, Stage};
+use crate::authn::User;
+use crate::clock;
+use crate::request::{Request, ResourcePath};
+use crate::response::Response;
+use crate::server::Server;
+
+/// What is logged about one request, as it goes on.
+pub(crate) struct Trail {
+    server: Arc<Server>,
+    decision: Decision,
+    event: Map<String, Value>,
+}
+
+impl Trail {
+    /// Decides what is logged about a request; nothing is nothing.
+    pub(crate) fn begin(
+        server: &Arc<Server>,
+        request: &mut Request,
+        received: Timestamp,
+    ) -> Option<Self> {
+        let audit = server.audit.as_ref()?;
+        let decision = audit.policy.decide(&request.user, &request.info);
+        if decision.level == Level::None {
+            return None;
+        }
+        if decision.level >= Level::Request {
+            request.body.keep_copy();
+        }
+        Some(Self {
+            server: Arc::clone(server),
+            event: first_part(request, received, decision.level),
+            decision,
+        })
+    }
+
+    /// The request is known and nothing has been done yet.
+    pub(crate) fn received(&self) {
+        self.send(Stage::RequestReceived, self.event.clone());
+    }
+
+    /// The answer is known. A stream is complete when it ends.
+    pub(crate) fn answered(mut self, request: &mut Request, response: &mut Response) {
+        self.add_answer(request, response);
+        if response.body().whole().is_some() {
+            return self.send(Stage::ResponseComplete, self.event.clone());
+        }
+        self.send(Stage::ResponseStarted, self.event.clone());
+        response.body_mut().hold(Open(self));
+    }
+
+    /// Whoever asked is not who they say.
+    pub(crate) fn refused(mut self, request: &mut Request, response: &Response) {
+        self.add_answer(request, response);
+        self.send(Stage::ResponseStarted, self.event.clone());
+    }
+
+    /// We failed.
+    pub(crate) fn panicked(mut self, request: &mut Request, response: &Response) {
+        self.add_answer(request, response);
+        self.send(Stage::Panic, self.event.clone());
+    }
+
+    fn add_answer(&mut self, request: &mut Request, response: &Response) {
+        let body = response.body().whole();
+        let failed = !response.status().is_success();
+        let parsed = || body.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+        let mut status = json!({ "metadata": {}, "code": response.status().as_u16() });
+        if let Some(answer) = failed.then(parsed).flatten() {
+            for key in ["status", "message", "reason"] {
+                if let Some(text) = answer.get(key).filter(|text| text.is_string()) {
+                    status[key] = text.clone();
+                }
+            }
+        }
+        self.event.insert("responseStatus".to_owned(), status);
+        if let Some(requester) = request.notes.requester() {
+            self.event.insert("user".to_owned(), user(&requester));
+            self.event
+                .insert("impersonatedUser".to_owned(), user(&request.user));
+        }
+        let annotations = request.notes.annotations();
+        if !annotations.is_empty() {
+            self.event
+                .insert("annotations".to_owned(), json!(annotations));
+        }
+        let copy = request.body.take_copy();
+        let asked = copy.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        self.add_object("requestObject", asked);
+        if self.decision.level >= Level::RequestResponse {
+            self.add_object("responseObject", parsed());
+        }
+    }
+
+    fn add_object(&mut self, key: &str, object: Option<Value>) {
+        if let Some(mut object) = object {
+            if self.decision.omit_managed_fields {
+                omit_managed_fields(&mut object);
+            }
+            self.event.insert(key.to_owned(), object);
+        }
+    }
+
+    fn send(&self, stage: Stage, mut event: Map<String, Value>) {
+        let Some(audit) = &self.server.audit else {
+            return;
+        };
+        if self.decision.omit_stages.contains(&stage) {
+            return;
+        }
+        event.insert("stage".to_owned(), stage.name().into());
+        event.insert("stageTimestamp".to_owned(), micros(clock::now().wall));
+        let metrics = &self.server.metrics;
+        if audit.sink.send(Value::Object(event).to_string()) {
+            metrics.audit_events.inc();
+        } else {
+            metrics.audit_errors.with_label_values(&["log"]).inc();
+        }
+    }
+}
+
+/// A stream that is not at its end.
+struct Open(Trail);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.send(Stage::ResponseComplete, self.0.event.clone());
+    }
+}
+
+fn first_part(request: &Request, received: Timestamp, level: Level) -> Map<String, Value> {
+    let agent = request.headers.get(http::header::USER_AGENT);
+    let agent = agent
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let target = request
+        .uri
+        .path_and_query()
+        .map_or("", |target| target.as_str());
+    let event = json!({
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": level.name(),
+        "auditID": request.notes.audit_id(),
+        "requestURI": target,
+        "verb": request.info.verb,
+        "user": user(&request.user),
+        "sourceIPs": source_addresses(&request.headers, request.peer),
+        "userAgent": agent,
+        "requestReceivedTimestamp": micros(received),
+    });
+    let Value::Object(mut event) = event else {
+        unreachable!("a map was just built");
+    };
+    if let Some(resource) = &request.info.resource {
+        event.insert("objectRef".to_owned(), object_reference(resource));
+    }
+    event
+}
+
+fn object_reference(path: &ResourcePath) -> Value {
+    let fields = [
+        ("apiGroup", &path.group),
+        ("apiVersion", &path.version),
+        ("resource", &path.resource),
+        ("subresource", &path.subresource),
+        ("namespace", &path.namespace),
+        ("name", &path.name),
+    ];
+    let given = fields.into_iter().filter(|(_, text)| !text.is_empty());
+    given
+        .map(|(key, text)| (key.to_owned(), text.as_str().into()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn user(user: &User) -> Value {
+    let mut fields = json!({ "username": user.name, "groups": user.groups });
+    if !user.uid.is_empty() {
+        fields["uid"] = user.uid.as_str().into();
+    }
+    if !user.extra.is_empty() {
+        fields["extra"] = json!(user.extra);
+    }
+    fields
+}
+
+/// Whom proxies speak for, and the peer itself.
+fn source_addresses(headers: &HeaderMap, peer: SocketAddr) -> Vec<String> {
+    const FORWARDED_MAX: usize = 16;
+    let mut addresses: Vec<std::net::IpAddr> = Vec::new();
+    for name in ["x-forwarded-for", "x-real-ip"] {
+        let texts = headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let texts = texts.flat_map(|text| text.split(','));
+        addresses.extend(
+            texts
+                .filter_map(|text| text.trim().parse::<std::net::IpAddr>().ok())
+                .take(FORWARDED_MAX),
+        );
+    }
+    addresses.push(peer.ip());
+    addresses.dedup();
+    addresses.iter().map(ToString::to_string).collect()
+}
+
+fn micros(at: Timestamp) -> Value {
+    format!("{at:.6}").into()
+}
+
+fn omit_managed_fields(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    let items = object.get_mut("items").and_then(Value::as_array_mut);
+    for item in items.into_iter().flatten() {
+        if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+    }
+}

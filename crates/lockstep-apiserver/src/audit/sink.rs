@@ -1,0 +1,104 @@
+//! Where audit events go: a thread writes them, and a full queue drops them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+/// Events that wait to be written.
+const QUEUE_EVENTS_MAX: usize = 10_000;
+/// Their bytes together.
+const QUEUE_BYTES_MAX: usize = 64 << 20;
+
+/// Where to write.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// Standard output.
+    StandardOutput,
+    /// The end of a file.
+    File(PathBuf),
+}
+
+/// The log, one event a line. Closing it writes what waits.
+pub struct Sink {
+    sender: Option<SyncSender<String>>,
+    waiting_bytes: Arc<AtomicUsize>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Sink {
+    /// Opens the destination. A new file can be read by its owner alone.
+    pub fn open(destination: &Destination) -> io::Result<Self> {
+        let output: Box<dyn Write + Send> = match destination {
+            Destination::StandardOutput => Box::new(io::stdout()),
+            Destination::File(path) => {
+                let mut options = File::options();
+                options.append(true).create(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                Box::new(options.open(path)?)
+            }
+        };
+        let (sender, receiver) = sync_channel(QUEUE_EVENTS_MAX);
+        let waiting_bytes = Arc::new(AtomicUsize::new(0));
+        let waiting = Arc::clone(&waiting_bytes);
+        let writer = thread::Builder::new().name("audit-log".to_owned());
+        let writer = writer.spawn(move || write(BufWriter::new(output), &receiver, &waiting))?;
+        Ok(Self {
+            sender: Some(sender),
+            waiting_bytes,
+            writer: Some(writer),
+        })
+    }
+
+    /// Queues an event. When the queue is full the event is lost and the answer is `false`.
+    pub(crate) fn send(&self, line: String) -> bool {
+        let bytes = line.len();
+        let before = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before + bytes <= QUEUE_BYTES_MAX;
+        let sent = fits
+            && self
+                .sender
+                .as_ref()
+                .is_some_and(|sender| sender.try_send(line).is_ok());
+        if !sent {
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        sent
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has said so itself.
+            drop(writer.join());
+        }
+    }
+}
+
+fn write(mut output: impl Write, receiver: &Receiver<String>, waiting: &AtomicUsize) {
+    let mut failing = false;
+    while let Ok(first) = receiver.recv() {
+        let mut next = Some(first);
+        let mut written = Ok(());
+        while let Some(line) = next {
+            waiting.fetch_sub(line.len(), Ordering::Relaxed);
+            written = written.and_then(|()| writeln!(output, "{line}"));
+            next = receiver.try_recv().ok();
+        }
+        written = written.and_then(|()| output.flush());
+        match written {
+            Ok(()) => failing = false,
+            Err(error) if !failing => {
+                failing = true;
+                tracing::error!(%error, "the audit log cannot be written");
+            }
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Rules as data: `tests/cases/*.yaml`.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
+use http::Method;
+use lockstep_apiserver::audit::Policy;
+use lockstep_apiserver::authn::User;
+use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
+use serde_json::{Value, json};
+
+fn cases(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+fn info(request: &Value) -> RequestInfo {
+    let (method, target) = request.as_str().unwrap().split_once(' ').unwrap();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let method: Method = method.parse().unwrap();
+    RequestInfo::new(&method, path, &Query::parse(query))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_request_is_understood_from_its_method_and_path() {
+    for case in cases(include_str!("cases/request-info.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let info = info(&case["request"]);
+        let expected = case.get("resource").map(|resource| ResourcePath {
+            group: text(&resource["group"]),
+            version: text(&resource["version"]),
+            namespace: text(&resource["namespace"]),
+            resource: text(&resource["resource"]),
+            subresource: text(&resource["subresource"]),
+            name: text(&resource["name"]),
+            rest: resource["rest"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect(),
+        });
+        assert_eq!(
+            (&info.resource, info.verb.as_str()),
+            (&expected, case["verb"].as_str().unwrap()),
+            "{case}"
+        );
+        assert_eq!(
+            json!(info.is_long_running()),
+            *case.get("longRunning").unwrap_or(&json!(false)),
+            "{case}"
+        );
+        if let Some(path) = case.get("path") {
+            assert_eq!(json!(info.path), *path, "{case}");
+        }
+    }
+}
+
+#[test]
+fn the_first_rule_that_matches_decides_the_level() {
+    let document = cases(include_str!("cases/audit-policy.yaml"));
+    let policy = Policy::read(&document["policy"]).unwrap();
+    for case in document["cases"].as_array().unwrap() {
+        let user = User {
+            name: text(&case["user"]),
+            groups: case["groups"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect(),
+            ..User::default()
+        };
+        let level = policy.level(&user, &info(&case["request"]));
+        assert_eq!(json!(format!("{level:?}")), case["level"], "{case}");
+    }
+}

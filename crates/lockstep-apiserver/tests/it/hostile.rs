@@ -1,0 +1,244 @@
+//! Clients that are slow, broken or worse: a clear answer or a closed connection, and no effect on
+//! others.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::client::{config, raw};
+use crate::server::TestServer;
+
+/// Sends bytes over TLS, closes nothing, and reads until the server has said everything.
+async fn send_raw(server: &TestServer, bytes: &[u8]) -> String {
+    let config = config(&server.authority(), None, "http/1.1");
+    let mut stream = raw(server.address, "localhost", config).await.unwrap();
+    // The server may close before it has read everything.
+    drop(stream.write_all(bytes).await);
+    let mut answer = Vec::new();
+    drop(stream.read_to_end(&mut answer).await);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+async fn assert_alive(server: &TestServer) {
+    assert_eq!(
+        server.client(None).await.get("/healthz").await.brief(),
+        (200, "ok")
+    );
+}
+
+#[tokio::test]
+async fn plain_http_is_told_to_use_tls() {
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert_eq!(
+        answer,
+        "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
+    );
+    assert_alive(&server).await;
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_tls_end_the_connection() {
+    let server = TestServer::start().await;
+    for garbage in [
+        &b"\x16\x03\x01\xff\xff garbage"[..],
+        b"\x00\x00\x00",
+        b"\x80\x80",
+    ] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(garbage).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        drop(stream.read_to_end(&mut answer).await);
+        assert!(answer.len() < 64, "at most a TLS alert: {answer:?}");
+    }
+    assert_alive(&server).await;
+}
+
+/// api-machinery.md §14: header 1 MiB.
+#[tokio::test]
+async fn too_large_and_too_many_headers_are_refused() {
+    let server = TestServer::start().await;
+    let large = format!(
+        "GET /healthz HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n",
+        "y".repeat(2 << 20)
+    );
+    let answer = send_raw(&server, large.as_bytes()).await;
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 431 "),
+        "{answer}"
+    );
+    let many = format!(
+        "GET /healthz HTTP/1.1\r\nhost: a\r\n{}\r\n",
+        "x: y\r\n".repeat(300)
+    );
+    let answer = send_raw(&server, many.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    assert_alive(&server).await;
+}
+
+#[tokio::test]
+async fn requests_whose_end_is_unclear_are_refused_and_nothing_behind_them_is_answered() {
+    let server = TestServer::start().await;
+    let hidden = "GET /version HTTP/1.1\r\nhost: a\r\n\r\n";
+    let cases = [
+        format!(
+            "POST /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\n1234{hidden}"
+        ),
+        format!("POST /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: +4\r\n\r\n1234{hidden}"),
+        format!(
+            "POST /healthz HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n{hidden}"
+        ),
+        format!(
+            "POST /healthz HTTP/1.1\r\nhost: a\r\ntransfer-encoding : chunked\r\n\r\n0\r\n\r\n{hidden}"
+        ),
+        format!(
+            "POST /healthz HTTP/1.1\r\nhost: a\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n{hidden}"
+        ),
+        format!("GET /healthz HTTP/1.1\r\nhost: a\r\nx: a\r\n b\r\n\r\n{hidden}"),
+        format!("GET /health\0z HTTP/1.1\r\nhost: a\r\n\r\n{hidden}"),
+        format!("NONSENSE\r\n\r\n{hidden}"),
+    ];
+    for case in cases {
+        let answer = send_raw(&server, case.as_bytes()).await;
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 400 "),
+            "{case:?}\n{answer}"
+        );
+        assert!(!answer.contains("gitVersion"), "{case:?}\n{answer}");
+    }
+    assert_alive(&server).await;
+}
+
+#[tokio::test]
+async fn two_kinds_of_length_do_not_smuggle_a_request() {
+    let server = TestServer::start().await;
+    // By its Content-Length the body ends behind the hidden request, by its chunks before it.
+    let hidden = "GET /version HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    let body = format!("0\r\n\r\n{hidden}");
+    let request = format!(
+        "POST /healthz HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\ntransfer-encoding: chunked\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = send_raw(&server, request.as_bytes()).await;
+    assert!(!answer.contains("gitVersion"), "{answer}");
+    assert_alive(&server).await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_cut_short_harms_nobody() {
+    let server = TestServer::start().await;
+    for head in [
+        "content-length: 100\r\n\r\nshort",
+        "transfer-encoding: chunked\r\n\r\n5\r\nabc",
+        "transfer-encoding: chunked\r\n\r\nzz\r\n",
+    ] {
+        let config = config(&server.authority(), Some(server.admin()), "http/1.1");
+        let mut stream = raw(server.address, "localhost", config).await.unwrap();
+        let request = format!("POST /api/v1/echoes HTTP/1.1\r\nhost: a\r\n{head}");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        drop(stream.read_to_end(&mut answer).await);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 400 "),
+            "{answer}"
+        );
+    }
+    assert_alive(&server).await;
+}
+
+/// Time stands still except when everybody waits.
+#[tokio::test]
+async fn clients_that_never_finish_a_handshake_or_a_head_are_cut_off() {
+    let server = TestServer::start().await;
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    let config = config(&server.authority(), None, "http/1.1");
+    let mut slow = raw(server.address, "localhost", config).await.unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n")
+        .await
+        .unwrap();
+    slow.flush().await.unwrap();
+    tokio::time::pause();
+    let begin = tokio::time::Instant::now();
+    assert_eq!(silent.read(&mut [0; 16]).await.unwrap_or(0), 0);
+    let mut answer = Vec::new();
+    drop(slow.read_to_end(&mut answer).await);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 408 "),
+        "{answer}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(60));
+    tokio::time::resume();
+    assert_alive(&server).await;
+}
+
+#[tokio::test]
+async fn a_client_that_waits_to_be_asked_for_a_large_body_is_not_asked() {
+    let server = TestServer::start().await;
+    let config = config(&server.authority(), Some(server.admin()), "http/1.1");
+    let mut stream = raw(server.address, "localhost", config).await.unwrap();
+    let head = "POST /api/v1/echoes HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 99999999\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    drop(stream.read_to_string(&mut answer).await);
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(
+        answer.to_lowercase().contains("\r\nconnection: close\r\n"),
+        "{answer}"
+    );
+    assert!(!answer.contains("100 Continue"), "{answer}");
+}
+
+/// api-machinery.md §4: at least 100 streams on a connection, and watches do not starve others.
+#[tokio::test]
+async fn hundreds_of_watches_share_a_connection_with_other_requests() {
+    let server = TestServer::start().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let mut watches = Vec::new();
+    for _ in 0..300 {
+        let watch = client
+            .open("GET", "/api/v1/ticks?watch=1", &[], "".into())
+            .await
+            .unwrap();
+        assert_eq!(watch.status(), 200);
+        watches.push(watch);
+    }
+    assert_eq!(client.get("/healthz").await.brief(), (200, "ok"));
+    assert_eq!(watches.len(), 300);
+}
+
+#[tokio::test]
+async fn strange_paths_are_answered() {
+    let server = TestServer::start().await;
+    let mut client = server.client(Some(server.admin())).await;
+    for (path, code) in [
+        ("/api/v1/users/%ff%00%2f..", 200),
+        ("//healthz", 200),
+        ("/healthz//", 200),
+        ("/healthz/../metrics", 404),
+        ("/%68ealthz", 200),
+        ("/api/v1/namespaces/%2e%2e/users", 200),
+    ] {
+        assert_eq!(client.get(path).await.status, code, "{path}");
+    }
+    let mut anonymous = server.client(None).await;
+    for path in [
+        "/healthz/../metrics",
+        "/healthz/%2e%2e/metrics",
+        "/%6detrics",
+        "//metrics",
+        "/metrics/",
+    ] {
+        assert_eq!(anonymous.get(path).await.status, 403, "{path}");
+    }
+}

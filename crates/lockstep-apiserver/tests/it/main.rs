@@ -1,0 +1,14 @@
+//! The server as clients meet it: over real TLS connections.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
+mod audit;
+mod authentication;
+mod client;
+mod credentials;
+mod drain;
+mod endpoints;
+mod frame;
+mod hostile;
+mod server;
+mod zpages;

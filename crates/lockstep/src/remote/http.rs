@@ -1,0 +1,107 @@
+//! One request over TLS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::kubeconfig::Access;
+
+/// A server that takes longer is not reachable.
+const REQUEST_MAX: Duration = Duration::from_secs(10);
+/// The largest answer that is read.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// The status code and body, or what went wrong on the way.
+pub(super) async fn get(access: &Access, path: &str) -> Result<(u16, Vec<u8>), String> {
+    let asked = tokio::time::timeout(REQUEST_MAX, ask(access, path)).await;
+    asked.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+}
+
+async fn ask(access: &Access, path: &str) -> Result<(u16, Vec<u8>), String> {
+    let text = |error: &dyn std::error::Error| error.to_string();
+    let uri: hyper::Uri = format!("{}{path}", access.server())
+        .parse()
+        .map_err(|_| "the address is not a URL".to_owned())?;
+    if uri.scheme_str() != Some("https") {
+        return Err("the address does not begin with https://".to_owned());
+    }
+    let host = uri
+        .host()
+        .unwrap_or_default()
+        .trim_matches(['[', ']'])
+        .to_owned();
+    let stream = TcpStream::connect((host.as_str(), uri.port_u16().unwrap_or(443)));
+    let stream = stream.await.map_err(|error| text(&error))?;
+    let name = ServerName::try_from(host).map_err(|error| text(&error))?;
+    let connector = TlsConnector::from(Arc::new(config(access)?));
+    let stream = connector
+        .connect(name, stream)
+        .await
+        .map_err(|error| text(&error))?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| text(&error))?;
+    let mut request =
+        hyper::Request::get(path).header("host", uri.authority().map_or("", |host| host.as_str()));
+    if let Some(token) = &access.token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let request = request.body(Empty::<Bytes>::new());
+    let request = request.map_err(|_| "the token cannot be sent in a header".to_owned())?;
+    let answered = async {
+        let response = sender
+            .send_request(request)
+            .await
+            .map_err(|error| text(&error))?;
+        let code = response.status().as_u16();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX)
+            .collect()
+            .await;
+        let body = body.map_err(|error| error.to_string())?;
+        Ok((code, body.to_bytes().to_vec()))
+    };
+    tokio::select! {
+        answered = answered => answered,
+        Err(error) = connection => Err(text(&error)),
+    }
+}
+
+fn config(access: &Access) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    let authority = access.authority.as_deref().unwrap_or_default();
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authority).collect();
+    let certificates =
+        certificates.map_err(|_| "certificate-authority is not in PEM form".to_owned())?;
+    if certificates.is_empty() {
+        return Err(
+            "no certificate authority is known for it; name a kubeconfig with `--kubeconfig`"
+                .to_owned(),
+        );
+    }
+    roots.add_parsable_certificates(certificates);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots);
+    let Some((certificate, key)) = &access.certificate else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    let key = PrivateKeyDer::from_pem_slice(key);
+    let (Ok(chain), Ok(key)) = (chain, key) else {
+        return Err("client-certificate or client-key is not in PEM form".to_owned());
+    };
+    builder
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,67 @@
+//! Talking to a running server, with the credentials of a kubeconfig.
+
+mod http;
+mod kubeconfig;
+
+use std::path::PathBuf;
+
+use crate::failure::{Exit, Failure};
+
+pub(crate) use kubeconfig::Access;
+
+/// kubectl's flags for finding a server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Flags {
+    /// The kubeconfig to use
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+impl Flags {
+    pub(crate) fn is_given(&self) -> bool {
+        self.kubeconfig.is_some() || self.context.is_some()
+    }
+
+    /// The server and credentials that the flags, `$KUBECONFIG` and `~/.kube/config` lead to. With
+    /// only a server there may be no credentials at all.
+    pub(crate) fn access(&self, server: Option<&str>) -> Result<Access, Failure> {
+        let path = self.kubeconfig.clone().or_else(kubeconfig::default_path);
+        match path {
+            Some(path) => Access::read(&path, self.context.as_deref(), server),
+            None => Access::anonymous(server),
+        }
+    }
+}
+
+impl Access {
+    /// Asks for a path and expects 200.
+    pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| self.unreachable(&error.to_string()))?;
+        let (code, body) = runtime
+            .block_on(http::get(self, path))
+            .map_err(|error| self.unreachable(&error))?;
+        if code == 200 {
+            return Ok(body);
+        }
+        let status: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let text = status["message"].as_str().map(str::to_owned);
+        let text = text.unwrap_or_else(|| String::from_utf8_lossy(&body).trim().to_owned());
+        let exit = match code {
+            401 | 403 => Exit::NotAllowed,
+            _ => Exit::Unreachable,
+        };
+        let message = format!("{}{path} answered {code}: {text}", self.server());
+        Err(Failure::of_server(exit, message))
+    }
+
+    fn unreachable(&self, why: &str) -> Failure {
+        let message = format!("cannot reach {}: {why}", self.server());
+        Failure::of_server(Exit::Unreachable, message).with_help("is `lockstep serve` running?")
+    }
+}

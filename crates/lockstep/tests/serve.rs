@@ -1,0 +1,292 @@
+//! The server as a process: start, signals, exit codes, files.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+fn lockstep(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if name_text.starts_with("LOCKSTEP_")
+            || name_text == "KUBECONFIG"
+            || name_text == "RUST_LOG"
+        {
+            command.env_remove(&name);
+        }
+    }
+    command.args(arguments);
+    command
+}
+
+/// A running server, killed if a test ends early.
+struct Server {
+    child: Child,
+    url: String,
+    announced: String,
+}
+
+impl Server {
+    fn start(folder: &Path, more: &[&str]) -> Self {
+        let data = folder.join("data");
+        let mut arguments = vec![
+            "serve",
+            "--secure-port",
+            "0",
+            "--data-dir",
+            data.to_str().unwrap(),
+        ];
+        arguments.extend(more);
+        let mut child = lockstep(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut announced = String::new();
+        while !announced.contains("  try  ") {
+            assert!(
+                lines.read_line(&mut announced).unwrap() > 0,
+                "it ended: {announced}"
+            );
+        }
+        // Somebody has to read what is logged later.
+        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
+        let url = announced
+            .lines()
+            .find_map(|line| line.strip_prefix("  server      "));
+        let url = url.unwrap().to_owned();
+        Self {
+            child,
+            url,
+            announced,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    fn end(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = lockstep(arguments).output().unwrap();
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn a_server_starts_on_nothing_and_ends_by_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let kubeconfig = folder.path().join("data/admin.kubeconfig");
+    let shown = kubeconfig.display();
+    assert!(
+        server
+            .announced
+            .contains(&format!("\n  try         kubectl --kubeconfig {shown} "))
+    );
+    assert_eq!(
+        kubeconfig.metadata().unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    let log: Vec<&str> = server
+        .announced
+        .lines()
+        .filter(|line| line.contains(" emulates "))
+        .collect();
+    assert_eq!(log.len(), 2, "one line for each component: {log:?}");
+    server.signal("-TERM");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_second_signal_ends_a_server_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--shutdown-delay-duration", "1h"]);
+    server.signal("-TERM");
+    server.signal("-INT");
+    assert!(matches!(server.end(), Some(130 | 143)));
+}
+
+#[test]
+fn a_second_server_on_a_directory_is_told_who_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let data = folder.path().join("data");
+    let (code, told) = run(&[
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        data.to_str().unwrap(),
+    ]);
+    assert_eq!(code, Some(73), "{told}");
+    let expected = format!(
+        "data directory `{}` is in use by process {}, {}, since ",
+        data.display(),
+        server.child.id(),
+        server.url
+    );
+    assert!(told.contains(&expected), "{told}");
+}
+
+#[test]
+fn a_restart_has_the_same_authority_and_a_killed_server_leaves_no_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = || std::fs::read(folder.path().join("data/pki/ca.crt")).unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let before = authority();
+    server.signal("-KILL");
+    assert_eq!(server.end(), None);
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(authority(), before);
+    server.signal("-INT");
+    assert_eq!(server.end(), Some(0));
+}
+
+/// feature-gates.md §8, `list --server`.
+#[test]
+fn the_features_of_a_running_server_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(
+        folder.path(),
+        &[
+            "--feature-gates",
+            "CRDFieldLevelVersioning=true",
+            "--emulated-version",
+            "1.36",
+        ],
+    );
+    let kubeconfig = folder.path().join("data/admin.kubeconfig");
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let list = |more: &[&str]| {
+        let arguments = [
+            &[
+                "features",
+                "list",
+                "--stage",
+                "alpha",
+                "--enabled",
+                "--no-headers",
+            ],
+            more,
+        ]
+        .concat();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = lockstep(&arguments).output().unwrap();
+        let text = String::from_utf8([stdout, stderr].concat()).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        (status.code(), words.join(" "))
+    };
+    let expected = "kube CRDFieldLevelVersioning Alpha true false false 1.36 flag <none> <none>";
+    for more in [
+        &["--kubeconfig", kubeconfig][..],
+        &["--kubeconfig", kubeconfig, "--server", &server.url],
+    ] {
+        assert_eq!(list(more), (Some(0), expected.to_owned()));
+    }
+    let (code, told) = list(&["--kubeconfig", kubeconfig, "--feature-gates", "A=true"]);
+    assert_eq!(code, Some(2), "{told}");
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let nobody = text
+        .replace("client-certificate-data", "x")
+        .replace("client-key-data", "y");
+    let nobody_file = folder.path().join("nobody.kubeconfig");
+    std::fs::write(&nobody_file, nobody).unwrap();
+    let (code, told) = list(&["--kubeconfig", nobody_file.to_str().unwrap()]);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(
+        told.contains("forbidden: User \"system:anonymous\" cannot get path \"/debug/features\""),
+        "{told}"
+    );
+    server.signal("-TERM");
+    assert_eq!(server.end(), Some(0));
+    let (code, told) = list(&["--kubeconfig", kubeconfig]);
+    assert_eq!(code, Some(3), "{told}");
+    assert!(
+        told.starts_with("error: cannot reach https://127.0.0.1:"),
+        "{told}"
+    );
+}
+
+#[test]
+fn flags_shown_by_the_server_hide_passwords() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (code, told) = run(&[
+        "serve",
+        "--data-dir",
+        data.to_str().unwrap(),
+        "--store",
+        "etcd://user:password@host:2379",
+    ]);
+    assert_eq!(code, Some(64), "{told}");
+    assert!(!told.contains("password"), "{told}");
+}
+
+/// ux.md §10, config: a flag beats its variable.
+#[test]
+fn the_effective_configuration_says_where_each_value_comes_from() {
+    let output = lockstep(&["serve", "--print-config", "--bind-address=10.0.0.1"])
+        .env("LOCKSTEP_SECURE_PORT", "7443")
+        .env("LOCKSTEP_BIND_ADDRESS", "10.0.0.2")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = |name: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(name));
+        line.unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row("secure-port"), "secure-port 7443 env");
+    assert_eq!(row("bind-address"), "bind-address 10.0.0.1 flag");
+    assert_eq!(row("store"), "store embedded default");
+    assert_eq!(row("client-ca-file"), "client-ca-file <none> default");
+    let (code, told) = run(&["serve", "--print-config", "--secure-port", "x"]);
+    assert_eq!(code, Some(64), "{told}");
+}
+
+/// A real client, when there is one.
+#[test]
+fn kubectl_reads_the_version_with_the_kubeconfig() {
+    let kubectl = std::env::var_os("LOCKSTEP_TEST_KUBECTL").unwrap_or_else(|| "kubectl".into());
+    if Command::new(&kubectl)
+        .args(["version", "--client"])
+        .output()
+        .is_err()
+    {
+        println!("SKIPPED: kubectl is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _server = Server::start(folder.path(), &[]);
+    let kubeconfig = folder.path().join("data/admin.kubeconfig");
+    let output = Command::new(&kubectl)
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .args(["get", "--raw", "/version"])
+        .output()
+        .unwrap();
+    let version: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(version["gitVersion"], "v1.36.4+lockstep.0.1.0");
+}
