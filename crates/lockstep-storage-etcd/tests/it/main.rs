@@ -13,5 +13,6 @@ mod load;
 mod proxy;
 mod refused;
 mod silence;
+mod stale;
 mod tls;
 mod watches;
