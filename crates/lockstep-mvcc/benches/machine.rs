@@ -128,6 +128,7 @@ fn reads(c: &mut Criterion) {
     let budget = Budget {
         events_max: 1000,
         changes_max: 1000,
+        bytes_max: usize::MAX,
     };
     let from = machine.revision().previous();
     let from = Revision(from.0 - 998);

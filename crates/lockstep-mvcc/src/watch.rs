@@ -75,13 +75,19 @@ pub struct Event {
 }
 
 impl Event {
+    /// The bytes of its keys and values.
+    fn bytes(&self) -> usize {
+        let versions = std::iter::once(&self.kv).chain(&self.previous);
+        versions.map(|kv| kv.key.len() + kv.value.len()).sum()
+    }
+
     /// Whether a key was written or deleted.
     pub fn kind(&self) -> EventKind {
         EventKind::of(&self.kv)
     }
 }
 
-/// How much one read of the history may cost. Either bound is exceeded only to finish a revision,
+/// How much one read of the history may cost. A bound is exceeded only to finish a revision,
 /// since the events of one revision belong together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
@@ -89,6 +95,8 @@ pub struct Budget {
     pub events_max: usize,
     /// The most changes to look at.
     pub changes_max: usize,
+    /// The most bytes of keys and values to return.
+    pub bytes_max: usize,
 }
 
 /// Some events in the order of their revisions.
@@ -128,17 +136,21 @@ impl Machine {
             next: self.revision.next().max(from),
         };
         let mut last = Revision::NONE;
+        let mut bytes = 0;
         for (looked_at, change) in self.history.since(from).enumerate() {
             let revision = change.kv.mod_revision;
-            let is_full =
-                looked_at >= budget.changes_max || batch.events.len() >= budget.events_max;
+            let is_full = looked_at >= budget.changes_max
+                || batch.events.len() >= budget.events_max
+                || bytes >= budget.bytes_max;
             if is_full && revision != last && looked_at > 0 {
                 batch.next = revision;
                 break;
             }
             last = revision;
             if selector.matches(&change.kv) {
-                batch.events.push(self.event(selector, change));
+                let event = self.event(selector, change);
+                bytes += event.bytes();
+                batch.events.push(event);
             }
         }
         Ok(batch)

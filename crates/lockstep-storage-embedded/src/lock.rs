@@ -11,12 +11,20 @@ const HOLDER_BYTES_MAX: u64 = 20;
 
 /// A lock that ends with this value: not later, though a process that is just being started may
 /// still have a copy of the file.
-pub(crate) struct Lock(File);
+pub(crate) struct Lock {
+    file: File,
+    /// Whether the file names this process.
+    is_named: bool,
+}
 
 impl Drop for Lock {
     fn drop(&mut self) {
+        if self.is_named {
+            // A name that stays behind misleads, and no more than that.
+            drop(self.file.set_len(0));
+        }
         // Closing the file, which comes next, does the same if nobody has a copy.
-        drop(self.0.unlock());
+        drop(self.file.unlock());
     }
 }
 
@@ -34,7 +42,10 @@ pub(crate) fn take(folder: &Path) -> Result<Lock, OpenError> {
     check(folder, &mut lock, File::try_lock)?;
     lock.set_len(0).map_err(io)?;
     writeln!(lock, "{}", std::process::id()).map_err(io)?;
-    Ok(Lock(lock))
+    Ok(Lock {
+        file: lock,
+        is_named: true,
+    })
 }
 
 /// Keeps writers away for as long as the answer lives, and makes nothing. A directory that no
@@ -43,7 +54,10 @@ pub(crate) fn look(folder: &Path) -> Result<Option<Lock>, OpenError> {
     match File::open(folder.join("lock")) {
         Ok(mut lock) => {
             check(folder, &mut lock, File::try_lock_shared)?;
-            Ok(Some(Lock(lock)))
+            Ok(Some(Lock {
+                file: lock,
+                is_named: false,
+            }))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(OpenError::Io {

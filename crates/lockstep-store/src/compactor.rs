@@ -11,7 +11,7 @@ use crate::member::Member;
 /// How often a revision is noted in a period.
 const SAMPLES_PER_PERIOD: u32 = 10;
 /// How often the number of revisions is looked at.
-const REVISION_INTERVAL: Duration = Duration::from_mins(5);
+const REVISION_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// What is forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ mod tests {
             text.strip_suffix('m')?
                 .parse()
                 .ok()
-                .map(Duration::from_mins)
+                .map(|minutes: u64| Duration::from_secs(60 * minutes))
         };
         AutoCompaction::of_flags(mode, retention, duration).map_err(|error| error.to_string())
     }
@@ -139,10 +139,14 @@ mod tests {
     #[test]
     fn a_bare_number_is_hours_or_revisions_by_the_mode() {
         // etcd-api.md §8, Auto compaction.
-        let hours = |hours| Ok(Some(AutoCompaction::Periodic(Duration::from_hours(hours))));
+        let hours = |hours: u64| {
+            Ok(Some(AutoCompaction::Periodic(Duration::from_secs(
+                3600 * hours,
+            ))))
+        };
         assert_eq!(of_flags("periodic", "72"), hours(72));
         assert_eq!(of_flags("", "1"), hours(1));
-        let half = Duration::from_mins(30);
+        let half = Duration::from_secs(1800);
         assert_eq!(
             of_flags("periodic", "30m"),
             Ok(Some(AutoCompaction::Periodic(half)))
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_period_forgets_what_was_current_a_period_ago() {
-        let mut plan = Plan::new(AutoCompaction::Periodic(Duration::from_hours(1)));
+        let mut plan = Plan::new(AutoCompaction::Periodic(Duration::from_secs(3600)));
         let mut looks = (1..=13).map(|at| plan.look(Revision(at * 10), Revision::NONE));
         let at: Vec<_> = looks.by_ref().collect();
         let mut expected = vec![None; 10];

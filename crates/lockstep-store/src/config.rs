@@ -94,9 +94,9 @@ impl Default for Config {
             quota_bytes: Some(2 << 30),
             election_timeout: Duration::from_secs(1),
             auto_compaction: None,
-            watch_progress_interval: Duration::from_mins(10),
+            watch_progress_interval: Duration::from_secs(10 * 60),
             streams_max: u32::MAX,
-            keepalive_interval: Duration::from_hours(2),
+            keepalive_interval: Duration::from_secs(2 * 60 * 60),
             keepalive_timeout: Duration::from_secs(20),
             waits_for_disk: true,
         }

@@ -39,14 +39,14 @@ impl HttpEdge {
             request.uri().path(),
             request.uri().query().unwrap_or_default(),
         );
-        let probe = path.split_once("z/").map_or((path, ""), |(probe, check)| {
-            (&path[..probe.len() + 1], check)
-        });
+        let probe = path
+            .split_once("z/")
+            .map_or((path, ""), |(probe, check)| (&path[..=probe.len()], check));
         match probe {
             ("/health", "") if request.method() == Method::GET => self.health(query),
             ("/livez", check) => self.probe(LIVEZ, check, query),
             ("/readyz", check) => self.probe(READYZ, check, query),
-            ("/version", "") => self.version(),
+            ("/version", "") => Self::version(),
             ("/metrics", "") => {
                 let text = metrics::text(&self.0);
                 respond(
@@ -64,7 +64,7 @@ impl HttpEdge {
         respond(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
     }
 
-    fn version(&self) -> Response<Body> {
+    fn version() -> Response<Body> {
         let minor = ETCD_VERSION.rsplit_once('.').map_or("", |(minor, _)| minor);
         let versions = json!({
             "etcdserver": ETCD_VERSION,

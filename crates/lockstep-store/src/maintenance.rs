@@ -17,8 +17,8 @@ use crate::snapshot::SnapshotStream;
 pub(crate) struct MaintenanceService(pub(crate) Arc<Member>);
 
 impl MaintenanceService {
-    fn header(&self) -> Option<pb::ResponseHeader> {
-        Some(self.0.origin().header(self.0.live().revision()))
+    fn header(&self) -> pb::ResponseHeader {
+        self.0.origin().header(self.0.live().revision())
     }
 
     fn alarms(&self) -> Vec<Alarm> {
@@ -113,7 +113,7 @@ impl Maintenance for MaintenanceService {
         let index = member.store.applied_index();
         let minor = ETCD_VERSION.rsplit_once('.').map_or("", |(minor, _)| minor);
         Ok(Reply::new(pb::StatusResponse {
-            header: self.header(),
+            header: Some(self.header()),
             version: ETCD_VERSION.to_owned(),
             db_size: bytes(size.file_bytes),
             db_size_in_use: bytes(size.row_bytes.min(size.file_bytes)),
@@ -146,7 +146,7 @@ impl Maintenance for MaintenanceService {
             Err(_) => return Err(Status::invalid_argument("etcdserver: unknown alarm action")),
         };
         Ok(Reply::new(pb::AlarmResponse {
-            header: self.header(),
+            header: Some(self.header()),
             alarms: alarms.into_iter().map(alarm_to_wire).collect(),
         }))
     }
@@ -159,7 +159,7 @@ impl Maintenance for MaintenanceService {
         packed.map_err(|error| Status::unavailable(error.to_string()))?;
         self.0.metrics.defragmentations.add(1);
         self.0.measure();
-        let header = self.header();
+        let header = Some(self.header());
         Ok(Reply::new(pb::DefragmentResponse { header }))
     }
 
@@ -213,7 +213,7 @@ impl Maintenance for MaintenanceService {
         if request.into_inner().target_id != self.0.identity.member_id {
             return Err(Refusal::BadLeaderTransferee.into());
         }
-        let header = self.header();
+        let header = Some(self.header());
         Ok(Reply::new(pb::MoveLeaderResponse { header }))
     }
 

@@ -1,12 +1,12 @@
 //! The store of this member, with limits and a name around it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lockstep_etcd_api::Refusal;
 use lockstep_etcd_api::response::Origin;
 use lockstep_mvcc::{
-    Alarm, AlarmKind, Applied, Command, Limits, MemberId, Range, RangeResponse, ReadTxn,
+    Alarm, AlarmKind, Applied, Command, Limits, Machine, MemberId, Range, RangeResponse, ReadTxn,
     TxnResponse, WriteError,
 };
 use lockstep_storage::{Live, WriteFailure};
@@ -37,23 +37,24 @@ pub(crate) struct Member {
     pub(crate) stopping: Stopping,
     pub(crate) metrics: Metrics,
     writes: AtomicUsize,
+    /// Whether the alarm is raised that lets nobody read either.
+    is_corrupt: AtomicBool,
 }
 
 impl Member {
     pub(crate) fn new(store: EmbeddedStore, config: Config, identity: Identity) -> Arc<Self> {
-        let is_full = store.live().inspect(|machine| {
-            let mut alarms = machine.alarms();
-            alarms.any(|alarm| alarm.kind == AlarmKind::NoSpace)
-        });
-        Arc::new(Self {
-            quota: Quota::new(config.quota_bytes, is_full),
+        let member = Arc::new(Self {
+            quota: Quota::new(config.quota_bytes),
             store,
             config,
             identity,
             stopping: Stopping::default(),
             metrics: Metrics::default(),
             writes: AtomicUsize::default(),
-        })
+            is_corrupt: AtomicBool::default(),
+        });
+        member.heed_alarms();
+        member
     }
 
     pub(crate) fn origin(&self) -> Origin {
@@ -90,10 +91,12 @@ impl Member {
 
     /// Reads. Every write that was acknowledged before is applied, so all reads are linearizable.
     pub(crate) fn range(&self, range: &Range) -> Result<RangeResponse, Refusal> {
+        self.check_readable()?;
         Ok(self.live().range(range)?)
     }
 
     pub(crate) fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, Refusal> {
+        self.check_readable()?;
         Ok(self.live().read_txn(txn)?)
     }
 
@@ -154,12 +157,25 @@ impl Member {
         let command = Command::Alarm { alarm, is_raised };
         let outcome = self.store.propose(command).await;
         let done = outcome.map_err(|failure| self.refusal_of(failure))?;
-        let is_full = self.live().inspect(|machine| {
-            let mut alarms = machine.alarms();
-            alarms.any(|alarm| alarm.kind == AlarmKind::NoSpace)
-        });
-        self.quota.set_full(is_full);
+        self.heed_alarms();
         Ok(done.applied)
+    }
+
+    fn heed_alarms(&self) {
+        let is_raised = |kind| {
+            let look = |machine: &Machine| machine.alarms().any(|alarm| alarm.kind == kind);
+            self.live().inspect(look)
+        };
+        self.quota.set_full(is_raised(AlarmKind::NoSpace));
+        let is_corrupt = is_raised(AlarmKind::Corrupt);
+        self.is_corrupt.store(is_corrupt, Ordering::Relaxed);
+    }
+
+    fn check_readable(&self) -> Result<(), Refusal> {
+        if self.is_corrupt.load(Ordering::Relaxed) {
+            return Err(WriteError::Corrupt.into());
+        }
+        Ok(())
     }
 
     /// Tells the quota how large the state is.

@@ -23,12 +23,12 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    pub(crate) fn new(bytes: Option<u64>, is_full: bool) -> Self {
+    pub(crate) fn new(bytes: Option<u64>) -> Self {
         Self {
             bytes,
             used: AtomicU64::default(),
             written: AtomicU64::default(),
-            is_full: AtomicBool::new(is_full),
+            is_full: AtomicBool::default(),
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_was_written_since_the_last_look_counts() {
-        let quota = Quota::new(Some(1000), false);
+        let quota = Quota::new(Some(1000));
         quota.measure(400);
         assert!(quota.allows(600));
         assert!(!quota.allows(1));
@@ -123,6 +123,6 @@ mod tests {
         assert!(quota.allows(1));
         quota.set_full(true);
         assert!(!quota.allows(1));
-        assert!(Quota::new(None, false).allows(u64::MAX));
+        assert!(Quota::new(None).allows(u64::MAX));
     }
 }

@@ -25,6 +25,9 @@ pub(crate) struct Package {
     pub(crate) publish: Option<Vec<String>>,
     /// What its manifest names, whether or not a feature turns it on.
     pub(crate) dependencies: Vec<Declared>,
+    /// What each of its features turns on.
+    #[serde(default)]
+    features: BTreeMap<String, Vec<String>>,
 }
 
 /// A dependency as a manifest declares it.
@@ -33,6 +36,11 @@ pub(crate) struct Declared {
     pub(crate) name: String,
     #[serde(default, deserialize_with = "null_is_normal")]
     pub(crate) kind: Kind,
+    /// Its name inside the crate, if that is another one.
+    #[serde(default)]
+    rename: Option<String>,
+    #[serde(default)]
+    optional: bool,
 }
 
 /// For what a dependency is there.
@@ -118,17 +126,14 @@ impl Metadata {
     /// Everything that ends up in a build of `start` (its tests aside), each with the shortest
     /// chain of crate names that leads there, `start` first.
     pub(crate) fn chains_from(&self, start: &Package) -> BTreeMap<&str, Vec<&str>> {
-        let names: BTreeMap<&str, &str> = self
-            .packages
+        let packages = self.packages.iter();
+        let packages: BTreeMap<&str, &Package> = packages.map(|p| (p.id.as_str(), p)).collect();
+        let names: BTreeMap<&str, &str> = packages
             .iter()
-            .map(|p| (p.id.as_str(), p.name.as_str()))
+            .map(|(id, package)| (*id, package.name.as_str()))
             .collect();
-        let edges: BTreeMap<&str, &[Edge]> = self
-            .resolve
-            .nodes
-            .iter()
-            .map(|n| (n.id.as_str(), n.deps.as_slice()))
-            .collect();
+        let nodes = self.resolve.nodes.iter();
+        let nodes: BTreeMap<&str, &Node> = nodes.map(|node| (node.id.as_str(), node)).collect();
         let mut chains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let Some((&first, &name)) = names.get_key_value(start.id.as_str()) else {
             return chains;
@@ -137,8 +142,14 @@ impl Metadata {
         let mut seen = BTreeSet::from([first]);
         let mut queue = VecDeque::from([(first, vec![name])]);
         while let Some((id, chain)) = queue.pop_front() {
-            let next = edges.get(id).copied().unwrap_or_default();
-            for edge in next.iter().filter(|edge| edge.is_built()) {
+            let (Some(node), Some(package)) = (nodes.get(id), packages.get(id)) else {
+                continue;
+            };
+            for edge in node.deps.iter().filter(|edge| edge.is_built()) {
+                let to = names.get(edge.pkg.as_str());
+                if !to.is_some_and(|to| package.turns_on(to, &node.features)) {
+                    continue;
+                }
                 let id = edge.pkg.as_str();
                 let (Some(&name), true) = (names.get(id), seen.insert(id)) else {
                     continue;
@@ -150,6 +161,29 @@ impl Metadata {
             }
         }
         chains
+    }
+}
+
+impl Package {
+    /// Whether a dependency is there with these features. The resolver also lists optional ones
+    /// that a feature would only strengthen (`name?/feature`) if they were there.
+    fn turns_on(&self, dependency: &str, features: &[String]) -> bool {
+        let mut declared = self.dependencies.iter().filter(|it| it.name == dependency);
+        declared.any(|declared| {
+            let name = declared.rename.as_deref().unwrap_or(dependency);
+            let names = |entry: &String| {
+                let entry = entry.strip_prefix("dep:").unwrap_or(entry);
+                entry == name
+                    || entry
+                        .strip_prefix(name)
+                        .is_some_and(|rest| rest.starts_with('/'))
+            };
+            !declared.optional
+                || features.iter().any(|feature| {
+                    let entries = self.features.get(feature);
+                    feature == name || entries.is_some_and(|entries| entries.iter().any(names))
+                })
+        })
     }
 }
 
@@ -190,6 +224,33 @@ mod tests {
                 vec!["ours"],
             ]
         );
+    }
+
+    #[test]
+    fn an_optional_dependency_counts_if_a_feature_turns_it_on() {
+        let answer = |features: &str| {
+            let text = format!(
+                r#"{{"packages": [
+                  {{"id": "a", "name": "a", "manifest_path": "/r/a", "publish": [],
+                    "dependencies": [{{"name": "b", "kind": null, "optional": true}}],
+                    "features": {{"strong": ["dep:b"], "slash": ["b/x"], "weak": ["b?/x"]}}}},
+                  {{"id": "b", "name": "b", "manifest_path": "/r/b", "publish": [],
+                    "dependencies": []}}],
+                "workspace_members": ["a"], "workspace_root": "/r",
+                "resolve": {{"nodes": [
+                  {{"id": "a", "features": [{features}],
+                    "deps": [{{"pkg": "b", "dep_kinds": [{{"kind": null}}]}}]}},
+                  {{"id": "b", "features": [], "deps": []}}]}}}}"#
+            );
+            let metadata = super::Metadata::parse(&text).expect("the shape of metadata");
+            let chains = metadata.chains_from(metadata.members()[0]);
+            chains.contains_key("b")
+        };
+        assert!(answer(r#""strong""#));
+        assert!(answer(r#""slash""#));
+        assert!(answer(r#""b""#));
+        assert!(!answer(r#""weak""#));
+        assert!(!answer(""));
     }
 
     #[test]

@@ -396,6 +396,7 @@ impl Words {
         let budget = Budget {
             events_max: max,
             changes_max: usize::MAX,
+            bytes_max: usize::MAX,
         };
         Ok(match machine.events(&selector, from, budget) {
             Ok(batch) => show::batch(&batch),

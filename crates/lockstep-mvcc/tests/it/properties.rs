@@ -172,6 +172,7 @@ fn watch(machine: &Machine, selector: &WatchSelector, from: Revision) -> Vec<loc
     let budget = Budget {
         events_max: 1,
         changes_max: 2,
+        bytes_max: usize::MAX,
     };
     let (mut events, mut next) = (Vec::new(), from);
     while next <= machine.revision() {
@@ -251,7 +252,7 @@ proptest! {
                 prop_assert_eq!(machine.range(&everything), model.range(&everything));
             }
             if from < model.compacted {
-                let budget = Budget { events_max: 1, changes_max: 1 };
+                let budget = Budget { events_max: 1, changes_max: 1, bytes_max: 1 };
                 let compacted = model.compacted;
                 let refused = machine.events(&selector, from, budget);
                 prop_assert_eq!(refused, Err(WatchCompacted { compacted }));

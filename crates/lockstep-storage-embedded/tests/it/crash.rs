@@ -99,12 +99,15 @@ fn a_store_that_dies_again_and_again_goes_on_where_it_was() {
     assert!(last > 60, "the rounds got somewhere: {last}");
 }
 
+/// How much a writer writes at most: where the disk is fast, the log gets far ahead of the state.
+const NUMBERS_MAX: u64 = 300;
+
 /// Puts growing numbers under a key of its own until the store dies; answers with the last one
 /// that was acknowledged, and its revision.
 async fn count_up(store: Arc<EmbeddedStore>, writer: usize) -> (u64, Revision) {
     let key = Key::new(format!("writer-{writer}")).unwrap();
     let mut acknowledged = (0, Revision::NONE);
-    for number in 1_u64.. {
+    for number in 1..=NUMBERS_MAX {
         let put = Put::new(key.clone(), number.to_string());
         let txn = Txn {
             success: vec![Op::Put(put)],

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use lockstep_storage_embedded::{EmbeddedStore, Faults, LogError, OpenError, Options, Step};
 use tokio::runtime::Runtime;
 
+use crate::dice::fast_folder;
 use crate::workload::{command, digest, digest_of, expected, send};
 
 const COMMANDS: u64 = 12;
@@ -22,7 +23,7 @@ fn options() -> Options {
 
 /// A folder whose log holds the workload, and whose state is empty as after a crash.
 fn filled(faults: Faults) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fast_folder();
     let options = Options {
         faults,
         ..options()
@@ -120,7 +121,7 @@ fn a_torn_tail_is_cut() {
 }
 
 fn copy_of(folder: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().unwrap();
+    let copy = fast_folder();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
@@ -193,4 +194,92 @@ fn a_state_that_is_none_is_refused() {
     fs::write(folder.path().join("state.redb"), b"not a database").unwrap();
     let refused = EmbeddedStore::open(folder.path(), &options());
     assert!(matches!(refused.err(), Some(OpenError::State { .. })));
+}
+
+/// A folder with several segments whose state is behind them all.
+fn several_segments() -> tempfile::TempDir {
+    let folder = fast_folder();
+    let options = Options {
+        segment_bytes: 1024,
+        faults: Faults::new(|step| step == Step::StateBegun),
+        ..options()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    let runtime = Runtime::new().unwrap();
+    for index in 1..=40 {
+        runtime.block_on(send(&store, command(index))).unwrap();
+    }
+    drop(store);
+    folder
+}
+
+/// Where a file is cut, told by what is there.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    Empty,
+    InHeader,
+    BehindHeader,
+    InFrameHead,
+    InFrame,
+    BetweenFrames,
+}
+
+impl Cut {
+    const ALL: [Self; 6] = [
+        Self::Empty,
+        Self::InHeader,
+        Self::BehindHeader,
+        Self::InFrameHead,
+        Self::InFrame,
+        Self::BetweenFrames,
+    ];
+
+    fn length(self, frames: &[usize]) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::InHeader => 20,
+            Self::BehindHeader => HEADER_BYTES,
+            Self::InFrameHead => frames[1] + 3,
+            Self::InFrame => frames[1] + 15,
+            Self::BetweenFrames => frames[1],
+        }
+    }
+}
+
+/// A segment in the middle of the log is refused wherever it is cut, with the file and the byte up
+/// to which it could be read.
+#[test]
+fn a_segment_that_is_cut_anywhere_is_refused_if_others_follow() {
+    let folder = several_segments();
+    let file = folder.path().join("log-0000000000000002.seg");
+    let intact = fs::read(&file).unwrap();
+    let frames = frames_up_to(&intact, 2);
+    for cut in Cut::ALL {
+        fs::write(&file, &intact[..cut.length(&frames)]).unwrap();
+        let refused = damage_of(EmbeddedStore::open(folder.path(), &options()));
+        let offset = match cut {
+            Cut::Empty | Cut::InHeader => 0,
+            Cut::BehindHeader => HEADER_BYTES,
+            Cut::InFrameHead | Cut::InFrame | Cut::BetweenFrames => frames[1],
+        };
+        assert_eq!(refused, Some((file.clone(), offset as u64)), "{cut:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    let refused = EmbeddedStore::open(folder.path(), &options());
+    let expected = format!("`{}` is missing; restore it from a backup", file.display());
+    assert_eq!(refused.err().unwrap().to_string(), expected);
+    fs::write(&file, &intact).unwrap();
+    let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
+    assert_eq!(digest_of(&store), digest(&crate::workload::expected(40)));
+}
+
+/// The first `count` places where frames begin.
+fn frames_up_to(bytes: &[u8], count: usize) -> Vec<usize> {
+    let mut starts = vec![HEADER_BYTES];
+    while starts.len() < count {
+        let at = *starts.last().unwrap();
+        let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        starts.push(at + 8 + usize::try_from(length).unwrap());
+    }
+    starts
 }

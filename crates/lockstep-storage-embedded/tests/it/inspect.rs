@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use lockstep_storage_embedded::{
     EmbeddedStore, Faults, Finding, Inspection, Options, Severity, Step,
@@ -11,19 +12,25 @@ use lockstep_storage_embedded::{
 use redb::{Database, ReadableTable, TableDefinition};
 use tokio::runtime::Runtime;
 
+use crate::dice::fast_folder;
 use crate::workload::{command, digest, expected, send};
 
 const COMMANDS: u64 = 60;
 
-/// A folder whose log begins with the first command and has several segments.
-fn filled(faults: Faults) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options {
+fn options(faults: Faults) -> Options {
+    Options {
         segment_bytes: 4096,
+        // The state is written at the end, however slow the machine is.
+        state_interval: Duration::from_secs(3600),
         faults,
         ..Options::default()
-    };
-    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    }
+}
+
+/// A folder whose log begins with the first command and has several segments.
+fn filled(faults: Faults) -> tempfile::TempDir {
+    let folder = fast_folder();
+    let store = EmbeddedStore::open(folder.path(), &options(faults)).unwrap();
     let runtime = Runtime::new().unwrap();
     for index in 1..=COMMANDS {
         runtime.block_on(send(&store, command(index))).unwrap();
@@ -88,7 +95,7 @@ fn a_folder_after_a_crash_is_usable_and_says_where_a_start_goes_on() {
         let folder = filled_until_crash(step);
         let inspection = inspect(folder.path());
         assert_eq!(damages(&inspection), [], "{step:?}");
-        let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+        let store = EmbeddedStore::open(folder.path(), &options(Faults::default())).unwrap();
         let opened = store.live().inspect(digest);
         assert_eq!(digest_found(&inspection), Some(opened), "{step:?}");
         assert_eq!(inspection.applied + 1, store.next_index(), "{step:?}");
@@ -96,12 +103,10 @@ fn a_folder_after_a_crash_is_usable_and_says_where_a_start_goes_on() {
 }
 
 fn filled_until_crash(step: Step) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = fast_folder();
     let options = Options {
-        segment_bytes: 4096,
-        state_interval: std::time::Duration::ZERO,
-        faults: Faults::dies_at(step, 2),
-        ..Options::default()
+        state_interval: Duration::ZERO,
+        ..options(Faults::dies_at(step, 2))
     };
     let runtime = Runtime::new().unwrap();
     if let Ok(store) = EmbeddedStore::open(folder.path(), &options) {
@@ -217,7 +222,7 @@ fn a_cut_state_is_refused() {
         fs::write(&file, &intact[..length]).unwrap();
         let inspection = inspect(folder.path());
         assert!(inspection.is_damaged(), "{length} bytes are left");
-        assert!(EmbeddedStore::open(folder.path(), &Options::default()).is_err());
+        assert!(EmbeddedStore::open(folder.path(), &options(Faults::default())).is_err());
         assert_eq!(
             fs::read(&file).unwrap().len(),
             length,
@@ -228,7 +233,7 @@ fn a_cut_state_is_refused() {
 
 #[test]
 fn a_folder_without_a_store_is_told_apart_and_left_alone() {
-    let parent = tempfile::tempdir().unwrap();
+    let parent = fast_folder();
     let told = |folder: &Path| Inspection::of(folder).err().unwrap().to_string();
     let folder = parent.path().join("missing");
     let expected = format!(
@@ -248,7 +253,7 @@ fn a_folder_without_a_store_is_told_apart_and_left_alone() {
 #[test]
 fn a_folder_in_use_is_not_looked_into() {
     let folder = filled(Faults::default());
-    let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+    let store = EmbeddedStore::open(folder.path(), &options(Faults::default())).unwrap();
     let expected = format!(
         "the store in `{}` is in use by process {}; stop that one first",
         folder.path().display(),
@@ -278,8 +283,8 @@ fn a_folder_that_cannot_be_written_can_be_looked_into() {
 #[test]
 fn a_state_that_contradicts_the_log_is_damage() {
     let folder = filled(Faults::default());
-    let other = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(other.path(), &Options::default()).unwrap();
+    let other = fast_folder();
+    let store = EmbeddedStore::open(other.path(), &options(Faults::default())).unwrap();
     let runtime = Runtime::new().unwrap();
     for index in 1..=COMMANDS {
         // Another history of the same length.

@@ -199,8 +199,15 @@ fn a_delete_at_the_compacted_revision_is_delivered_after_a_restart() {
 fn a_compacted_read_inside_a_write_fails_alike_after_a_restart() {
     let runtime = Runtime::new().unwrap();
     let folder = fast_folder();
-    // The state is never written: everything is read back from the log.
-    let store = open(folder.path(), Faults::new(|step| step == Step::StateBegun));
+    // The state is not written before the end, and then not either: everything is read back from
+    // the log.
+    let options = Options {
+        segment_bytes: 4096,
+        state_interval: Duration::from_secs(3600),
+        faults: Faults::new(|step| step == Step::StateBegun),
+        ..Options::default()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
     runtime.block_on(async {
         run(&store, vec![put("k", "1")]).await.unwrap();
         let compacted = run(&store, vec![put("k", "2")]).await.unwrap().revision;

@@ -251,7 +251,13 @@ fn lose_power_often(shard: u64) {
 
 /// A store opens on what is left and goes on.
 fn go_on(folder: &Path, what: &str) {
-    let store = EmbeddedStore::open(folder, &Options::default());
+    let store = EmbeddedStore::open(
+        folder,
+        &Options {
+            segment_bytes: 2048,
+            ..Options::default()
+        },
+    );
     let store = store.unwrap_or_else(|error| panic!("{what}: {error}"));
     let next = store.next_index();
     Runtime::new()
@@ -280,6 +286,21 @@ fn what_a_killed_process_left_is_safe_before_it_is_shown() {
         Disk::after(&moments[..=at]).lose_power(&mut dice, nothing_unsafe, folder.path());
         check(folder.path(), *index, &format!("after moment {at}"));
     }
+}
+
+/// The test can see a bug: of a log that never waits for the disk, acknowledged writes get lost.
+#[test]
+fn a_store_that_does_not_wait_for_the_disk_is_found_out() {
+    let mut moments = record(|| (Step::Written, 30));
+    moments.retain(|moment| !matches!(moment, Moment::Sync(file) if file.starts_with("log-")));
+    let folder = fast_folder();
+    let disk = Disk::after(&moments);
+    disk.lose_power(&mut Dice::new(0), Some(0), folder.path());
+    let inspection = Inspection::of(folder.path());
+    let found = inspection
+        .ok()
+        .and_then(|found| Some(digest(&found.machine?)));
+    assert_ne!(found, Some(digest(&expected(disk.acknowledged))));
 }
 
 #[test]

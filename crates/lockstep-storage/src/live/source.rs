@@ -13,6 +13,7 @@ use crate::{WatchError, WatchMessage, WatchSource};
 const BUDGET: Budget = Budget {
     events_max: 1000,
     changes_max: 10_000,
+    bytes_max: 1 << 20,
 };
 
 pub(super) struct LiveSource {

@@ -45,7 +45,7 @@ impl Tls {
                     current.config = config;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the TLS files have changed and cannot be used")
+                    tracing::warn!(%error, "the TLS files have changed and cannot be used");
                 }
             }
             current.stamps = stamps;

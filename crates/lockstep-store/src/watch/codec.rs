@@ -23,7 +23,7 @@ pub(crate) struct Events {
     pub(crate) watch_id: i64,
     /// Whether the events of the last revision go on in the next message.
     pub(crate) fragment: bool,
-    pub(crate) events: Vec<Event>,
+    pub(crate) list: Vec<Event>,
 }
 
 const HEADER: u32 = 1;
@@ -40,7 +40,7 @@ impl Events {
         self.header.encode_raw(out);
         number(WATCH_ID, self.watch_id.cast_unsigned(), out);
         number(FRAGMENT, u64::from(self.fragment), out);
-        for event in &self.events {
+        for event in &self.list {
             message(EVENTS, event_len(event), out);
             encode_event(event, out);
         }
@@ -70,39 +70,43 @@ pub(crate) fn event_len(event: &Event) -> usize {
         + previous.map_or(0, |kv| message_len(EVENT_PREV_KV, pair_len(kv)))
 }
 
-/// The numbers of a pair by their tags.
-fn pair_numbers(kv: &KeyValue) -> [(u32, u64); 4] {
-    [
-        (2, kv.create_revision.0),
-        (3, kv.mod_revision.0),
-        (4, kv.version),
-        (6, kv.lease.0.cast_unsigned()),
-    ]
-}
-
-/// The bytes of a pair by their tags.
-fn pair_texts(kv: &KeyValue) -> [(u32, &[u8]); 2] {
-    [(1, &kv.key), (5, &kv.value)]
-}
+const KEY: u32 = 1;
+const CREATE_REVISION: u32 = 2;
+const MOD_REVISION: u32 = 3;
+const VERSION: u32 = 4;
+const VALUE: u32 = 5;
+const LEASE: u32 = 6;
 
 fn pair_len(kv: &KeyValue) -> usize {
-    let numbers = pair_numbers(kv).map(|(tag, value)| number_len(tag, value));
-    let texts = pair_texts(kv).map(|(tag, bytes)| match bytes.len() {
-        0 => 0,
-        length => message_len(tag, length),
-    });
-    numbers.iter().chain(&texts).sum()
+    text_len(KEY, &kv.key)
+        + number_len(CREATE_REVISION, kv.create_revision.0)
+        + number_len(MOD_REVISION, kv.mod_revision.0)
+        + number_len(VERSION, kv.version)
+        + text_len(VALUE, &kv.value)
+        + number_len(LEASE, kv.lease.0.cast_unsigned())
 }
 
 fn encode_pair(kv: &KeyValue, out: &mut impl BufMut) {
-    for (tag, bytes) in pair_texts(kv) {
-        if !bytes.is_empty() {
-            message(tag, bytes.len(), out);
-            out.put_slice(bytes);
-        }
+    text(KEY, &kv.key, out);
+    number(CREATE_REVISION, kv.create_revision.0, out);
+    number(MOD_REVISION, kv.mod_revision.0, out);
+    number(VERSION, kv.version, out);
+    text(VALUE, &kv.value, out);
+    number(LEASE, kv.lease.0.cast_unsigned(), out);
+}
+
+/// Bytes; none are left out.
+fn text(tag: u32, bytes: &[u8], out: &mut impl BufMut) {
+    if !bytes.is_empty() {
+        message(tag, bytes.len(), out);
+        out.put_slice(bytes);
     }
-    for (tag, value) in pair_numbers(kv) {
-        number(tag, value, out);
+}
+
+fn text_len(tag: u32, bytes: &[u8]) -> usize {
+    match bytes.len() {
+        0 => 0,
+        length => message_len(tag, length),
     }
 }
 
@@ -223,7 +227,7 @@ mod tests {
                 header,
                 watch_id,
                 fragment,
-                events: events.clone(),
+                list: events.clone(),
             };
             let mut bytes = Vec::new();
             frame.encode(&mut bytes);

@@ -202,12 +202,12 @@ impl WatchStream {
         match watcher.poll() {
             Poll::Pending => {}
             Poll::Ready(Ok(WatchMessage::Events { events, progress })) => {
-                watcher.was_busy = true;
+                watcher.notice.was_busy = true;
                 let may_cut = watcher.fragment;
                 self.send(id, events, progress, may_cut);
             }
             Poll::Ready(Ok(WatchMessage::Progress { progress })) => {
-                if std::mem::take(&mut watcher.is_due) {
+                if std::mem::take(&mut watcher.notice.is_due) {
                     let told = pb::WatchResponse {
                         watch_id: id,
                         ..pb::WatchResponse::default()
@@ -237,7 +237,7 @@ impl WatchStream {
                 header,
                 watch_id,
                 fragment: at < last,
-                events,
+                list: events,
             }));
         }
     }
@@ -271,15 +271,18 @@ impl WatchStream {
         while let Some(timer) = &mut self.timer
             && timer.as_mut().poll(cx).is_ready()
         {
-            if !self.watchers.values().any(|watcher| watcher.wants_progress) {
+            if !self
+                .watchers
+                .values()
+                .any(|watcher| watcher.notice.is_wanted)
+            {
                 self.timer = None;
                 return;
             }
             let next = timer.deadline() + self.progress_interval();
             self.set_timer(next);
             for watcher in self.watchers.values_mut() {
-                if watcher.wants_progress && !std::mem::take(&mut watcher.was_busy) {
-                    watcher.is_due = true;
+                if watcher.notice.falls_due() {
                     watcher.request_progress();
                 }
             }

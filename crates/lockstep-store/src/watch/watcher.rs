@@ -15,12 +15,26 @@ pub(super) struct Watcher {
     waker: Waker,
     /// Whether messages that are too large may be cut.
     pub(super) fragment: bool,
-    /// Whether the client wants to be told progress from time to time.
-    pub(super) wants_progress: bool,
-    /// Whether anything was sent since progress was last due.
+    pub(super) notice: Notice,
+}
+
+/// Telling progress from time to time.
+#[derive(Default)]
+pub(super) struct Notice {
+    /// Whether the client wants it.
+    pub(super) is_wanted: bool,
+    /// Whether anything was sent since it was last due.
     pub(super) was_busy: bool,
-    /// Whether progress is due.
+    /// Whether it is due.
     pub(super) is_due: bool,
+}
+
+impl Notice {
+    /// An interval has passed: whether the client has to be told.
+    pub(super) fn falls_due(&mut self) -> bool {
+        self.is_due |= self.is_wanted && !std::mem::take(&mut self.was_busy);
+        self.is_due
+    }
 }
 
 impl Watcher {
@@ -38,9 +52,10 @@ impl Watcher {
             waker: Waker::from(wake.clone()),
             wake,
             fragment,
-            wants_progress,
-            was_busy: false,
-            is_due: false,
+            notice: Notice {
+                is_wanted: wants_progress,
+                ..Notice::default()
+            },
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn run(given: &Given) -> Result<Exit, Failure> {
     let mut builder = Builder::new_multi_thread();
     let builder = builder.worker_threads(cores.min(WORKERS_MAX)).enable_all();
     let runtime = builder.thread_name("store").build();
-    let runtime = runtime.map_err(|error| io(format!("starting threads: {error}")))?;
+    let runtime = runtime.map_err(|error| io(&format!("starting threads: {error}")))?;
     let outcome = runtime.block_on(async {
         let (mut terminate, mut interrupt) = signals()?;
         let server = Server::start(config)
@@ -40,7 +40,7 @@ pub(super) fn run(given: &Given) -> Result<Exit, Failure> {
                 _ = interrupt.recv() => tracing::info!("received SIGINT"),
             }
         };
-        server.run(told).await.map_err(io)
+        server.run(told).await.map_err(|reason| io(&reason))
     });
     runtime.shutdown_timeout(RUNTIME_TIMEOUT);
     outcome?;
@@ -49,19 +49,19 @@ pub(super) fn run(given: &Given) -> Result<Exit, Failure> {
 }
 
 fn signals() -> Result<(tokio::signal::unix::Signal, tokio::signal::unix::Signal), Failure> {
-    let listen = |kind| signal(kind).map_err(|error| io(format!("listening to signals: {error}")));
+    let listen = |kind| signal(kind).map_err(|error| io(&format!("listening to signals: {error}")));
     Ok((
         listen(SignalKind::terminate())?,
         listen(SignalKind::interrupt())?,
     ))
 }
 
-fn io(message: String) -> Failure {
+fn io(message: &str) -> Failure {
     Failure::of_causes(Exit::ServerIo, &message, Vec::new())
 }
 
 fn refused(error: &StartError) -> Failure {
-    let failure = io(error.to_string());
+    let failure = io(&error.to_string());
     match error {
         StartError::NoTls(_) | StartError::Tls(_) => Failure {
             exit: Exit::ServerFlags,

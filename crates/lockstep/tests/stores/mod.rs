@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use lockstep_storage::{
     DeleteRange, Key, KeyRange, LeaseTtl, Op, Put, PutLease, Revision, Store, Txn,
@@ -52,6 +53,8 @@ fn frame_ends(bytes: &[u8]) -> Vec<usize> {
 fn fill(folder: &Path, faults: Faults) {
     let options = Options {
         segment_bytes: 4096,
+        // The state is written at the end, however slow the machine is.
+        state_interval: Duration::from_secs(3600),
         faults,
         ..Options::default()
     };

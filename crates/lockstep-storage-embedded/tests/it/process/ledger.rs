@@ -176,3 +176,66 @@ fn pair(machine: &Machine, writer: u64, name: &str) -> Option<KeyValue> {
     let found = machine.range(&range).unwrap().kvs.into_iter().next();
     found.map(|kv| (*kv).clone())
 }
+
+/// The ledger sees what it is for: each of these children was told something that is not so.
+mod tests {
+    use super::*;
+    use crate::dice::fast_folder;
+    use lockstep_storage_embedded::{EmbeddedStore, Options};
+
+    /// Checks an empty store against what a child said.
+    fn check(lines: &[&str]) {
+        let folder = fast_folder();
+        let options = Options {
+            segment_bytes: 4096,
+            ..Options::default()
+        };
+        drop(EmbeddedStore::open(folder.path(), &options).unwrap());
+        let mut ledger = Ledger::default();
+        for line in lines {
+            ledger.note(line);
+        }
+        ledger.check(folder.path(), "a child");
+    }
+
+    #[test]
+    fn a_child_that_was_told_nothing_is_right() {
+        check(&["opened 1", "write? 0 1", "grant? 1 0", "compact? 2 0"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the store went back from revision 2 to 1")]
+    fn a_lost_write_is_noticed() {
+        check(&["opened 1", "write? 0 1", "write! 0 1 2"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "writer 0: everything is gone")]
+    fn a_write_that_was_never_applied_is_noticed() {
+        check(&["opened 1", "write? 0 1", "write! 0 1 1"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "revision 2 was acknowledged twice")]
+    fn a_repeated_revision_is_noticed() {
+        check(&["write? 0 1", "write! 0 1 2", "write? 1 1", "write! 1 1 2"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "lease 7 is lost")]
+    fn a_lost_lease_is_noticed() {
+        check(&["opened 1", "grant? 0 0", "grant! 0 7"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "compacted at 0, acknowledged 1")]
+    fn a_lost_compaction_is_noticed() {
+        check(&["opened 1", "compact? 0 1", "compact! 0 1"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a child could not open the folder: it is damaged")]
+    fn a_child_that_cannot_start_is_noticed() {
+        check(&["refused it is damaged"]);
+    }
+}

@@ -174,6 +174,9 @@ impl fmt::Display for Violation {
     }
 }
 
+/// How often the last write of a history is tried.
+const LAST_WRITES_MAX: usize = 10;
+
 /// Counts requests and answers: one that came before another has the smaller number.
 #[derive(Clone, Default)]
 struct Ticks(Arc<AtomicU64>);
@@ -219,7 +222,15 @@ pub async fn record(stores: &[Arc<dyn Store>], plan: Plan) -> History {
     let mut last = client(plan.clients);
     let mut requests: Vec<_> = asking.join_all().await.into_iter().flatten().collect();
     // A last write: what was given up is carried out before it, or never.
-    requests.push(last.put_last().await);
+    // A store that dies of it is asked again.
+    for _ in 0..LAST_WRITES_MAX {
+        let asked = last.put_last().await;
+        let is_done = matches!(asked.outcome, Outcome::Txn(_));
+        requests.push(asked);
+        if is_done {
+            break;
+        }
+    }
     let revision = first.revision(Consistency::Linearizable).await;
     let end = revision.expect("the store tells its revision");
     ended.send_replace(Some(end));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lockstep_mvcc::{Event, KeyValue, Range, Revision, Txn, TxnResponse};
+use lockstep_mvcc::{Range, Revision, Txn, TxnResponse};
 
 use super::model::{State, changed, plain_answer, plain_read};
+use super::watches::Told;
 use super::{Asked, Guarantee, History, Outcome, Request, Violation};
-use crate::{Consistency, WatchMessage};
+use crate::Consistency;
 
 /// How many steps the search for the places of uncertain writes may take.
 const SEARCH_STEPS_MAX: usize = 1_000_000;
@@ -103,13 +104,18 @@ fn newest(known: &BTreeMap<u64, Revision>, before: u64) -> Revision {
 }
 
 /// The state at every revision from the start on, if there is an order of the requests that gives
-/// every answer.
+/// every answer. Uncertain writes are placed where watches saw them, unless that fits nowhere: then
+/// it is for [`super::watches`] to say what the watches were told wrong.
 pub(super) fn states(history: &History) -> Result<Vec<State>, Violation> {
-    let mut search = Search::new(history)?;
-    let mut states = vec![State::empty(history.start)];
-    search.check_reads(&states)?;
-    search.extend(&mut states)?;
-    Ok(states)
+    let told = Told::of(history);
+    let find = |told| {
+        let mut search = Search::new(history, told)?;
+        let mut states = vec![State::empty(history.start)];
+        search.check_seen(&states)?;
+        search.extend(&mut states)?;
+        Ok(states)
+    };
+    find(Some(&told)).or_else(|_: Violation| find(None))
 }
 
 struct Search<'a> {
@@ -119,8 +125,8 @@ struct Search<'a> {
     /// Who saw a revision.
     saw: BTreeMap<Revision, Vec<&'a Asked>>,
     uncertain: Vec<Uncertain<'a>>,
-    /// What watches were told about a revision.
-    watched: BTreeMap<Revision, Vec<&'a KeyValue>>,
+    /// What watches were told, if it has to fit.
+    told: Option<&'a Told<'a>>,
     floors: Floors,
     steps_left: usize,
 }
@@ -135,13 +141,13 @@ struct Uncertain<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(history: &'a History) -> Result<Self, Violation> {
+    fn new(history: &'a History, told: Option<&'a Told<'a>>) -> Result<Self, Violation> {
         let mut search = Self {
             end: history.end,
             made: BTreeMap::new(),
             saw: BTreeMap::new(),
             uncertain: Vec::new(),
-            watched: watched(history),
+            told,
             floors: Floors::of(history),
             steps_left: SEARCH_STEPS_MAX,
         };
@@ -194,7 +200,7 @@ impl<'a> Search<'a> {
                 return Err(Violation::new(Guarantee::Sequential, what));
             }
             states.push(next);
-            if let Err(violation) = self.check_reads(states) {
+            if let Err(violation) = self.check_seen(states) {
                 states.truncate(first);
                 return Err(violation);
             }
@@ -207,9 +213,7 @@ impl<'a> Search<'a> {
         let nobody = format!("revision {at} was made by no request");
         let mut why = Violation::new(Guarantee::OneWriteARevision, nobody);
         let last = states.last().expect("there is a first state").clone();
-        let mut candidates: Vec<_> = self.candidates(&last, at).collect();
-        // What watches were told is a hint, and not more: they may be what is wrong.
-        candidates.sort_by_key(|(_, next)| !self.fits(next));
+        let candidates: Vec<_> = self.candidates(&last, at).collect();
         for (nth, next) in candidates {
             self.steps_left = self.steps_left.saturating_sub(1);
             if self.steps_left == 0 {
@@ -218,7 +222,7 @@ impl<'a> Search<'a> {
             }
             self.uncertain[nth].is_placed = true;
             states.push(next);
-            let rest = self.check_reads(states).and_then(|()| self.extend(states));
+            let rest = self.check_seen(states).and_then(|()| self.extend(states));
             match rest {
                 Ok(()) => return Ok(()),
                 Err(violation) => why = violation,
@@ -241,18 +245,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether watches were told of these changes and no others.
-    fn fits(&self, state: &State) -> bool {
-        let told = self.watched.get(&state.revision);
-        told.into_iter().flatten().all(|told| {
-            let mut changes = state.changes.iter();
-            changes.any(|(kv, _)| kv.key == told.key && kv.value == told.value)
-        })
-    }
-
     /// Compares what was seen at the newest state with it.
-    fn check_reads(&self, states: &[State]) -> Result<(), Violation> {
+    fn check_seen(&self, states: &[State]) -> Result<(), Violation> {
         let state = states.last().expect("there is a first state");
+        if self.told.is_some_and(|told| !told.fits(state)) {
+            let what = format!("watches were told otherwise than {state:?}");
+            return Err(Violation::new(Guarantee::Reliable, what));
+        }
         let seen = self.saw.get(&state.revision).into_iter().flatten();
         for asked in seen {
             let right = match (&asked.request, &asked.outcome) {
@@ -271,19 +270,6 @@ impl<'a> Search<'a> {
         }
         Ok(())
     }
-}
-
-fn watched(history: &History) -> BTreeMap<Revision, Vec<&KeyValue>> {
-    let mut watched: BTreeMap<_, Vec<&KeyValue>> = BTreeMap::new();
-    let messages = history.watches.iter().flat_map(|watch| &watch.messages);
-    for (_, message) in messages {
-        if let WatchMessage::Events { events, .. } = message {
-            for Event { kv, .. } in events {
-                watched.entry(kv.mod_revision).or_default().push(kv);
-            }
-        }
-    }
-    watched
 }
 
 /// The state that a read is about.

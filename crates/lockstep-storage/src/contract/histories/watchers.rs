@@ -84,13 +84,13 @@ fn choose(dice: &mut Dice) -> WatchSelector {
 
 impl Watched {
     /// Everything up to this revision was delivered.
-    fn progress(&self) -> Revision {
-        let told = self.messages.last().map(|(_, message)| match message {
+    pub(super) fn progress(&self) -> Revision {
+        let told = self.messages.iter().map(|(_, message)| match message {
             WatchMessage::Events { progress, .. } | WatchMessage::Progress { progress } => {
                 *progress
             }
         });
-        told.unwrap_or(self.from.previous())
+        told.max().unwrap_or(self.from.previous())
     }
 }
 
@@ -130,7 +130,8 @@ async fn read(
         match next {
             Ok(Ok(message)) => watched.messages.push((ticks.next(), message)),
             Ok(Err(WatchError::Compacted { compacted })) => return Stopped::Compacted(compacted),
-            Ok(Err(error @ WatchError::Unavailable(_))) => panic!("{error}"),
+            // The store may come back; nothing that it told before has to be told again.
+            Ok(Err(WatchError::Unavailable(_))) => return Stopped::Enough,
             Err(end) => {
                 last = Some(end);
                 watch.request_progress();

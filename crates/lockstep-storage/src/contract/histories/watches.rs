@@ -1,12 +1,85 @@
 //! What watches were told, against what happened.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep_mvcc::{Event, KeyValue, Previous, Revision};
 
 use super::model::{State, plain};
 use super::{Guarantee, History, Outcome, Request, Violation, Watched};
 use crate::WatchMessage;
+
+/// What watches were told, by revision.
+pub(super) struct Told<'a> {
+    history: &'a History,
+    watches: Vec<ToldOne<'a>>,
+}
+
+struct ToldOne<'a> {
+    watched: &'a Watched,
+    /// Up to where it has to be told everything.
+    progress: Revision,
+    /// With the times of their messages.
+    events: BTreeMap<Revision, Vec<(u64, &'a Event)>>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(history: &'a History) -> Self {
+        let watches = history.watches.iter().map(|watched| {
+            let mut events: BTreeMap<_, Vec<_>> = BTreeMap::new();
+            for (at, event) in watched.events() {
+                let revision = event.kv.mod_revision;
+                events.entry(revision).or_default().push((at, event));
+            }
+            ToldOne {
+                watched,
+                progress: watched.progress(),
+                events,
+            }
+        });
+        Self {
+            history,
+            watches: watches.collect(),
+        }
+    }
+
+    /// Whether every watch that had to be told about a state was told right.
+    pub(super) fn fits(&self, state: &State) -> bool {
+        self.watches.iter().all(|one| {
+            let has_to = (one.watched.from..=one.progress).contains(&state.revision);
+            !has_to || one.fits(self.history, state)
+        })
+    }
+}
+
+impl ToldOne<'_> {
+    fn fits(&self, history: &History, state: &State) -> bool {
+        let told = self.events.get(&state.revision);
+        let told = told.map_or(&[][..], Vec::as_slice);
+        let wanted = |(kv, _): &&(KeyValue, _)| self.watched.selector.matches(kv);
+        let happened: Vec<_> = state.changes.iter().filter(wanted).collect();
+        let mut pairs = told.iter().zip(&happened);
+        told.len() == happened.len()
+            && pairs.all(|((at, event), (kv, before))| {
+                let before = before.as_ref();
+                plain(&event.kv) == *kv
+                    && is_right_previous(history, self.watched, *at, event, before)
+            })
+    }
+}
+
+impl Watched {
+    /// All events, with the times of their messages.
+    fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
+        let messages = self.messages.iter();
+        messages.flat_map(|(at, message)| {
+            let events = match message {
+                WatchMessage::Events { events, .. } => &events[..],
+                WatchMessage::Progress { .. } => &[],
+            };
+            events.iter().map(move |event| (*at, event))
+        })
+    }
+}
 
 /// Every guarantee that a watch broke; for each watch the first of each kind.
 pub(super) fn check(history: &History, states: &[State]) -> Vec<Violation> {
@@ -70,19 +143,7 @@ fn check_events(
     watched: &Watched,
     violations: &mut Vec<Violation>,
 ) {
-    let delivered = watched
-        .messages
-        .iter()
-        .flat_map(|(at, message)| match message {
-            WatchMessage::Events { events, .. } => {
-                events.iter().map(|event| (*at, event)).collect()
-            }
-            WatchMessage::Progress { .. } => Vec::new(),
-        });
-    let told = watched.messages.iter().map(|(_, message)| match message {
-        WatchMessage::Events { progress, .. } | WatchMessage::Progress { progress } => *progress,
-    });
-    let progress = told.max().unwrap_or(watched.from.previous());
+    let progress = watched.progress();
     let happened = states
         .iter()
         .filter(|state| (watched.from..=progress).contains(&state.revision))
@@ -90,7 +151,7 @@ fn check_events(
         .filter(|(kv, _)| watched.selector.matches(kv));
     let mut missing: Vec<&(KeyValue, Option<KeyValue>)> = happened.collect();
     let mut broken = |guarantee, what: String| violations.push(Violation::new(guarantee, what));
-    for (at, event) in delivered {
+    for (at, event) in watched.events() {
         let id = |kv: &KeyValue| (kv.mod_revision, kv.key.clone());
         let place = missing.iter().position(|(kv, _)| id(kv) == id(&event.kv));
         let Some(place) = place else {
