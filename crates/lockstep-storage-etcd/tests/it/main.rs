@@ -11,6 +11,7 @@ mod faults;
 mod histories;
 mod load;
 mod proxy;
+mod quota;
 mod refused;
 mod silence;
 mod stale;
