@@ -35,6 +35,10 @@ fn wrong_flags_end_with_64_and_say_what_to_do() {
             "it has no scheme such as http://",
         ),
         (
+            &["-max-txn-ops=some", "-unsafe-no-fsync"],
+            "--max-txn-ops: `some` is not a fitting number",
+        ),
+        (
             &["--max-txn-ops", "many"],
             "--max-txn-ops: `many` is not a fitting number",
         ),
