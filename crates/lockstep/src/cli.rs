@@ -50,6 +50,7 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let arguments = store::with_two_dashes(arguments);
     let usage_exit = if store::serves(&arguments) {
         Exit::ServerFlags
     } else {
