@@ -5,13 +5,14 @@ use lockstep_etcd_api::request::range_to_wire;
 use lockstep_etcd_api::response::range_from_wire;
 use lockstep_storage::{
     Consistency, Content, Key, KeyRange, Range, RangeResponse, ReadError, ReadFailure, Revision,
+    WriteError,
 };
 use tonic::Request;
 
 use crate::cluster::{Cluster, Twice};
 use crate::horizon::tell_revisions;
 use crate::request::needs_leader;
-use crate::verdict::unavailable;
+use crate::verdict::Verdict;
 
 /// Reads a range.
 ///
@@ -23,17 +24,24 @@ pub(crate) async fn range(
     consistency: Consistency,
 ) -> Result<RangeResponse, ReadFailure> {
     let seen = cluster.seen();
-    let answer = send(cluster, range, consistency).await;
-    let is_behind = match &answer {
-        Ok(answer) => answer.revision < seen,
-        Err(ReadFailure::Refused(ReadError::FutureRevision { .. })) => true,
-        Err(_) => false,
-    };
-    match consistency {
-        Consistency::Serializable if is_behind => {
-            send(cluster, range, Consistency::Linearizable).await
+    let mut answer = send(cluster, range, consistency).await;
+    if consistency == Consistency::Serializable && is_behind(&answer, seen) {
+        answer = send(cluster, range, Consistency::Linearizable).await;
+    }
+    match answer {
+        Ok(answer) => {
+            cluster.see(answer.revision);
+            Ok(answer)
         }
-        Consistency::Serializable | Consistency::Linearizable => answer,
+        Err(verdict) => Err(tell_revisions(cluster, verdict).await.of_read()),
+    }
+}
+
+fn is_behind(answer: &Result<RangeResponse, Verdict>, seen: Revision) -> bool {
+    match answer {
+        Ok(answer) => answer.revision < seen,
+        Err(Verdict::Refused(WriteError::Read(ReadError::FutureRevision { .. }))) => true,
+        Err(_) => false,
     }
 }
 
@@ -54,18 +62,14 @@ async fn send(
     cluster: &Cluster,
     range: &Range,
     consistency: Consistency,
-) -> Result<RangeResponse, ReadFailure> {
+) -> Result<RangeResponse, Verdict> {
     let answer = cluster.ask(Twice::Harmless, |connection| {
         let request = request(range, consistency);
         async move { connection.kv().range(request).await }
     });
-    let answer = match answer.await {
-        Ok(answer) => answer,
-        Err(verdict) => return Err(tell_revisions(cluster, verdict).await.of_read()),
-    };
-    let answer = range_from_wire(answer).map_err(|error| unavailable(error.to_string()))?;
-    cluster.see(answer.revision);
-    Ok(answer)
+    range_from_wire(answer.await?).map_err(|error| Verdict::Unknown {
+        reason: error.to_string(),
+    })
 }
 
 /// A member without a leader still answers a serializable read: that is what it is for.

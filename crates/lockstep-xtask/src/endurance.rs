@@ -44,6 +44,7 @@ pub(crate) const HISTORIES: Suite = Suite {
     tests: &[
         ("lockstep-storage", &["sound_histories"]),
         ("lockstep-storage-embedded", &["histories::"]),
+        ("lockstep-storage-etcd", &["histories::"]),
     ],
     rounds: 12,
     seed_variable: "LOCKSTEP_HISTORY_SEED",

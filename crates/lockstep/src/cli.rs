@@ -52,6 +52,7 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let arguments = store::with_two_dashes(arguments);
     let serves = arguments.get(1).is_some_and(|name| name == "serve");
     let usage_exit = if serves || store::serves(&arguments) {
         Exit::ServerFlags

@@ -145,14 +145,16 @@ impl Follower {
         let Some(stream) = &self.stream else {
             return Ok(());
         };
+        let in_order = stream.connection.member().version.tells_progress_in_order();
         match self.goal {
             Goal::None | Goal::Owed { .. } => {}
-            Goal::Told { target, .. } => {
+            Goal::Told { target, .. } if in_order => {
                 stream.ask_for_progress();
                 self.goal = Goal::told_again(target);
             }
-            Goal::Asked { .. } => {
-                let in_order = stream.connection.member().version.tells_progress_in_order();
+            // Also after a change from a member whose word could be trusted to one of an older
+            // release.
+            Goal::Asked { .. } | Goal::Told { .. } => {
                 let present = reads::revision(&self.cluster, Consistency::Linearizable).await;
                 self.goal = match present {
                     Ok(target) if in_order => Goal::told_now(target),

@@ -157,3 +157,31 @@ fn a_revision_in_fragments_is_delivered_whole() {
         assert_eq!(before, [Some(MIB); KEYS]);
     });
 }
+
+/// etcd needs a moment until a watch has caught up with history; old releases tell the present as
+/// its progress meanwhile.
+#[test]
+fn progress_does_not_overtake_history() {
+    const WRITES: usize = 100;
+    check(&async |member| {
+        let store = member.connect().await;
+        let mut written = Vec::new();
+        for nth in 0..WRITES {
+            let answer = store.txn(put("k", nth.to_string())).await;
+            written.push(answer.unwrap().revision);
+        }
+        let mut watch = watch(&store, Previous::Omit, Some(written[0])).await;
+        watch.request_progress();
+        let mut delivered = Vec::new();
+        let told = loop {
+            match next(&mut watch).await.unwrap() {
+                WatchMessage::Events { events, .. } => {
+                    delivered.extend(events.iter().map(|event| event.kv.mod_revision));
+                }
+                WatchMessage::Progress { progress } => break progress,
+            }
+        };
+        assert_eq!(delivered, written);
+        assert_eq!(Some(&told), written.last());
+    });
+}

@@ -58,6 +58,23 @@ pub(crate) fn serves(arguments: &[OsString]) -> bool {
     words.next() == Some("store") && words.next().is_none_or(|word| word.starts_with('-'))
 }
 
+/// Flags of a server as etcd takes them, with one dash or two.
+pub(crate) fn with_two_dashes(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if serves(&arguments) {
+        for word in arguments.iter_mut().skip(2) {
+            let name = word.to_str().and_then(|word| word.strip_prefix('-'));
+            let is_known = |name: &&str| {
+                let name = name.split_once('=').map_or(*name, |(name, _)| name);
+                flags::FLAGS.iter().any(|flag| flag.name == name)
+            };
+            if let Some(name) = name.filter(is_known) {
+                *word = format!("--{name}").into();
+            }
+        }
+    }
+    arguments
+}
+
 /// Where a store is.
 #[derive(Debug, clap::Args)]
 struct Folder {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::running::{Running, lockstep};
+use crate::etcdctl::Etcdctl;
+use crate::running::{Running, bounded, lockstep};
 
 /// The exit code and what is told.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
@@ -33,6 +34,10 @@ fn wrong_flags_end_with_64_and_say_what_to_do() {
         (
             &["--listen-client-urls", "127.0.0.1:1"],
             "it has no scheme such as http://",
+        ),
+        (
+            &["-max-txn-ops=some", "-unsafe-no-fsync"],
+            "--max-txn-ops: `some` is not a fitting number",
         ),
         (
             &["--max-txn-ops", "many"],
@@ -108,6 +113,41 @@ fn a_directory_that_cannot_be_written_is_named() {
     let (code, told) = refused(&["--data-dir", data.to_str().unwrap()]);
     assert_eq!(code, Some(74), "{told}");
     assert!(told.contains("Permission denied"), "{told}");
+}
+
+#[test]
+fn a_disk_without_room_for_the_log_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = bounded(1 << 20);
+    let output = command
+        .arg("--data-dir")
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(74), "{told}");
+    assert!(told.contains("File too large"), "{told}");
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_server_with_the_reason() {
+    // etcd-api.md §7: a write with an unknown outcome is never told as a definite failure.
+    let Some(etcdctl) = Etcdctl::all().into_iter().next() else {
+        return;
+    };
+    let server = Running::start_bounded(20 << 20);
+    let value = "v".repeat(1 << 20);
+    let mut told = String::from("OK\n");
+    for number in 0..64 {
+        if told != "OK\n" {
+            break;
+        }
+        told = etcdctl.run(&server.endpoint, &["put", &format!("k{number}")], &value);
+    }
+    assert_ne!(told, "OK\n");
+    let (code, log) = server.wait();
+    assert_eq!(code, Some(74), "{log}");
+    assert!(log.contains("File too large"), "{log}");
 }
 
 #[test]

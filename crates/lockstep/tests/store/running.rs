@@ -16,6 +16,15 @@ pub(crate) fn lockstep() -> Command {
     command
 }
 
+/// The program with a bound on the size of its files; writing beyond it is an error.
+pub(crate) fn bounded(file_bytes_max: u64) -> Command {
+    let blocks = file_bytes_max / 512;
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_lockstep"), "store"]);
+    command
+}
+
 /// A process that is killed when the test is over.
 pub(crate) struct Running {
     child: Child,
@@ -30,13 +39,23 @@ impl Running {
     }
 
     pub(crate) fn start_on(folder: TempDir, arguments: &[&str]) -> Self {
+        Self::start_as(folder, arguments, lockstep)
+    }
+
+    /// With the files of the process bounded, as on a disk that fills up.
+    pub(crate) fn start_bounded(file_bytes_max: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::start_as(folder, &[], || bounded(file_bytes_max))
+    }
+
+    fn start_as(folder: TempDir, arguments: &[&str], program: impl Fn() -> Command) -> Self {
         // Somebody else may take the port before the server does; then another one is tried.
         for _ in 0..20 {
             let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = probe.local_addr().unwrap().port();
             drop(probe);
             let endpoint = format!("http://127.0.0.1:{port}");
-            let mut command = lockstep();
+            let mut command = program();
             command.arg("--data-dir").arg(folder.path().join("data"));
             command
                 .args(["--listen-client-urls", &endpoint])
@@ -54,6 +73,13 @@ impl Running {
             child.wait().unwrap();
         }
         panic!("the server does not become ready");
+    }
+
+    /// Waits for the end, and answers with the exit code and the rest of the log.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut self.log, &mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
     }
 
     /// Sends a signal, waits for the end, and answers with the exit code and the rest of the log.
