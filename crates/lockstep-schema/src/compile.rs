@@ -2,10 +2,11 @@
 
 use crate::format::Format;
 use crate::keywords::{entries, flag, given, integer, list, number, schema, text, texts};
-use crate::node::{Additional, Alternatives, Bound, Limits, ListKind, Node, Type, Work};
+use crate::node::{
+    Additional, Alternatives, Bound, Limits, ListKind, Node, TextPattern, Type, Work,
+};
 use crate::rules;
 use lockstep_cel::Version;
-use lockstep_cel::ext::re2::Pattern;
 use serde_json::Value;
 
 /// How deep schemas nest.
@@ -20,14 +21,6 @@ pub enum CompileError {
     /// A type that no value has.
     #[error("`{0}` is not a type")]
     Type(String),
-    /// A pattern that is no regular expression.
-    #[error("pattern {pattern} is invalid: {problem}")]
-    Pattern {
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        problem: String,
-    },
 }
 
 /// Where a schema stands.
@@ -101,7 +94,7 @@ fn compile_at(
         preserve_unknown: flag(json, "x-kubernetes-preserve-unknown-fields"),
         embedded: flag(json, "x-kubernetes-embedded-resource"),
         list_kind: list_kind(json),
-        limits: limits(json)?,
+        limits: limits(json),
         alternatives: alternatives.any().then(|| Box::new(alternatives)),
         rules: compiled_rules,
         work: Work::default(),
@@ -130,7 +123,7 @@ fn list_kind(json: &Value) -> ListKind {
     }
 }
 
-fn limits(json: &Value) -> Result<Limits, CompileError> {
+fn limits(json: &Value) -> Limits {
     let bound = |keyword: &str, exclusive: &str| {
         number(json, keyword).map(|limit| Bound {
             limit,
@@ -139,15 +132,9 @@ fn limits(json: &Value) -> Result<Limits, CompileError> {
     };
     let pattern = match text(json, "pattern") {
         "" => None,
-        pattern => {
-            let compiled = Pattern::compile(pattern).map_err(|error| CompileError::Pattern {
-                pattern: pattern.to_owned(),
-                problem: error.to_string(),
-            })?;
-            Some((pattern.into(), compiled))
-        }
+        pattern => Some(TextPattern::new(pattern)),
     };
-    Ok(Limits {
+    Limits {
         maximum: bound("maximum", "exclusiveMaximum"),
         minimum: bound("minimum", "exclusiveMinimum"),
         multiple_of: number(json, "multipleOf"),
@@ -161,7 +148,7 @@ fn limits(json: &Value) -> Result<Limits, CompileError> {
         min_properties: integer(json, "minProperties"),
         required: texts(json, "required").map(Into::into).collect(),
         enumeration: list(json, "enum").to_vec(),
-    })
+    }
 }
 
 impl Alternatives {

@@ -5,6 +5,7 @@ use crate::rules::Rule;
 use lockstep_cel::ext::re2::Pattern;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// The type a value has, or none when anything goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +129,7 @@ pub(crate) struct Limits {
     pub(crate) multiple_of: Option<f64>,
     pub(crate) max_length: Option<i64>,
     pub(crate) min_length: Option<i64>,
-    pub(crate) pattern: Option<(Box<str>, Pattern)>,
+    pub(crate) pattern: Option<TextPattern>,
     pub(crate) max_items: Option<i64>,
     pub(crate) min_items: Option<i64>,
     pub(crate) unique_items: bool,
@@ -136,6 +137,33 @@ pub(crate) struct Limits {
     pub(crate) min_properties: Option<i64>,
     pub(crate) required: Vec<Box<str>>,
     pub(crate) enumeration: Vec<Value>,
+}
+
+/// A pattern, compiled when the first text is judged by it: most schemas of a cluster are never used, and compiled
+/// patterns are large.
+#[derive(Debug)]
+pub(crate) struct TextPattern {
+    text: Box<str>,
+    compiled: OnceLock<Result<Pattern, String>>,
+}
+
+impl TextPattern {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// What a text should match, if it does not. A pattern that is none is matched by nothing.
+    pub(crate) fn mismatch(&self, text: &str) -> Option<String> {
+        let compile = || Pattern::compile(&self.text).map_err(|error| error.to_string());
+        match self.compiled.get_or_init(compile) {
+            Ok(pattern) if pattern.is_match(text) => None,
+            Ok(_) => Some(self.text.to_string()),
+            Err(problem) => Some(format!("{}, but pattern is invalid: {problem}", self.text)),
+        }
+    }
 }
 
 /// A largest or smallest number.

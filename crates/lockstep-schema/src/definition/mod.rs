@@ -2,71 +2,25 @@
 
 mod columns;
 mod conversion;
+mod defaults;
+mod history;
 mod names;
 mod selectable;
 mod subresources;
 
 use crate::check::{CheckOptions, StatusSubresource, check};
-use crate::keywords::{flag, given, list, schema as subschema, text, texts};
+use crate::keywords::{flag, given, list, schema as subschema, text};
 use lockstep_cel::Version;
-use lockstep_cel::ext::go_url::parse_request_uri;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names as name_rules;
 use lockstep_object::{Object, go};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+pub use defaults::default_definition;
 pub use names::{NameConflict, conflict};
 
-/// The annotation that groups of the community need.
-const APPROVAL: &str = "api-approved.kubernetes.io";
 /// Longest deprecation warning.
 const DEPRECATION_WARNING_BYTES_MAX: usize = 256;
-
-/// Fills in what a definition leaves out: `singular`, `listKind`, the conversion strategy, ports of services, and the
-/// first stored version.
-pub fn default_definition(definition: &mut Object) {
-    let storage = storage_version(definition).map(str::to_owned);
-    let fields = definition.fields_mut();
-    if let Some(Value::Object(spec)) = fields.get_mut("spec") {
-        default_spec(spec);
-    }
-    let status = fields.entry("status").or_insert_with(|| json!({}));
-    if let (Some(storage), Some(status)) = (storage, status.as_object_mut()) {
-        let stored = status.get("storedVersions").and_then(Value::as_array);
-        if stored.is_none_or(Vec::is_empty) {
-            status.insert("storedVersions".to_owned(), json!([storage]));
-        }
-    }
-}
-
-fn default_spec(spec: &mut Map<String, Value>) {
-    if let Some(Value::Object(names)) = spec.get_mut("names") {
-        let kind = names
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        for (field, default) in [
-            ("singular", kind.to_lowercase()),
-            ("listKind", format!("{kind}List")),
-        ] {
-            let given = names.get(field).and_then(Value::as_str).unwrap_or_default();
-            if given.is_empty() && !kind.is_empty() {
-                names.insert(field.to_owned(), Value::from(default));
-            }
-        }
-    }
-    let conversion = spec.entry("conversion").or_insert(Value::Null);
-    if conversion.is_null() {
-        *conversion = json!({"strategy": "None"});
-    }
-    let service = conversion
-        .pointer_mut("/webhook/clientConfig/service")
-        .and_then(Value::as_object_mut);
-    if let Some(service) = service {
-        service.entry("port").or_insert(Value::from(443));
-    }
-}
 
 /// The version objects are stored in.
 pub fn storage_version(definition: &Object) -> Option<&str> {
@@ -95,7 +49,7 @@ pub fn check_definition(
     checker.object_name(definition.name());
     checker.check();
     if let Some(stored) = stored {
-        checker.immutable(is_established(stored));
+        checker.immutable(history::is_established(stored));
     }
     checker.stored_versions(definition);
     checker.approval(definition, stored);
@@ -118,15 +72,6 @@ pub fn definition_warnings(definition: &Object, version: Version) -> Vec<String>
         }
     }
     warnings
-}
-
-fn is_established(definition: &Object) -> bool {
-    let conditions = definition
-        .at(&["status", "conditions"])
-        .and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|condition| {
-        text(condition, "type") == "Established" && text(condition, "status") == "True"
-    })
 }
 
 struct Checker<'a> {
@@ -376,162 +321,12 @@ impl<'a> Checker<'a> {
                 .push(FieldError::invalid(&path, versions.to_vec(), problem));
         }
     }
-
-    /// Names that objects are stored and found by stay, from the moment there can be objects.
-    fn immutable(&mut self, established: bool) {
-        let Some(stored) = self.stored else {
-            return;
-        };
-        let fields: &[&[&str]] = &[
-            &["scope"],
-            &["names", "kind"],
-            &["group"],
-            &["names", "plural"],
-        ];
-        for (index, field) in fields.iter().enumerate() {
-            let always = index > 1;
-            let value = |spec: &Value| {
-                field
-                    .iter()
-                    .try_fold(spec.clone(), |value, name| value.get(name).cloned())
-            };
-            let (new, old) = (value(self.spec), value(stored));
-            if (established || always) && new != old {
-                let path = Path::ROOT.field("spec");
-                let path = path.field(field[0]);
-                let problem = "field is immutable";
-                let new = new.unwrap_or_else(|| Value::from(""));
-                self.errors.push(match field.get(1) {
-                    Some(name) => FieldError::invalid(&path.field(name), new, problem),
-                    None => FieldError::invalid(&path, new, problem),
-                });
-            }
-        }
-    }
-
-    fn stored_versions(&mut self, definition: &Object) {
-        let path = Path::ROOT.field("status");
-        let path = path.field("storedVersions");
-        let status = definition.at(&["status"]).unwrap_or(&Value::Null);
-        let stored: Vec<&str> = texts(status, "storedVersions").collect();
-        if stored.is_empty() {
-            let problem = "must have at least one stored version";
-            self.errors
-                .push(FieldError::invalid(&path, Vec::<Value>::new(), problem));
-            return;
-        }
-        for version in self
-            .versions()
-            .iter()
-            .filter(|version| flag(version, "storage"))
-        {
-            let name = text(version, "name");
-            if !stored.contains(&name) {
-                let problem = format!("must have the storage version {name}");
-                self.errors
-                    .push(FieldError::invalid(&path, stored.clone(), problem));
-            }
-        }
-        for (index, name) in stored.iter().enumerate() {
-            if !self
-                .versions()
-                .iter()
-                .any(|version| text(version, "name") == *name)
-            {
-                let problem = format!(
-                    "missing from spec.versions; {name} was previously a storage version, and must remain in \
-                     spec.versions until a storage migration ensures no data remains persisted in {name} and removes \
-                     {name} from status.storedVersions"
-                );
-                self.errors
-                    .push(FieldError::invalid(&path.index(index), *name, problem));
-            }
-        }
-    }
-
-    fn approval(&mut self, definition: &Object, stored: Option<&Object>) {
-        let group = text(self.spec, "group");
-        let of =
-            |definition: &Object| Approval::of(definition.annotation(APPROVAL).unwrap_or_default());
-        let approval = of(definition);
-        if !is_protected(group) || stored.is_some_and(|stored| of(stored) == approval) {
-            return;
-        }
-        let path = Path::ROOT.field("metadata");
-        let path = path.field("annotations");
-        let path = path.key(APPROVAL);
-        let see = "see https://github.com/kubernetes/enhancements/pull/1111";
-        match approval {
-            Approval::Given | Approval::Bypassed => {}
-            Approval::Missing => {
-                let problem =
-                    format!("protected groups must have approval annotation \"{APPROVAL}\", {see}");
-                self.errors.push(FieldError::required(&path, problem));
-            }
-            Approval::Invalid => {
-                let problem = format!(
-                    "protected groups must have approval annotation \"{APPROVAL}\" with either a URL or a reason \
-                     starting with \"unapproved\", {see}"
-                );
-                let value = definition.annotation(APPROVAL).unwrap_or_default();
-                self.errors.push(FieldError::invalid(&path, value, problem));
-            }
-        }
-    }
-
-    fn preserve_unknown(&mut self) {
-        let was = self
-            .stored
-            .is_some_and(|stored| flag(stored, "preserveUnknownFields"));
-        if flag(self.spec, "preserveUnknownFields") && !was {
-            let path = Path::ROOT.field("spec");
-            let problem = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
-                           spec.versions[*].schema instead";
-            self.errors.push(FieldError::invalid(
-                &path.field("preserveUnknownFields"),
-                true,
-                problem,
-            ));
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     InVersions,
     InSpec,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Approval {
-    Missing,
-    Bypassed,
-    Given,
-    Invalid,
-}
-
-impl Approval {
-    fn of(annotation: &str) -> Self {
-        let is_url = || {
-            parse_request_uri(annotation)
-                .is_ok_and(|url| !url.host().is_empty() && !url.scheme().is_empty())
-        };
-        match annotation {
-            "" => Self::Missing,
-            text if text.starts_with("unapproved") => Self::Bypassed,
-            _ if is_url() => Self::Given,
-            _ => Self::Invalid,
-        }
-    }
-}
-
-/// Whether a group belongs to the community.
-fn is_protected(group: &str) -> bool {
-    ["k8s.io", "kubernetes.io"].iter().any(|domain| {
-        group
-            .strip_suffix(domain)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    })
 }
 
 fn schema_of(version: &Value) -> Option<&Value> {

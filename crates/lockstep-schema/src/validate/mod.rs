@@ -127,10 +127,10 @@ fn validate_text(node: &Node, text: &str, path: &Path<'_>, findings: &mut Findin
     } else if let Some(min) = limits.min_length.filter(|min| length < *min) {
         let detail = format!("{name} in body should be at least {min} chars long");
         findings.push(FieldError::invalid(path, text, detail));
-    } else if let Some((pattern, _)) = limits
+    } else if let Some(pattern) = limits
         .pattern
         .as_ref()
-        .filter(|(_, compiled)| !compiled.is_match(text))
+        .and_then(|pattern| pattern.mismatch(text))
     {
         let detail = format!("{name} in body should match '{pattern}'");
         findings.push(FieldError::invalid(path, text, detail));
