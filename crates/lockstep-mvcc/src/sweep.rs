@@ -12,6 +12,11 @@ pub enum Sweep {
 }
 
 impl Machine {
+    /// Whether nothing unreachable is left.
+    pub fn is_swept(&self) -> bool {
+        self.swept == self.compacted
+    }
+
     /// Frees what a compaction made unreachable, looking at no more than `changes_max` changes.
     ///
     /// Nothing that can be asked changes by it, so every owner sweeps when it suits: between two

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lockstep_mvcc::{Command, LeaseId};
+use lockstep_mvcc::{Command, LeaseId, Machine};
 use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
 use tokio::sync::oneshot;
 
@@ -41,9 +41,15 @@ impl EmbeddedStore {
         self.keeper.seen()
     }
 
-    /// Waits until the state has everything that was applied before the call.
+    /// Waits until the state has everything that was applied before the call, and has forgotten
+    /// what was compacted before.
     pub async fn settle(&self) -> Result<(), Unavailable> {
-        self.errand(Pack::No).await
+        let mut is_swept = false;
+        while !is_swept {
+            is_swept = self.live().inspect(Machine::is_swept);
+            self.errand(Pack::No).await?;
+        }
+        Ok(())
     }
 
     /// Waits until the state has everything, and its file has given unused space back. Reads and

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Sweep};
+use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Machine, Sweep};
 use lockstep_storage::{Live, WriteFailure};
 use tokio::sync::oneshot;
 
@@ -15,6 +15,9 @@ use crate::state::{Numbers, Pending, Place, place};
 
 /// The most leases that one frame revokes, so that a pile of them does not stop other writes.
 const REVOKES_MAX: usize = 100;
+
+/// How many steps of a sweep one frame waits for, so that a large compaction does not stop writes.
+const SWEEPS_MAX: usize = 16;
 
 /// A frame that has grown this large takes no further command.
 const FRAME_BYTES_ENOUGH: usize = 4 << 20;
@@ -72,14 +75,24 @@ impl Writer {
         let mut jobs = VecDeque::new();
         let mut frame = FrameBuilder::default();
         loop {
-            let deadline = self.live.next_lease_deadline();
-            let deadline = deadline.and_then(|at| self.clock.instant(at));
+            let is_swept = self.live.inspect(Machine::is_swept);
+            let deadline = if is_swept {
+                let next = self.live.next_lease_deadline();
+                next.and_then(|at| self.clock.instant(at))
+            } else {
+                self.clock.instant(self.clock.now())
+            };
             if self.queue.take(&mut jobs, deadline).is_none() {
                 return self.log.close();
             }
             let expired = self.live.expired_leases(self.clock.now(), REVOKES_MAX);
             let entries = collect(&mut frame, self.log.next_index(), &mut jobs, expired);
             if entries.is_empty() {
+                if !is_swept {
+                    self.keeper.wait_for_room();
+                    self.finish(&mut self.keeper.pending(), self.keeper.seen());
+                    self.keeper.nudge();
+                }
                 continue;
             }
             self.keeper.wait_for_room();
@@ -114,14 +127,19 @@ impl Writer {
             last_index = index;
             answers.extend(answer.map(|answer| (answer, Done { index, applied })));
         }
-        self.sweep(&mut pending);
+        self.finish(&mut pending, last_index);
+        self.keeper.see(last_index);
+        answers
+    }
+
+    /// Sweeps a while, and tells up to where the state goes with what is pending.
+    fn finish(&self, pending: &mut Pending, last_index: u64) {
+        self.sweep(pending);
         pending.numbers = Some(self.live.inspect(|machine| Numbers {
             applied: last_index,
             revision: machine.revision(),
             compacted: machine.compacted(),
         }));
-        self.keeper.see(last_index);
-        answers
     }
 
     /// Remembers what a command did for the state.
@@ -151,12 +169,16 @@ impl Writer {
         }
     }
 
-    /// Frees what a compaction left, in steps between which readers come in.
+    /// Frees some of what a compaction left, in steps between which readers come in.
     fn sweep(&self, pending: &mut Pending) {
         let mut drop_row = |kv: &KeyValue| {
             pending.pairs.insert(place(kv), None);
         };
-        while self.live.sweep(&mut drop_row) == Sweep::More {}
+        for _ in 0..SWEEPS_MAX {
+            if self.live.sweep(&mut drop_row) == Sweep::Done {
+                break;
+            }
+        }
     }
 }
 

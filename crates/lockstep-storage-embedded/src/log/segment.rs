@@ -108,12 +108,12 @@ pub(super) fn read_header(bytes: &[u8], sequence: u64) -> Header {
 mod tests {
     use super::*;
     use crate::Faults;
-    use crate::disk::Disk;
+    use crate::disk::{Disk, Waiting};
 
     #[test]
     fn a_known_header_has_these_bytes_for_ever() {
         let folder = tempfile::tempdir().unwrap();
-        let file = Disk::new(folder.path(), Faults::default()).make("segment");
+        let file = Disk::new(folder.path(), Faults::default(), Waiting::ForDisk).make("segment");
         write_header(&file.unwrap(), 3, 7).unwrap();
         let bytes = std::fs::read(folder.path().join("segment")).unwrap();
         let hex: String = bytes[..40]

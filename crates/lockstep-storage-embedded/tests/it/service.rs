@@ -1,7 +1,9 @@
 //! What a server for others needs besides the contract.
 
-use lockstep_mvcc::{Alarm, AlarmKind, Command, Key, LeaseId, MemberId, Put, Response, WriteError};
-use lockstep_storage_embedded::{EmbeddedStore, Options};
+use lockstep_mvcc::{
+    Alarm, AlarmKind, Command, Key, LeaseId, Machine, MemberId, Put, Response, Revision, WriteError,
+};
+use lockstep_storage_embedded::{EmbeddedStore, Options, Waiting};
 
 fn raise(is_raised: bool) -> Command {
     let alarm = Alarm {
@@ -85,4 +87,27 @@ async fn a_packed_state_gives_back_what_a_compaction_freed() {
     drop(store);
     let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
     assert_eq!(store.state_size().unwrap().row_bytes, packed.row_bytes);
+}
+
+#[tokio::test]
+async fn a_large_compaction_is_swept_in_pieces_and_settles() {
+    const PUTS: u64 = 6000;
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        waiting: Waiting::Never,
+        ..Options::default()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    for _ in 0..PUTS {
+        store.propose(put(vec![7; 100])).await.unwrap();
+    }
+    let at = Revision(PUTS + 1);
+    store.propose(Command::Compact { at }).await.unwrap();
+    store.settle().await.unwrap();
+    assert!(store.live().inspect(Machine::is_swept));
+    let size = store.state_size().unwrap();
+    assert!(size.row_bytes < 1000, "{size:?}");
+    drop(store);
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    assert_eq!(store.live().revision(), at);
 }
