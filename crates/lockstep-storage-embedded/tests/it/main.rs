@@ -5,6 +5,7 @@
     reason = "a seed is shown to the person who repeats the run"
 )]
 
+mod compat;
 mod contract;
 mod crash;
 mod damage;

@@ -232,7 +232,7 @@ fn lose_power_often(shard: u64) {
             let step = Step::ALL[dice.below(Step::ALL.len())];
             (step, 1 + dice.below(12))
         });
-        for nth in 0..400 {
+        for nth in 0..250 {
             let at = dice.below(moments.len() + 1);
             let disk = Disk::after(&moments[..at]);
             let folder = fast_folder();

@@ -77,13 +77,13 @@ fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
 }
 
 fn killed_at_random(shard: u64) {
-    run("kill -9", shard, 60, |dice| Death::Killed {
+    run("kill -9", shard, 40, |dice| Death::Killed {
         after: 1 + dice.below(150),
     });
 }
 
 fn dies_at(step: Step, shard: u64) {
-    run(&format!("{step:?}"), 100 + shard, 20, |dice| {
+    run(&format!("{step:?}"), 100 + shard, 28, |dice| {
         Death::AtStep {
             step,
             nth: 1 + dice.below(9),

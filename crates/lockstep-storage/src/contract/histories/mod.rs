@@ -10,6 +10,13 @@
 //! - watches keep the guarantees that are listed under [`Guarantee`].
 //!
 //! The store must be used by nobody else meanwhile.
+//!
+//! ```text
+//! for seed in seeds("my store", 10) {
+//!     let history = histories::record(&[store()], Plan::new(seed)).await;
+//!     histories::check(&history).expect("one store can have said it");
+//! }
+//! ```
 
 mod clients;
 mod dice;
@@ -138,7 +145,7 @@ pub enum Guarantee {
     Ordered,
     /// No event comes twice.
     Unique,
-    /// No event is left out.
+    /// No event is left out, also where a watch goes on from where another one stopped.
     Reliable,
     /// All events of a revision come in one message.
     Atomic,
