@@ -32,6 +32,7 @@ use crate::authz::{Attributes, Target, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
+use crate::limits::BODY_DRAIN_MAX;
 use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
 use crate::response::Response;
@@ -59,11 +60,16 @@ pub(crate) async fn answer(
         Ok(response) => (response, None),
         Err(refusal) => (respond(&refusal.status()), Some(refusal)),
     };
-    if !request.body.drain().await && version < Version::HTTP_2 {
+    let drained = tokio::time::timeout(BODY_DRAIN_MAX, request.body.drain()).await;
+    if drained != Ok(true) && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
     close(&request, &mut response);
+    if let Some(Refusal::Panicked) = refusal {
+        let (audit_id, path) = (request.notes.audit_id(), &request.info.path);
+        tracing::error!(audit_id, path, "a handler panicked");
+    }
     if let Some(trail) = trail {
         match refusal {
             Some(Refusal::Unauthenticated(_)) => trail.refused(&mut request, &response),
@@ -103,7 +109,6 @@ async fn handle(
     received: Moment,
 ) -> Result<Response, Refusal> {
     let deadline = deadline::of(request, server.limits.request_timeout)?;
-    let (audit_id, path) = (Arc::clone(&request.notes), request.info.path.clone());
     let steps = panics::caught(steps(server, connection, request, trail, received));
     let outcome = match deadline {
         None => steps.await,
@@ -112,11 +117,7 @@ async fn handle(
             outcome.unwrap_or(Ok(Err(Refusal::Late)))
         }
     };
-    outcome.unwrap_or_else(|panics::Panicked| {
-        let audit_id = audit_id.audit_id();
-        tracing::error!(audit_id, path, "a handler panicked");
-        Err(Refusal::Panicked)
-    })
+    outcome.unwrap_or(Err(Refusal::Panicked))
 }
 
 async fn steps(
