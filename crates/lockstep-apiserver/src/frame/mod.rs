@@ -28,7 +28,7 @@ pub use notes::Notes;
 
 use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
-use crate::authz::{Attributes, Target, forbidden};
+use crate::authz::{Attributes, Target, Verdict, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
@@ -188,14 +188,12 @@ fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
         return Ok(());
     };
     for target in asked.targets() {
-        judge(
-            server,
-            &Attributes {
-                user: &request.user,
-                verb: "impersonate",
-                target,
-            },
-        )?;
+        let attributes = Attributes {
+            user: &request.user,
+            verb: "impersonate",
+            target,
+        };
+        judged(&attributes, &ask(server, &attributes))?;
     }
     let requester = std::mem::replace(&mut request.user, Arc::new(asked.user()));
     request.notes.set_requester(requester);
@@ -203,24 +201,22 @@ fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
 }
 
 fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
-    let reason = judge(
-        server,
-        &Attributes {
-            user: &request.user,
-            verb: &request.info.verb,
-            target: Target::of(&request.info),
-        },
-    )?;
-    request
-        .notes
-        .annotate("authorization.k8s.io/decision", "allow");
-    request
-        .notes
-        .annotate("authorization.k8s.io/reason", &reason);
-    Ok(())
+    let attributes = Attributes {
+        user: &request.user,
+        verb: &request.info.verb,
+        target: Target::of(&request.info),
+    };
+    let verdict = ask(server, &attributes);
+    if server.audit.is_some() {
+        let decision = if verdict.allowed { "allow" } else { "forbid" };
+        let notes = &request.notes;
+        notes.annotate("authorization.k8s.io/decision", decision);
+        notes.annotate("authorization.k8s.io/reason", &verdict.reason);
+    }
+    judged(&attributes, &verdict)
 }
 
-fn judge(server: &Server, attributes: &Attributes<'_>) -> Result<String, Refusal> {
+fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
     let verdict = (server.authorizer)(attributes);
     let result = if verdict.allowed {
         "allowed"
@@ -229,10 +225,14 @@ fn judge(server: &Server, attributes: &Attributes<'_>) -> Result<String, Refusal
     };
     let attempts = &server.metrics.authorizations;
     attempts.with_label_values(&[result]).inc();
+    verdict
+}
+
+fn judged(attributes: &Attributes<'_>, verdict: &Verdict) -> Result<(), Refusal> {
     if verdict.allowed {
-        Ok(verdict.reason)
+        Ok(())
     } else {
-        Err(Refusal::Forbidden(forbidden(attributes, &verdict)))
+        Err(Refusal::Forbidden(forbidden(attributes, verdict)))
     }
 }
 
