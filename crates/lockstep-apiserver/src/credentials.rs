@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::authn::{Authentication, TokenFileError, Tokens};
 use crate::trust::{
     ClientTrust, FileError, OwnFiles, ServingIdentity, ServingNames, TrustError, admin_kubeconfig,
-    read_file, write_private,
+    is_open_to_others, read_file, read_private, write_private,
 };
 
 /// Where credentials are.
@@ -67,6 +67,18 @@ impl Credentials {
             Some((certificate, key)) => (certificate, key),
             None => (&own.serving_certificate, &own.serving_key),
         };
+        let supplied = files.serving_pair.is_some() || !own.serving_is_ours;
+        if !supplied {
+            read_private(key)?;
+        }
+        let secrets = Some(key)
+            .filter(|_| supplied)
+            .into_iter()
+            .chain(&files.tokens);
+        for path in secrets.filter(|path| is_open_to_others(path)) {
+            let path = path.display();
+            tracing::warn!(%path, "a file with secrets can be read by others");
+        }
         let identity = ServingIdentity::load(certificate, key, now)?;
         let authentication = Authentication {
             clients: ArcSwap::from_pointee(files.client_trust(&own)?),

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const BODY_BYTES_MAX: usize = 3 << 20;
 /// How much of a body that nobody wants is read so that the connection can be used again.
 pub(crate) const BODY_DRAIN_BYTES_MAX: usize = 64 << 20;
+/// How long that may take.
+pub(crate) const BODY_DRAIN_MAX: Duration = Duration::from_secs(10);
 /// All headers of a request together.
 pub(crate) const HEADER_BYTES_MAX: u32 = 1 << 20;
 /// How many headers a request has.

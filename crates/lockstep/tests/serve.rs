@@ -266,6 +266,52 @@ fn the_effective_configuration_says_where_each_value_comes_from() {
     assert_eq!(code, Some(64), "{told}");
 }
 
+/// api-machinery.md §4: TLS 1.2 and later, HTTP/2 by ALPN and HTTP/1.1, as curl sees it.
+#[test]
+fn curl_speaks_every_allowed_version_and_no_older_one() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        println!("SKIPPED: curl is not installed");
+        return;
+    }
+    let speak = |server: &Server, folder: &Path, arguments: &[&str]| {
+        let output = Command::new("curl")
+            .args(["--silent", "--noproxy", "*", "--output", "/dev/null"])
+            .args([
+                "--write-out",
+                "%{http_version} %{response_code}",
+                "--cacert",
+            ])
+            .arg(folder.join("data/pki/ca.crt"))
+            .args(arguments)
+            .arg(format!("{}/livez", server.url))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    for (arguments, expected) in [
+        (&[][..], "2 200"),
+        (&["--http1.1"], "1.1 200"),
+        (&["--tls-max", "1.2"], "2 200"),
+        (&["--tlsv1.3"], "2 200"),
+        (&["--tls-max", "1.1"], "0 000"),
+    ] {
+        assert_eq!(
+            speak(&server, folder.path(), arguments),
+            expected,
+            "{arguments:?}"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--tls-min-version", "VersionTLS13"]);
+    assert_eq!(
+        speak(&server, folder.path(), &["--tls-max", "1.2"]),
+        "0 000"
+    );
+    assert_eq!(speak(&server, folder.path(), &["--tlsv1.3"]), "2 200");
+}
+
 /// A real client, when there is one.
 #[test]
 fn kubectl_reads_the_version_with_the_kubeconfig() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::User;
-use crate::trust::{FileError, read_private};
+use crate::trust::{FileError, read_file};
 
 /// Why a token file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -40,9 +40,9 @@ impl std::fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Reads a token file, which nobody else may be able to read.
+    /// Reads a token file.
     pub fn load(path: &Path) -> Result<Self, TokenFileError> {
-        Self::parse(&read_private(path)?).map_err(|what| TokenFileError::Line {
+        Self::parse(&read_file(path)?).map_err(|what| TokenFileError::Line {
             path: path.to_owned(),
             what,
         })

@@ -28,10 +28,11 @@ pub use notes::Notes;
 
 use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
-use crate::authz::{Attributes, Target, forbidden};
+use crate::authz::{Attributes, Target, Verdict, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
+use crate::limits::BODY_DRAIN_MAX;
 use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
 use crate::response::Response;
@@ -59,11 +60,16 @@ pub(crate) async fn answer(
         Ok(response) => (response, None),
         Err(refusal) => (respond(&refusal.status()), Some(refusal)),
     };
-    if !request.body.drain().await && version < Version::HTTP_2 {
+    let drained = tokio::time::timeout(BODY_DRAIN_MAX, request.body.drain()).await;
+    if drained != Ok(true) && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
     close(&request, &mut response);
+    if let Some(Refusal::Panicked) = refusal {
+        let (audit_id, path) = (request.notes.audit_id(), &request.info.path);
+        tracing::error!(audit_id, path, "a handler panicked");
+    }
     if let Some(trail) = trail {
         match refusal {
             Some(Refusal::Unauthenticated(_)) => trail.refused(&mut request, &response),
@@ -103,7 +109,6 @@ async fn handle(
     received: Moment,
 ) -> Result<Response, Refusal> {
     let deadline = deadline::of(request, server.limits.request_timeout)?;
-    let (audit_id, path) = (Arc::clone(&request.notes), request.info.path.clone());
     let steps = panics::caught(steps(server, connection, request, trail, received));
     let outcome = match deadline {
         None => steps.await,
@@ -112,11 +117,7 @@ async fn handle(
             outcome.unwrap_or(Ok(Err(Refusal::Late)))
         }
     };
-    outcome.unwrap_or_else(|panics::Panicked| {
-        let audit_id = audit_id.audit_id();
-        tracing::error!(audit_id, path, "a handler panicked");
-        Err(Refusal::Panicked)
-    })
+    outcome.unwrap_or(Err(Refusal::Panicked))
 }
 
 async fn steps(
@@ -187,14 +188,12 @@ fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
         return Ok(());
     };
     for target in asked.targets() {
-        judge(
-            server,
-            &Attributes {
-                user: &request.user,
-                verb: "impersonate",
-                target,
-            },
-        )?;
+        let attributes = Attributes {
+            user: &request.user,
+            verb: "impersonate",
+            target,
+        };
+        judged(&attributes, &ask(server, &attributes))?;
     }
     let requester = std::mem::replace(&mut request.user, Arc::new(asked.user()));
     request.notes.set_requester(requester);
@@ -202,24 +201,22 @@ fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
 }
 
 fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
-    let reason = judge(
-        server,
-        &Attributes {
-            user: &request.user,
-            verb: &request.info.verb,
-            target: Target::of(&request.info),
-        },
-    )?;
-    request
-        .notes
-        .annotate("authorization.k8s.io/decision", "allow");
-    request
-        .notes
-        .annotate("authorization.k8s.io/reason", &reason);
-    Ok(())
+    let attributes = Attributes {
+        user: &request.user,
+        verb: &request.info.verb,
+        target: Target::of(&request.info),
+    };
+    let verdict = ask(server, &attributes);
+    if server.audit.is_some() {
+        let decision = if verdict.allowed { "allow" } else { "forbid" };
+        let notes = &request.notes;
+        notes.annotate("authorization.k8s.io/decision", decision);
+        notes.annotate("authorization.k8s.io/reason", &verdict.reason);
+    }
+    judged(&attributes, &verdict)
 }
 
-fn judge(server: &Server, attributes: &Attributes<'_>) -> Result<String, Refusal> {
+fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
     let verdict = (server.authorizer)(attributes);
     let result = if verdict.allowed {
         "allowed"
@@ -228,10 +225,14 @@ fn judge(server: &Server, attributes: &Attributes<'_>) -> Result<String, Refusal
     };
     let attempts = &server.metrics.authorizations;
     attempts.with_label_values(&[result]).inc();
+    verdict
+}
+
+fn judged(attributes: &Attributes<'_>, verdict: &Verdict) -> Result<(), Refusal> {
     if verdict.allowed {
-        Ok(verdict.reason)
+        Ok(())
     } else {
-        Err(Refusal::Forbidden(forbidden(attributes, &verdict)))
+        Err(Refusal::Forbidden(forbidden(attributes, verdict)))
     }
 }
 

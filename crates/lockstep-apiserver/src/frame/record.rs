@@ -43,10 +43,10 @@ pub(super) fn count(
     let code = response.status();
     metrics
         .requests
-        .with_label_values(&labels.and(&[dry_run, code.as_str()]))
+        .with_label_values(&labels.and_code(dry_run, code.as_str()))
         .inc();
     let Some(body) = response.body().whole() else {
-        let gauge = metrics.long_running.with_label_values(&labels.and(&[]));
+        let gauge = metrics.long_running.with_label_values(&labels.shared());
         response.body_mut().hold(Counted::in_gauge(gauge));
         return;
     };
@@ -56,7 +56,7 @@ pub(super) fn count(
     )]
     let bytes = body.len() as f64;
     let seconds = (clock::now().steady - received.steady).as_secs_f64();
-    let shared = labels.and(&[]);
+    let shared = labels.shared();
     metrics
         .response_bytes
         .with_label_values(&shared)
@@ -67,6 +67,6 @@ pub(super) fn count(
         .observe(seconds);
     metrics
         .request_seconds
-        .with_label_values(&labels.and(&[dry_run]))
+        .with_label_values(&labels.and_dry_run(dry_run))
         .observe(seconds);
 }

@@ -4,39 +4,59 @@ use http::Method;
 
 use crate::request::Request;
 
-/// The seven labels that metrics about requests share.
-pub(crate) struct RequestLabels {
-    values: [String; 7],
-}
+/// The seven labels that metrics about requests share: verb, group, version, resource, subresource,
+/// scope, component.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestLabels<'a>([&'a str; 7]);
 
-impl RequestLabels {
-    pub(crate) fn of(request: &Request) -> Self {
+impl<'a> RequestLabels<'a> {
+    pub(crate) fn of(request: &'a Request) -> Self {
         let known = request.notes.facts().is_known;
         let resource = request.info.resource.as_ref().filter(|_| known);
-        let part = |text: Option<&String>| text.cloned().unwrap_or_default();
         let scope = match resource {
             None => "",
             Some(resource) if !resource.name.is_empty() => "resource",
             Some(resource) if !resource.namespace.is_empty() => "namespace",
             Some(_) => "cluster",
         };
-        Self {
-            values: [
-                verb(request).to_owned(),
-                part(resource.map(|resource| &resource.group)),
-                part(resource.map(|resource| &resource.version)),
-                part(resource.map(|resource| &resource.resource)),
-                part(resource.map(|resource| &resource.subresource)),
-                scope.to_owned(),
-                "apiserver".to_owned(),
-            ],
-        }
+        let parts = resource.map_or([""; 4], |path| {
+            [
+                &path.group,
+                &path.version,
+                &path.resource,
+                &path.subresource,
+            ]
+            .map(String::as_str)
+        });
+        let [group, version, name, subresource] = parts;
+        Self([
+            verb(request),
+            group,
+            version,
+            name,
+            subresource,
+            scope,
+            "apiserver",
+        ])
     }
 
-    /// The labels, and others behind them.
-    pub(crate) fn and<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        let own = self.values.iter().map(String::as_str);
-        own.chain(more.iter().copied()).collect()
+    /// The shared ones alone.
+    pub(crate) fn shared(self) -> [&'a str; 7] {
+        self.0
+    }
+
+    /// With `dry_run`.
+    pub(crate) fn and_dry_run(self, dry_run: &'a str) -> [&'a str; 8] {
+        let mut labels = [dry_run; 8];
+        labels[..7].copy_from_slice(&self.0);
+        labels
+    }
+
+    /// With `dry_run` and `code`.
+    pub(crate) fn and_code(self, dry_run: &'a str, code: &'a str) -> [&'a str; 9] {
+        let mut labels = [code; 9];
+        labels[..8].copy_from_slice(&self.and_dry_run(dry_run));
+        labels
     }
 }
 

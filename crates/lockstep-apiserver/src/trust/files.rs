@@ -53,6 +53,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
+/// Whether others may read a file. What somebody else made may be meant so, as with files that a
+/// container gets mounted.
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    matches!(refuse_readable_by_others(path), Err(FileError::Open { .. }))
+}
+
 /// Reads a file with a secret, and refuses one that others may read.
 pub(crate) fn read_private(path: &Path) -> Result<Vec<u8>, FileError> {
     refuse_readable_by_others(path)?;

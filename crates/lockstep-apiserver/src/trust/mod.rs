@@ -18,7 +18,7 @@ mod serving;
 
 pub use clients::ClientTrust;
 pub use files::FileError;
-pub(crate) use files::{read as read_file, read_private, write_private};
+pub(crate) use files::{is_open_to_others, read as read_file, read_private, write_private};
 pub(crate) use kubeconfig::admin_kubeconfig;
 pub use kubeconfig::server_url;
 pub use names::ServingNames;

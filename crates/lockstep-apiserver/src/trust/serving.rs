@@ -69,7 +69,7 @@ fn read(certificate: &Path, key: &Path, now: Timestamp) -> Result<Arc<CertifiedK
             until: facts.not_after,
         });
     }
-    let private = PrivateKeyDer::from_pem_slice(&files::read_private(key)?);
+    let private = PrivateKeyDer::from_pem_slice(&files::read(key)?);
     let private = private.map_err(|_| TrustError::NoKey {
         path: key.to_owned(),
     })?;

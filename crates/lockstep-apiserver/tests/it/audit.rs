@@ -161,6 +161,10 @@ async fn refusals_panics_and_watches_have_their_stages() {
             "\"/api/v1/ticks?watch=1\" \"ResponseComplete\" 200",
         ]
     );
+    assert_eq!(
+        events[6]["annotations"],
+        json!({ "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "" })
+    );
     assert!(
         events
             .iter()

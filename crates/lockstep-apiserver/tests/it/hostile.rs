@@ -158,7 +158,7 @@ async fn a_body_that_is_cut_short_harms_nobody() {
 
 /// Time stands still except when everybody waits.
 #[tokio::test]
-async fn clients_that_never_finish_a_handshake_or_a_head_are_cut_off() {
+async fn clients_that_never_finish_a_handshake_or_a_head_or_do_nothing_are_cut_off() {
     let server = TestServer::start().await;
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     let config = config(&server.authority(), None, "http/1.1");
@@ -167,6 +167,8 @@ async fn clients_that_never_finish_a_handshake_or_a_head_are_cut_off() {
         .await
         .unwrap();
     slow.flush().await.unwrap();
+    let mut idle = server.client_http1(None).await;
+    assert_eq!(idle.get("/healthz").await.status, 200);
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
     assert_eq!(silent.read(&mut [0; 16]).await.unwrap_or(0), 0);
@@ -177,6 +179,7 @@ async fn clients_that_never_finish_a_handshake_or_a_head_are_cut_off() {
         answer.is_empty() || answer.starts_with("HTTP/1.1 408 "),
         "{answer}"
     );
+    idle.ended.await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(60));
     tokio::time::resume();
     assert_alive(&server).await;
