@@ -4,8 +4,8 @@
 use super::Machine;
 use super::overload::no_range;
 use crate::ast::FoldKind;
-use crate::plan::{Fold, SortBy};
-use crate::value::{BuiltMap, Eval, Fault, List, Map, Value, compare, equal, key_order};
+use crate::plan::Fold;
+use crate::value::{BuiltMap, Eval, Fault, List, Map, Value, equal, key_order};
 use std::cmp::Ordering;
 
 /// Reading the accumulator and asking whether to go on.
@@ -14,20 +14,17 @@ const EXISTS_CONDITION: u64 = 3;
 /// Reading the accumulator in the step of `all` and `exists`.
 const LOGIC_STEP: u64 = 1;
 /// Accumulator, new list, addition.
-const LIST_STEP: u64 = 12;
+pub(super) const LIST_STEP: u64 = 12;
 /// The same when the new list is a constant.
-const CONSTANT_LIST_STEP: u64 = 2;
+pub(super) const CONSTANT_LIST_STEP: u64 = 2;
 const COUNT_STEP: u64 = 2;
 /// Accumulator, key, insertion.
 const MAP_STEP: u64 = 3;
 /// Only the accumulator is read once it is a fault.
 const FAILED_MAP_STEP: u64 = 1;
 const MAP_ENTRY_STEP: u64 = 2;
-const RESULT: u64 = 1;
+pub(super) const RESULT: u64 = 1;
 const COUNT_RESULT: u64 = 2;
-
-/// What sorts, once the keys are known.
-const SORT_BY: &str = "@sortByAssociatedKeys";
 
 impl<'a> Machine<'a, '_, '_> {
     #[inline(never)]
@@ -227,63 +224,6 @@ impl<'a> Machine<'a, '_, '_> {
             }
             None => Ok(()),
         }
-    }
-
-    #[inline(never)]
-    pub(super) fn sort_by(&mut self, sort: &'a SortBy) -> Eval<'a> {
-        let target = self.step(sort.target);
-        if let Err(fault) = target
-            && fault.is_final()
-        {
-            return Err(fault);
-        }
-        // The expansion reads the list twice and maps it to its keys.
-        self.budget.charge(2)?;
-        let elements: &mut dyn Iterator<Item = Eval<'a>> = match target {
-            Ok(Value::List(list)) => &mut list.values(),
-            Ok(Value::Map(map)) => &mut map.entries().map(|(key, _)| Ok(key)),
-            _ => {
-                self.budget.charge(RESULT)?;
-                return Err(no_range(&self.scope, &target?, false));
-            }
-        };
-        let target = target?;
-        let mut first_fault = None;
-        let mut pairs = self.arena().vec();
-        for element in elements {
-            self.budget.step()?;
-            self.budget.charge(if sort.constant_key {
-                CONSTANT_LIST_STEP
-            } else {
-                LIST_STEP
-            })?;
-            let element = self.scope.settle(element)?;
-            self.locals[sort.slot] = element;
-            match self.step(sort.key) {
-                Ok(key) => pairs.push((key, element)),
-                Err(fault) if fault.is_final() => return Err(fault),
-                Err(fault) => first_fault = first_fault.or(Some(fault)),
-            }
-        }
-        let is_map = matches!(target, Value::Map(_));
-        first_fault = first_fault.or(is_map.then_some(Fault::NoSuchOverloadOf(SORT_BY)));
-        self.budget.charge(RESULT)?;
-        if let Some(fault) = first_fault {
-            self.budget.charge(1)?;
-            return Err(fault);
-        }
-        let mut keys = self.arena().vec_with(pairs.len());
-        keys.extend(pairs.iter().map(|(key, _): &(Value<'a>, Value<'a>)| *key));
-        let keys: &[Value<'a>] = keys.into_bump_slice();
-        self.budget
-            .charge(sort.cost.of(&[target, Value::List(List::Built(keys))]))?;
-        crate::library::ordered(keys)?;
-        pairs.sort_by(|(left, _), (right, _)| {
-            compare(left, right).flatten().unwrap_or(Ordering::Equal)
-        });
-        let mut sorted = self.arena().vec_with(pairs.len());
-        sorted.extend(pairs.iter().map(|(_, element)| *element));
-        Ok(Value::List(List::Built(sorted.into_bump_slice())))
     }
 }
 

@@ -6,6 +6,7 @@ mod call;
 mod fold;
 mod overload;
 mod scope;
+mod sort;
 
 pub(crate) use build::build_map;
 pub(crate) use call::dispatch_first;
