@@ -61,6 +61,10 @@ pub(crate) async fn open(
             let store = EmbeddedStore::open(&folder, &Options::default());
             Ok(Arc::new(store.map_err(|error| cannot_open(&error))?))
         }
+        StoreAddress::Etcd(members) if members.iter().any(|member| member.contains('@')) => {
+            let text = "`--store etcd://` takes addresses without a user and a password";
+            Err(Failure::of_server(Exit::ServerFlags, text))
+        }
         StoreAddress::Etcd(members) => {
             let endpoints = members.iter().map(|member| format!("http://{member}"));
             let store = EtcdStore::connect(EtcdOptions::new(endpoints)).await;
