@@ -1,7 +1,7 @@
 //! The API server: everything between a socket and a store.
 //!
-//! [`transport`] accepts connections and ends them in order; [`frame`] gives each request an id, a
-//! deadline, a user and a permission, and each answer its headers; [`endpoints`] answers what is not
+//! `transport` accepts connections and ends them in order; `frame` gives each request an id, a
+//! deadline, a user and a permission, and each answer its headers; `endpoints` answers what is not
 //! about resources, [`resources`] what is, from the memory that [`cache`] keeps. [`crd`] decides what
 //! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
 //! certificates. [`ApiServer::run`] ties them together.

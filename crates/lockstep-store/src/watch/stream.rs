@@ -22,6 +22,9 @@ use super::ready::ReadyList;
 use super::watcher::{Survey, Watcher, fragments};
 use crate::member::Member;
 
+/// How many watchers are looked at before other streams get their turn.
+const LOOKS_MAX: usize = 64;
+
 /// The id of a response that belongs to no watcher.
 const NO_WATCHER: i64 = -1;
 
@@ -315,7 +318,7 @@ impl WatchStream {
     }
 
     fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame, Status>>> {
-        loop {
+        for _ in 0..LOOKS_MAX {
             if let Some(frame) = self.outbox.pop_front() {
                 return Poll::Ready(Some(Ok(frame)));
             }
@@ -329,14 +332,15 @@ impl WatchStream {
             }
             self.poll_timer(cx);
             self.ready.register(cx);
-            let Some(id) = self.ready.pop() else {
-                break;
-            };
-            self.look_at(id);
+            match self.ready.pop() {
+                Some(id) => self.look_at(id),
+                None if self.requests.is_none() && self.watchers.is_empty() => {
+                    return Poll::Ready(None);
+                }
+                None => return Poll::Pending,
+            }
         }
-        if self.requests.is_none() && self.watchers.is_empty() {
-            return Poll::Ready(None);
-        }
+        cx.waker().wake_by_ref();
         Poll::Pending
     }
 }

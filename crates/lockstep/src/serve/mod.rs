@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The command that shows a new user that it works.
-const FIRST_COMMAND: &str = "version";
+const FIRST_COMMAND: &str = "get namespaces";
 
 /// What a server says besides its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
