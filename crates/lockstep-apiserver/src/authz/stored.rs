@@ -95,13 +95,16 @@ impl StoredRules {
         let mut policies = Policies::clone(&self.policies.load());
         for change in changes {
             match (&change.now, &change.before) {
-                (Some(now), _) => parse(now).iter().for_each(|object| policies.put(object)),
-                (None, Some(before)) => {
-                    parse(before)
-                        .iter()
-                        .for_each(|object| policies.remove(object));
+                (Some(now), _) => {
+                    if let Some(object) = parse(now) {
+                        policies.put(&object);
+                    }
                 }
-                (None, None) => {}
+                (None, before) => {
+                    if let Some(object) = before.as_deref().and_then(parse) {
+                        policies.remove(&object);
+                    }
+                }
             }
         }
         self.policies.store(Arc::new(policies));
