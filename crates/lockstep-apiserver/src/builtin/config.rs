@@ -13,9 +13,10 @@ const DATA_BYTES_MAX: usize = 1024 * 1024;
 pub(super) fn shape_secret(secret: &mut Object, _old: Option<&Object>) {
     let fields = secret.fields_mut();
     if let Some(Value::Object(texts)) = fields.remove("stringData") {
-        let data = fields
-            .entry("data")
-            .or_insert_with(|| Value::Object(Map::new()));
+        let data = fields.entry("data").or_insert(Value::Null);
+        if !data.is_object() {
+            *data = Value::Object(Map::new());
+        }
         for (key, text) in texts {
             let text = text.as_str().unwrap_or_default();
             data[key] = STANDARD.encode(text).into();

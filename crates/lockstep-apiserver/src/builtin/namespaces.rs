@@ -1,6 +1,6 @@
 //! Namespaces.
 
-use lockstep_object::Object;
+use lockstep_object::{Object, Value};
 use serde_json::json;
 
 /// What holds a namespace until its content is gone.
@@ -12,8 +12,13 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 pub(super) fn shape(namespace: &mut Object, old: Option<&Object>) {
     let name = namespace.name().to_owned();
     if !name.is_empty() {
-        let labels = namespace.metadata_mut().entry("labels");
-        let labels = labels.or_insert_with(|| json!({}));
+        let labels = namespace
+            .metadata_mut()
+            .entry("labels")
+            .or_insert(Value::Null);
+        if !labels.is_object() {
+            *labels = json!({});
+        }
         labels[NAME_LABEL] = name.into();
     }
     if old.is_some() {

@@ -150,8 +150,10 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
         object.set_generation(object.generation() + 1);
     }
     if &*resource.plural == "namespaces" && resource.group.is_empty() {
-        let status = object.fields_mut().entry("status");
-        let status = status.or_insert_with(|| serde_json::json!({}));
+        let status = object.fields_mut().entry("status").or_insert(Value::Null);
+        if !status.is_object() {
+            *status = serde_json::json!({});
+        }
         status["phase"] = "Terminating".into();
     }
 }
