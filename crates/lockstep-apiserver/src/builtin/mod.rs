@@ -3,6 +3,7 @@
 mod config;
 mod namespaces;
 mod rbac;
+mod types;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::cache::BucketKey;
 use crate::crd;
 use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
+use types::FieldType;
 
 const VERBS: &[Verb] = &[
     Verb::Create,
@@ -45,6 +47,7 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
+    fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>) -> FieldErrors,
 }
@@ -63,6 +66,7 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
+    fields: &[],
     shape: |_, _| (),
     validate: |_, _| Vec::new(),
 };
@@ -80,6 +84,7 @@ const TABLE: &[Row] = &[
         plural: "namespaces",
         singular: "namespace",
         kind: "Namespace",
+        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["ns"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status, Subresource::Finalize],
@@ -92,6 +97,11 @@ const TABLE: &[Row] = &[
         plural: "configmaps",
         singular: "configmap",
         kind: "ConfigMap",
+        fields: &[
+            ("binaryData", FieldType::TextMap),
+            ("data", FieldType::TextMap),
+            ("immutable", FieldType::Flag),
+        ],
         short_names: &["cm"],
         bucket: "configmaps",
         validate: config::validate_config_map,
@@ -101,6 +111,12 @@ const TABLE: &[Row] = &[
         plural: "secrets",
         singular: "secret",
         kind: "Secret",
+        fields: &[
+            ("data", FieldType::TextMap),
+            ("immutable", FieldType::Flag),
+            ("stringData", FieldType::TextMap),
+            ("type", FieldType::Text),
+        ],
         bucket: "secrets",
         shape: config::shape_secret,
         validate: config::validate_secret,
@@ -110,6 +126,11 @@ const TABLE: &[Row] = &[
         plural: "serviceaccounts",
         singular: "serviceaccount",
         kind: "ServiceAccount",
+        fields: &[
+            ("automountServiceAccountToken", FieldType::Flag),
+            ("imagePullSecrets", FieldType::Maps),
+            ("secrets", FieldType::Maps),
+        ],
         short_names: &["sa"],
         bucket: "serviceaccounts",
         ..PLAIN
@@ -118,6 +139,22 @@ const TABLE: &[Row] = &[
         plural: "events",
         singular: "event",
         kind: "Event",
+        fields: &[
+            ("action", FieldType::Text),
+            ("count", FieldType::Integer),
+            ("eventTime", FieldType::Text),
+            ("firstTimestamp", FieldType::Text),
+            ("involvedObject", FieldType::Map),
+            ("lastTimestamp", FieldType::Text),
+            ("message", FieldType::Text),
+            ("reason", FieldType::Text),
+            ("related", FieldType::Map),
+            ("reportingComponent", FieldType::Text),
+            ("reportingInstance", FieldType::Text),
+            ("series", FieldType::Map),
+            ("source", FieldType::Map),
+            ("type", FieldType::Text),
+        ],
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
@@ -128,6 +165,7 @@ const TABLE: &[Row] = &[
         plural: "leases",
         singular: "lease",
         kind: "Lease",
+        fields: &[("spec", FieldType::Map)],
         bucket: "leases",
         creates_on_update: true,
         ..PLAIN
@@ -136,6 +174,7 @@ const TABLE: &[Row] = &[
         plural: "roles",
         singular: "role",
         kind: "Role",
+        fields: &[("rules", FieldType::Maps)],
         bucket: "roles",
         validate: |role, _| validate_role(role),
         ..RBAC
@@ -144,6 +183,7 @@ const TABLE: &[Row] = &[
         plural: "rolebindings",
         singular: "rolebinding",
         kind: "RoleBinding",
+        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         bucket: "rolebindings",
         shape: rbac::shape_binding,
         validate: rbac::validate,
@@ -153,6 +193,10 @@ const TABLE: &[Row] = &[
         plural: "clusterroles",
         singular: "clusterrole",
         kind: "ClusterRole",
+        fields: &[
+            ("aggregationRule", FieldType::Map),
+            ("rules", FieldType::Maps),
+        ],
         scope: Scope::Cluster,
         bucket: "clusterroles",
         validate: |role, _| validate_role(role),
@@ -162,6 +206,7 @@ const TABLE: &[Row] = &[
         plural: "clusterrolebindings",
         singular: "clusterrolebinding",
         kind: "ClusterRoleBinding",
+        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
@@ -173,6 +218,7 @@ const TABLE: &[Row] = &[
         plural: crd::PLURAL,
         singular: "customresourcedefinition",
         kind: "CustomResourceDefinition",
+        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["crd", "crds"],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
@@ -188,6 +234,7 @@ const TABLE: &[Row] = &[
         plural: "apiservices",
         singular: "apiservice",
         kind: "APIService",
+        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
@@ -250,6 +297,10 @@ impl Rules for BuiltIn {
 
     fn creates_on_update(&self) -> bool {
         self.0.creates_on_update
+    }
+
+    fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
+        types::check(self.0.kind, self.0.fields, object, unknown)
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {

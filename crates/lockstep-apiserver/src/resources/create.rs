@@ -36,7 +36,8 @@ impl Api {
     ) -> Result<Answer, Status> {
         let Incoming {
             object,
-            mut complaints,
+            duplicates,
+            unknown,
         } = incoming;
         if request.served.resource.is_going {
             let resource = request.served.resource.group_resource();
@@ -50,9 +51,10 @@ impl Api {
         let mut tries = 0;
         loop {
             let mut made = object.clone();
-            complaints.extend(self.prepare(request, &mut made));
+            let pruned = self.prepare(request, &mut made);
             if tries == 0 {
-                request.complain(&complaints, &made)?;
+                let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
+                request.complain(&duplicates, &unknown)?;
             }
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
@@ -112,11 +114,7 @@ impl Api {
                 request.notes.warn(warning);
             }
         }
-        let unknown = rules.shape(served.version, object, None);
-        unknown
-            .iter()
-            .map(|path| format!("unknown field {path:?}"))
-            .collect()
+        rules.shape(served.version, object, None)
     }
 
     /// One try. The inner error is the name that was taken.

@@ -34,7 +34,7 @@ use tokio::sync::watch as watch_channel;
 pub use answer::{Answer, Body};
 pub(crate) use internal::FINALIZER_CRD;
 
-pub use body::{FieldValidation, Incoming};
+pub use body::Incoming;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};

@@ -2,10 +2,11 @@
 
 use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch};
 use lockstep_object::field::{FieldError, Path};
+use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::check_url_name;
 use lockstep_object::{GroupKind, Status, Value, json};
 
-use super::body::{FieldValidation, accept};
+use super::body::accept;
 use super::current::Current;
 use super::update::LastWrite;
 use super::{Answer, Api, Incoming, Request};
@@ -24,28 +25,32 @@ impl Api {
     pub(super) async fn patch(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let part = request.part()?;
         let dry_run = request.dry_run()?;
-        let (patch, complaints) = read(request)?;
+        let patch = read(request)?;
         let change = |current: &Current| {
             let revision = current.revision.0.to_string();
             let mut object = current.object.clone();
             object.set_meta_text("resourceVersion", &revision);
             let mut value = object.into_value();
             apply(request, &patch, &mut value)?;
-            let mut complaints = complaints.clone();
-            let mut object = accept(&request.served, value, &mut complaints)?;
+            let mut unknown = Vec::new();
+            let mut object = accept(&request.served, value, &request.body, &mut unknown)?;
             check_url_name(&object, &request.route.name)?;
             if object.resource_version() == revision {
                 object.set_meta_text("resourceVersion", "");
             }
-            Ok(Incoming { object, complaints })
+            Ok(Incoming {
+                object,
+                duplicates: Vec::new(),
+                unknown,
+            })
         };
         self.change(request, part, dry_run, LastWrite::Wins, change)
             .await
     }
 }
 
-/// The patch, and what field validation complains about in the patch itself.
-fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
+/// The patch. What field validation has to say about the patch itself is said here.
+fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let media_type = request
         .content_type
         .split(';')
@@ -68,8 +73,8 @@ fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
                 "error decoding patch: a merge patch is a map",
             ));
         }
-        refuse_strictly(request, &complaints)?;
-        return Ok((Patch::Merge(decoded.value), complaints));
+        complain(request, &complaints)?;
+        return Ok(Patch::Merge(decoded.value));
     }
     let patch = JsonPatch::from_value(&decoded.value).map_err(|error| match error {
         JsonPatchError::TooManyOperations(_) => Status::too_large(&error.to_string()),
@@ -80,8 +85,8 @@ fn read(request: &Request<'_>) -> Result<(Patch, Vec<String>), Status> {
     })?;
     let unknown = patch.unknown_fields().iter();
     complaints.extend(unknown.map(|path| format!("json patch unknown field {path:?}")));
-    refuse_strictly(request, &complaints)?;
-    Ok((Patch::Json(patch), complaints))
+    complain(request, &complaints)?;
+    Ok(Patch::Json(patch))
 }
 
 fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
@@ -98,9 +103,17 @@ fn rejected(request: &Request<'_>) -> Status {
 }
 
 /// Strict validation of the patch itself is an error of the field `patch`.
-fn refuse_strictly(request: &Request<'_>, complaints: &[String]) -> Result<(), Status> {
-    if complaints.is_empty() || request.field_validation()? != FieldValidation::Strict {
-        return Ok(());
+fn complain(request: &Request<'_>, complaints: &[String]) -> Result<(), Status> {
+    match request.field_validation()? {
+        _ if complaints.is_empty() => return Ok(()),
+        FieldValidation::Ignore => return Ok(()),
+        FieldValidation::Warn => {
+            for complaint in complaints {
+                request.notes.warn(complaint);
+            }
+            return Ok(());
+        }
+        FieldValidation::Strict => {}
     }
     let body = String::from_utf8_lossy(&request.body).into_owned();
     let path = Path::ROOT.field("patch");

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use lockstep_object::GroupVersionKind;
+
 use super::Resource;
 use crate::route::ResourceRoute;
 
@@ -19,6 +21,14 @@ pub struct Served {
     pub resource: Arc<Resource>,
     /// The version.
     pub version: usize,
+}
+
+impl Served {
+    /// What its objects are.
+    pub fn gvk(&self) -> GroupVersionKind {
+        let version = &self.resource.versions[self.version].name;
+        GroupVersionKind::new(&*self.resource.group, &**version, &*self.resource.kind)
+    }
 }
 
 impl Registry {

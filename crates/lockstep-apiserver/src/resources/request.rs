@@ -2,15 +2,16 @@
 
 use bytes::Bytes;
 use lockstep_authz::User;
-use lockstep_object::Status;
+use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
+use lockstep_object::{GroupKind, Status};
 use lockstep_storage::Revision;
 
 use super::{Origin, Served, Version};
 use crate::frame::Notes;
 use crate::request::Query;
-use crate::route::ResourceRoute;
+use crate::route::{ResourceRoute, Verb};
 
 /// One request for a resource, authenticated and authorised.
 pub struct Request<'a> {
@@ -121,16 +122,19 @@ impl Request<'_> {
     }
 
     pub(super) fn invalid_option(&self, field: &str, value: &str, supported: &[&str]) -> Status {
-        use lockstep_object::GroupKind;
-        use lockstep_object::field::{FieldError, Path};
-        let kind = match self.route.verb {
-            crate::route::Verb::Create => "CreateOptions",
-            crate::route::Verb::Patch => "PatchOptions",
-            crate::route::Verb::Delete | crate::route::Verb::DeleteCollection => "DeleteOptions",
-            _ => "UpdateOptions",
-        };
         let path = Path::ROOT.field(field);
-        let error = FieldError::not_supported(&path, value, supported.iter().copied());
+        let supported = supported.iter().copied();
+        self.invalid_options(FieldError::not_supported(&path, value, supported))
+    }
+
+    /// 422 for the options of the request.
+    pub(super) fn invalid_options(&self, error: FieldError) -> Status {
+        let kind = match self.route.verb {
+            Verb::Create => "CreateOptions",
+            Verb::Patch => "PatchOptions",
+            Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
+            Verb::Update | Verb::Get | Verb::List | Verb::Watch => "UpdateOptions",
+        };
         Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[error])
     }
 }

@@ -123,6 +123,12 @@ pub trait Rules: Send + Sync {
         false
     }
 
+    /// Refuses fields of a type that the kind does not have, and drops those it does not know,
+    /// adding their names to `unknown`.
+    fn check_types(&self, _object: &mut Object, _unknown: &mut Vec<String>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Brings an object that is to be stored into shape: drops unknown fields, returning their
     /// paths, and fills in defaults. `old` is the stored object, if there is one.
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;

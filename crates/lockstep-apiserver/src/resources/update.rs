@@ -28,20 +28,15 @@ impl Api {
     pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let part = request.part()?;
         let dry_run = request.dry_run()?;
-        let Incoming { object, complaints } = request.object()?;
-        check_url_name(&object, &request.route.name)?;
-        check_namespace(&object, &request.route.namespace)?;
+        let incoming = request.object()?;
+        let object = &incoming.object;
+        check_url_name(object, &request.route.name)?;
+        check_namespace(object, &request.route.namespace)?;
         let rules = &request.served.resource.rules;
         if self.current(request).await?.is_none() && part.is_none() && rules.creates_on_update() {
-            let incoming = Incoming { object, complaints };
             return self.create_object(request, incoming, dry_run).await;
         }
-        let change = |_: &Current| {
-            Ok(Incoming {
-                object: object.clone(),
-                complaints: complaints.clone(),
-            })
-        };
+        let change = |_: &Current| Ok(incoming.clone());
         let absent = match request.served.resource.origin {
             Origin::BuiltIn => LastWrite::Wins,
             Origin::Custom => LastWrite::IsRefused,
@@ -124,7 +119,8 @@ fn next_state(
     let rules = &served.resource.rules;
     let Incoming {
         mut object,
-        mut complaints,
+        duplicates,
+        mut unknown,
     } = incoming;
     prepare_update(&mut object, old);
     let status = rules.status(served.version);
@@ -148,9 +144,8 @@ fn next_state(
             request.notes.warn(warning);
         }
     }
-    let unknown = rules.shape(served.version, &mut object, Some(old));
-    complaints.extend(unknown.iter().map(|path| format!("unknown field {path:?}")));
-    request.complain(&complaints, &object)?;
+    unknown.extend(rules.shape(served.version, &mut object, Some(old)));
+    request.complain(&duplicates, &unknown)?;
     if rules.counts_generations() {
         object.set_generation(next_generation(&object, old, status));
     }

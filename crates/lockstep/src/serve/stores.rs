@@ -62,7 +62,7 @@ pub(crate) async fn open(
             Ok(Arc::new(store.map_err(|error| cannot_open(&error))?))
         }
         StoreAddress::Etcd(members) if members.iter().any(|member| member.contains('@')) => {
-            let text = "`--store etcd://` takes addresses without a user and a password";
+            let text = "`--store etcd://` takes addresses without credentials";
             Err(Failure::of_server(Exit::ServerFlags, text))
         }
         StoreAddress::Etcd(members) => {
