@@ -13,7 +13,8 @@ const CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomRe
     "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
       "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object",
         "properties": {"size": {"type": "integer", "maximum": 5, "default": 1}}}}}}}]}}"#;
-const WIDGET: &str = r#"{"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}}"#;
+const WIDGET: &str =
+    r#"{"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}}"#;
 
 struct Server {
     child: Child,
