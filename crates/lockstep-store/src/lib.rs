@@ -2,7 +2,7 @@
 //!
 //! [`Server::start`] opens a directory and listens; [`Server::run`] serves until it is told to end.
 //! A request comes in through `listen`, finds its service in `dispatch`, is translated by
-//! `lockstep-etcd-api`, and ends at the [`Member`](member::Member), which is the embedded store
+//! `lockstep-etcd-api`, and ends at the `Member`, which is the embedded store
 //! with limits, a quota and a name around it.
 //!
 //! Watches hold no queue: a stream reads the history when the client has taken what came before,

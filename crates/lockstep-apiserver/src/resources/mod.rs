@@ -1,7 +1,7 @@
 //! Requests for resources: reading, watching and writing objects.
 //!
 //! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
-//! All objects are written by [`Api::commit`](commit), in one transaction each, and by nothing else.
+//! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
 mod answer;
 mod body;
