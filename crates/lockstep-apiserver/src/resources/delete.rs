@@ -180,6 +180,7 @@ impl DeleteOptions {
             let decoded = json::decode(&request.body);
             let decoded = decoded.map_err(|error| Status::bad_request(error.to_string()))?;
             check_options_kind(&decoded.value)?;
+            check_options_types(&decoded.value)?;
             decoded.value
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -257,6 +258,45 @@ fn check_options_kind(body: &Value) -> Result<(), Status> {
         None | Some("" | "DeleteOptions") => Ok(()),
         Some(kind) => Err(Status::bad_request(format!(
             "the object provided is unrecognized (must be of type DeleteOptions): {kind}"
+        ))),
+    }
+}
+
+/// Refuses options of a wrong type: one that is not understood must not turn a rehearsal, or a
+/// delete of one certain object, into a delete.
+fn check_options_types(body: &Value) -> Result<(), Status> {
+    let is_text = |value: &Value| value.is_null() || value.is_string();
+    let is_texts = |value: &Value| {
+        let items = value.as_array();
+        value.is_null() || items.is_some_and(|items| items.iter().all(Value::is_string))
+    };
+    let conditions = &body["preconditions"];
+    let rows = [
+        ("dryRun", is_texts(&body["dryRun"])),
+        ("gracePeriodSeconds", {
+            let seconds = &body["gracePeriodSeconds"];
+            seconds.is_null() || seconds.is_i64()
+        }),
+        ("orphanDependents", {
+            let orphan = &body["orphanDependents"];
+            orphan.is_null() || orphan.is_boolean()
+        }),
+        (
+            "preconditions",
+            conditions.is_null() || conditions.is_object(),
+        ),
+        (
+            "preconditions.resourceVersion",
+            is_text(&conditions["resourceVersion"]),
+        ),
+        ("preconditions.uid", is_text(&conditions["uid"])),
+        ("propagationPolicy", is_text(&body["propagationPolicy"])),
+    ];
+    match rows.into_iter().find(|(_, is_right)| !is_right) {
+        None if body.is_object() => Ok(()),
+        None => Err(Status::bad_request("DeleteOptions must be a map")),
+        Some((field, _)) => Err(Status::bad_request(format!(
+            "DeleteOptions.{field} is of the wrong type"
         ))),
     }
 }
