@@ -16,6 +16,7 @@ pub mod crd;
 mod credentials;
 pub mod discovery;
 mod endpoints;
+pub mod expressions;
 mod failure;
 mod frame;
 pub mod limits;

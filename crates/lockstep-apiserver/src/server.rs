@@ -19,6 +19,7 @@ use crate::cache::Cache;
 use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
+use crate::expressions;
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::metrics::Metrics;
@@ -88,7 +89,9 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
-        let registry = Registry::new(builtin::resources());
+        let registry = Registry::new(builtin::resources(expressions::compatibility(
+            &config.gates,
+        )));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
