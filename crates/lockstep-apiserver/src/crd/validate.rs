@@ -6,6 +6,7 @@ use lockstep_object::{Object, Value};
 use lockstep_schema::{check_definition, unrecognized_formats};
 
 use super::Definition;
+use super::definition::DefinedVersion;
 
 /// Everything that is wrong, besides the metadata. New expressions may use what a version has.
 pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
@@ -18,7 +19,7 @@ pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> 
 pub(crate) fn warnings(crd: &Object, version: Version) -> Vec<String> {
     let schemas = Definition::of(crd)
         .versions()
-        .filter_map(|version| version.schema());
+        .filter_map(DefinedVersion::schema);
     schemas
         .flat_map(|schema| unrecognized_formats(schema, version))
         .collect()

@@ -77,7 +77,7 @@ async fn serve(
     let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(&arguments.store, &directory).await?;
+    let store = stores::open(&arguments.store, &arguments.etcd, &directory).await?;
     let listener = listen(arguments.address()).await?;
     let address = listener
         .local_addr()
