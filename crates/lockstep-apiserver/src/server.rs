@@ -9,6 +9,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
@@ -81,6 +82,8 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
+    /// Cancelled when the start is over.
+    ready: CancellationToken,
     pub(crate) started: Moment,
 }
 
@@ -112,12 +115,18 @@ impl ApiServer {
             handler: config.handler,
             milestones: Milestones::default(),
             drain: Drain::default(),
+            ready: CancellationToken::new(),
             started: clock::now(),
         };
         Ok(Self {
             server: Arc::new(server),
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
+    }
+
+    /// Done when the start is over: what every cluster has is there.
+    pub fn ready(&self) -> impl Future<Output = ()> + use<> {
+        self.server.ready.clone().cancelled_owned()
     }
 
     /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
@@ -181,6 +190,7 @@ impl Server {
         for milestone in [Milestone::Loops, Milestone::Discovery] {
             self.milestones.reach(milestone);
         }
+        self.ready.cancel();
     }
 }
 

@@ -53,6 +53,11 @@ const BENCHES: &[Bench] = &[
         is_versus: false,
     },
     Bench {
+        name: "api",
+        package: "lockstep",
+        is_versus: true,
+    },
+    Bench {
         name: "store",
         package: "lockstep-store",
         is_versus: true,
