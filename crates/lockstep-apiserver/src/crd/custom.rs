@@ -9,10 +9,12 @@ use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 
 use super::Definition;
+use super::columns::columns;
 use super::definition::DefinedVersion;
 use crate::cache::BucketKey;
 use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
+use crate::views::Columns;
 
 const VERBS: &[Verb] = &[
     Verb::Delete,
@@ -82,6 +84,7 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
             schemas,
+            columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
             selectable: selectable
                 .map(|path| path.trim_start_matches('.').into())
@@ -129,6 +132,7 @@ fn status(version: &Version) -> StatusField {
 /// What the schemas say.
 struct CustomRules {
     schemas: Vec<Schema>,
+    columns: Vec<Columns>,
     statuses: Vec<StatusField>,
     selectable: Vec<Box<str>>,
 }
@@ -176,6 +180,10 @@ impl Rules for CustomRules {
             errors: outcome.errors,
             warnings: outcome.warnings,
         }
+    }
+
+    fn columns(&self, version: usize) -> &Columns {
+        &self.columns[version]
     }
 
     fn selectable_fields(&self) -> &[Box<str>] {

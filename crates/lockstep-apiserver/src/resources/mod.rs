@@ -15,6 +15,7 @@ mod internal;
 mod list;
 mod list_options;
 mod patch;
+mod print;
 mod registry;
 mod request;
 mod resource;
@@ -33,6 +34,7 @@ use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
 pub(crate) use internal::FINALIZER_CRD;
+use print::Printer;
 
 pub use body::Incoming;
 pub use registry::{Registry, Served};
@@ -103,6 +105,7 @@ impl Api {
         }
         check_scope(request)?;
         let answer = self.act(request).await?;
+        let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
         if is_crd && verb.is_mutating() {
             self.in_force().await;

@@ -11,6 +11,7 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::route::Verb;
+use crate::views::Columns;
 
 /// One resource in all its versions.
 pub struct Resource {
@@ -145,6 +146,11 @@ pub trait Rules: Send + Sync {
     /// The fields that field selectors may name, besides name and namespace, as paths.
     fn selectable_fields(&self) -> &[Box<str>] {
         &[]
+    }
+
+    /// The columns of its tables in this version.
+    fn columns(&self, _version: usize) -> &Columns {
+        Columns::name_and_age()
     }
 }
 
