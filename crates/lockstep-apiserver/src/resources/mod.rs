@@ -19,6 +19,7 @@ mod print;
 mod registry;
 mod request;
 mod resource;
+mod scale;
 mod selection;
 mod token;
 mod update;
@@ -40,6 +41,7 @@ pub use body::Incoming;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
+pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
 use crate::authz::StoredRules;

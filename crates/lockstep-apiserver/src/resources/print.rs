@@ -5,13 +5,13 @@
 
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Status, json};
+use lockstep_object::{Object, Status};
 use lockstep_storage::Revision;
 
 use super::current::{parse, serve};
 use super::list::Page;
 use super::token::Token;
-use super::{Answer, Body, Origin, Request, Served};
+use super::{Answer, Body, Origin, Request, Served, Subresource, scale};
 use crate::route::Verb;
 use crate::stored::Layout;
 use crate::views::{
@@ -22,6 +22,7 @@ use crate::views::{
 /// What is known about an answer before its objects are.
 pub(super) struct Printer<'a> {
     pub(super) served: &'a Served,
+    pub(super) columns: &'a Columns,
     pub(super) verb: Verb,
     pub(super) shape: Shape,
     pub(super) now: Seconds,
@@ -30,17 +31,18 @@ pub(super) struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// The printer of a request.
     pub(super) fn of(request: &'a Request<'_>) -> Self {
+        let rules = &request.served.resource.rules;
+        let columns = match request.part() {
+            Ok(Some(Subresource::Scale)) => scale::columns(),
+            _ => rules.columns(request.served.version),
+        };
         Self {
             served: &request.served,
+            columns,
             verb: request.route.verb,
             shape: request.shape,
             now: request.now,
         }
-    }
-
-    fn columns(&self) -> &Columns {
-        let Served { resource, version } = self.served;
-        resource.rules.columns(*version)
     }
 
     /// An answer with one object, which handlers write whole, in the shape that was asked for.
@@ -51,9 +53,7 @@ impl<'a> Printer<'a> {
         else {
             return Ok(answer);
         };
-        let broken = || Status::internal_error("the answer cannot be read");
-        let decoded = json::decode(body).map_err(|_| broken())?;
-        let object = Object::from_value(decoded.value).map_err(|_| broken())?;
+        let object = answer.object()?;
         if object.kind() == "Status" && object.api_version() == "v1" {
             return Ok(answer);
         }
@@ -67,7 +67,7 @@ impl<'a> Printer<'a> {
 
     /// One object that has its resource version.
     pub(super) fn object(&self, object: &Object, headers: Headers, out: &mut Vec<u8>) {
-        write_object(object, self.shape, self.columns(), headers, self.now, out);
+        write_object(object, self.shape, self.columns, headers, self.now, out);
     }
 
     /// One stored object on its own.
@@ -140,7 +140,7 @@ impl<'a> Printer<'a> {
             }
             Shape::Table(version, _) => {
                 let metadata = list_metadata(page, false);
-                open_table(version, &metadata, self.columns(), Headers::Shown, &mut out);
+                open_table(version, &metadata, self.columns, Headers::Shown, &mut out);
             }
         }
         for (at, object) in page.objects.iter().enumerate() {
@@ -160,7 +160,7 @@ impl<'a> Printer<'a> {
             Shape::Metadata(version) => self.partial(value, revision, version, out),
             Shape::Table(version, include) => {
                 let object = self.parsed(value, revision)?;
-                write_row(&object, version, include, self.columns(), self.now, out);
+                write_row(&object, version, include, self.columns, self.now, out);
                 Ok(())
             }
         }

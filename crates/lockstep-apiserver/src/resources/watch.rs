@@ -316,8 +316,10 @@ impl WatchStream {
         let (seconds, at) = self.began;
         let passed = Instant::now().saturating_duration_since(at).as_secs();
         let now = seconds.unix().saturating_add_unsigned(passed);
+        let Served { resource, version } = &self.served;
         Printer {
             served: &self.served,
+            columns: resource.rules.columns(*version),
             verb: Verb::Watch,
             shape: self.shape,
             now: Seconds::from_unix(now).unwrap_or(seconds),
