@@ -4,6 +4,7 @@ mod columns;
 mod config;
 mod namespaces;
 mod rbac;
+mod selectable;
 mod types;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 use crate::route::Verb;
 use crate::views::Columns;
 use types::FieldType;
@@ -318,6 +319,10 @@ impl Rules for BuiltIn {
         _part: Option<Subresource>,
     ) -> Verdict {
         (self.0.validate)(object, old).into()
+    }
+
+    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+        selectable::of(self.0.group, self.0.plural)
     }
 
     fn columns(&self, _version: usize) -> &Columns {

@@ -40,7 +40,7 @@ use print::Printer;
 pub use body::Incoming;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
-pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
+pub use resource::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
