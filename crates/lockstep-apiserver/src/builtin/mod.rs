@@ -1,8 +1,10 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod columns;
 mod config;
 mod namespaces;
 mod rbac;
+mod selectable;
 mod types;
 
 use std::sync::Arc;
@@ -16,8 +18,9 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 use crate::route::Verb;
+use crate::views::Columns;
 use types::FieldType;
 
 const VERBS: &[Verb] = &[
@@ -329,5 +332,13 @@ impl Rules for BuiltIn {
             errors: (self.row.validate)(object, old, self.compatibility),
             warnings: (self.row.warnings)(object, self.compatibility),
         }
+    }
+
+    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+        selectable::of(self.0.group, self.0.plural)
+    }
+
+    fn columns(&self, _version: usize) -> &Columns {
+        columns::of(self.0.group, self.0.plural)
     }
 }
