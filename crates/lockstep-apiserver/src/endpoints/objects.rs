@@ -18,6 +18,7 @@ use crate::failure::respond;
 use crate::request::Request;
 use crate::resources::{self, Answer, Origin, WatchStream};
 use crate::response::{self, Response, ResponseBody};
+use crate::reviews::Review;
 use crate::route::ResourceRoute;
 use crate::server::Server;
 
@@ -65,7 +66,11 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
-    match server.api.answer(&asked).await {
+    let answer = match Review::of(&asked.served) {
+        Some(review) => review.answer(server, &request.user, &asked).await,
+        None => server.api.answer(&asked).await,
+    };
+    match answer {
         Ok(answer) => print(answer, request),
         Err(status) => respond(&status),
     }

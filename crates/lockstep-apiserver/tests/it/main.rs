@@ -10,5 +10,7 @@ mod drain;
 mod endpoints;
 mod frame;
 mod hostile;
+mod reviews;
+mod roles;
 mod server;
 mod zpages;
