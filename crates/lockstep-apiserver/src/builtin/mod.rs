@@ -389,10 +389,10 @@ impl Rules for BuiltIn {
     }
 
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
-        selectable::of(self.0.group, self.0.plural)
+        selectable::of(self.row.group, self.row.plural)
     }
 
     fn columns(&self, _version: usize) -> &Columns {
-        columns::of(self.0.group, self.0.plural)
+        columns::of(self.row.group, self.row.plural)
     }
 }

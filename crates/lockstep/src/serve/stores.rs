@@ -24,26 +24,31 @@ pub(crate) enum StoreAddress {
 #[derive(Debug, clap::Args)]
 pub(crate) struct EtcdFiles {
     /// Authorities of etcd's certificates; given, connections to etcd are encrypted
-    #[arg(long, value_name = "FILE")]
-    etcd_cafile: Option<PathBuf>,
+    #[arg(long = "etcd-cafile", id = "etcd_ca", value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// The certificate to show to etcd
-    #[arg(long, value_name = "FILE", requires_all = ["etcd_keyfile", "etcd_cafile"])]
-    etcd_certfile: Option<PathBuf>,
+    #[arg(long = "etcd-certfile", id = "etcd_certificate", value_name = "FILE", requires_all = ["etcd_key", "etcd_ca"])]
+    certificate: Option<PathBuf>,
     /// Its key
-    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
-    etcd_keyfile: Option<PathBuf>,
+    #[arg(
+        long = "etcd-keyfile",
+        id = "etcd_key",
+        value_name = "FILE",
+        requires = "etcd_certificate"
+    )]
+    key: Option<PathBuf>,
 }
 
 impl EtcdFiles {
     fn options(&self, members: &[String]) -> EtcdOptions {
-        let scheme = match self.etcd_cafile {
+        let scheme = match self.ca {
             Some(_) => "https",
             None => "http",
         };
         let endpoints = members.iter().map(|member| format!("{scheme}://{member}"));
-        let identity = self.etcd_certfile.clone().zip(self.etcd_keyfile.clone());
+        let identity = self.certificate.clone().zip(self.key.clone());
         EtcdOptions {
-            tls: self.etcd_cafile.clone().map(|authorities| TlsFiles {
+            tls: self.ca.clone().map(|authorities| TlsFiles {
                 authorities,
                 identity: identity.map(|(certificate, key)| IdentityFiles { certificate, key }),
             }),
@@ -89,7 +94,7 @@ pub(crate) async fn open(
     directory: &Directory,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
-        StoreAddress::Embedded if files.etcd_cafile.is_some() => {
+        StoreAddress::Embedded if files.ca.is_some() => {
             let text = "`--etcd-cafile` says how to trust etcd, but the store is embedded";
             let failure = Failure::of_server(Exit::ServerFlags, text);
             Err(failure.with_help("add `--store etcd://host:port`"))
@@ -107,7 +112,7 @@ pub(crate) async fn open(
             let store = EtcdStore::connect(files.options(members)).await;
             Ok(Arc::new(store.map_err(|error| {
                 let failure = Failure::of_server(Exit::Configuration, error.to_string());
-                failure.with_help(match files.etcd_cafile {
+                failure.with_help(match files.ca {
                     Some(_) => "is etcd running, and is its certificate from `--etcd-cafile`?",
                     None => "is etcd running, and reachable without TLS? With TLS it needs `--etcd-cafile`",
                 })
