@@ -8,7 +8,7 @@ use lockstep_object::{Status, json, yaml};
 
 use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
-use super::{Encoding, YAML, on_deep_stack};
+use super::{Asked, Encoding, Form, YAML, on_deep_stack};
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
@@ -25,6 +25,13 @@ const GROWTH_BYTES: usize = 1 << 20;
 pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
     response.extensions_mut().insert(encoding);
     response
+}
+
+/// The same for an answer that has no form but its own, such as a refusal: as the client wants it,
+/// or as it is.
+pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
+    let form = Form::negotiate(&request.headers, &request.query, Asked::Document);
+    mark(response, form.unwrap_or_default().encoding)
 }
 
 /// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are

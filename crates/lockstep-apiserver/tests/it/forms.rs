@@ -302,3 +302,41 @@ async fn bodies_in_yaml_are_read_to_their_depth() {
     assert_eq!((code, reason.as_str()), (400, "BadRequest"));
     assert!(message.contains("exceeded max depth of 100"), "{message}");
 }
+
+/// api-machinery.md §3: discovery and refusals are written as asked too; aggregated discovery is JSON.
+#[tokio::test]
+async fn discovery_and_refusals_have_forms() {
+    let (server, mut client) = start().await;
+    for path in [
+        "/api",
+        "/apis",
+        "/apis/rbac.authorization.k8s.io",
+        "/api/v1",
+    ] {
+        let plain = get(&mut client, path, &[]).await;
+        let yaml = get(&mut client, path, &[YAML]).await;
+        assert_eq!(from_yaml(&yaml), plain.json(), "{path}");
+        let shown = get(&mut client, path, &[("user-agent", "curl/8")]).await;
+        assert_eq!(shown.body, format!("{:#}", plain.json()), "{path}");
+        let refused = get(&mut client, path, &[("accept", "text/html")]).await;
+        assert_eq!(refused.status, 406, "{path}");
+    }
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    for accept in [
+        format!("{aggregated},application/json"),
+        format!("application/vnd.kubernetes.protobuf,{aggregated}"),
+    ] {
+        let answer = get(&mut client, "/apis", &[("accept", &accept)]).await;
+        assert_eq!(answer.header("content-type"), aggregated, "{accept}");
+    }
+    let legacy = format!("application/json,{aggregated}");
+    let answer = get(&mut client, "/apis", &[("accept", &legacy)]).await;
+    assert_eq!(answer.json()["kind"], "APIGroupList");
+
+    let mut nobody = server.client(None).await;
+    let forbidden = get(&mut nobody, MAPS, &[YAML]).await;
+    assert_eq!(
+        (forbidden.status.as_u16(), &from_yaml(&forbidden)["reason"]),
+        (403, &json!("Forbidden"))
+    );
+}
