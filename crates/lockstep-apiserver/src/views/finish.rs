@@ -13,7 +13,7 @@ use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
 
-/// Answers above this are rewritten where nobody waits for the thread.
+/// Answers above this, and all in YAML, are rewritten where nobody waits for the thread.
 const INLINE_BYTES_MAX: usize = 64 * 1024;
 /// How many times larger than its JSON an answer may become by indentation, besides
 /// [`GROWTH_BYTES`].
@@ -46,7 +46,8 @@ pub(crate) async fn finish(request: &Request, response: &mut Response) {
     if encoding == Encoding::Json && (body.len() <= GZIP_BYTES_MIN || !compress) {
         return;
     }
-    let rewritten = if body.len() <= INLINE_BYTES_MAX {
+    let is_quick = encoding != Encoding::Yaml && body.len() <= INLINE_BYTES_MAX;
+    let rewritten = if is_quick {
         rewrite(body, encoding, compress)
     } else {
         let work = tokio::task::spawn_blocking(move || rewrite(body, encoding, compress));
