@@ -9,6 +9,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
@@ -19,11 +20,12 @@ use crate::cache::Cache;
 use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
+use crate::expressions;
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::metrics::Metrics;
 use crate::resources::{Api, Registry};
-use crate::start::make_system_objects;
+use crate::start::{make_default_roles, make_system_objects};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
@@ -69,7 +71,7 @@ pub(crate) struct Server {
     pub(crate) limits: Limits,
     pub(crate) authentication: Arc<Authentication>,
     pub(crate) authorizer: Authorizer,
-    rules: Arc<StoredRules>,
+    pub(crate) rules: Arc<StoredRules>,
     pub(crate) audit: Option<Audit>,
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
@@ -80,6 +82,8 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
+    /// Cancelled when the start is over.
+    ready: CancellationToken,
     pub(crate) started: Moment,
 }
 
@@ -88,7 +92,9 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
-        let registry = Registry::new(builtin::resources());
+        let registry = Registry::new(builtin::resources(expressions::compatibility(
+            &config.gates,
+        )));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
@@ -109,12 +115,18 @@ impl ApiServer {
             handler: config.handler,
             milestones: Milestones::default(),
             drain: Drain::default(),
+            ready: CancellationToken::new(),
             started: clock::now(),
         };
         Ok(Self {
             server: Arc::new(server),
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
+    }
+
+    /// Done when the start is over: what every cluster has is there.
+    pub fn ready(&self) -> impl Future<Output = ()> + use<> {
+        self.server.ready.clone().cancelled_owned()
     }
 
     /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
@@ -170,14 +182,25 @@ impl Server {
         while self.api.cache().caught_up().await.is_err() {}
         self.milestones.reach(Milestone::Caches);
         while !make_system_objects(&self.api, now()).await {
+            self.rules.settle(self.api.cache()).await;
             tracing::warn!("the objects that every cluster has cannot be made; trying again");
             tokio::time::sleep(START_PAUSE).await;
         }
         self.milestones.reach(Milestone::SystemObjects);
+        while !make_default_roles(&self.api, now()).await {
+            // What was stored before counts meanwhile.
+            self.rules.settle(self.api.cache()).await;
+            tracing::warn!("the default roles cannot be made; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        while self.api.cache().caught_up().await.is_err() {}
+        self.rules.settle(self.api.cache()).await;
+        self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
         for milestone in [Milestone::Loops, Milestone::Discovery] {
             self.milestones.reach(milestone);
         }
+        self.ready.cancel();
     }
 }
 

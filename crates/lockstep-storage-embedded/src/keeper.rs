@@ -112,10 +112,15 @@ impl Keeper {
         }
     }
 
-    /// There is something to commit.
+    /// There is something to commit. Wakes the keeper only if it does not know yet, or if it has
+    /// waited for more and there is enough: waking it for every write would cost more than the
+    /// write.
     pub(crate) fn nudge(&self) {
-        self.control.lock().nudged = true;
-        self.wake.notify_one();
+        let is_enough = self.pending.lock().pairs.len() >= PAIRS_ENOUGH;
+        let was_nudged = std::mem::replace(&mut self.control.lock().nudged, true);
+        if is_enough || !was_nudged {
+            self.wake.notify_one();
+        }
     }
 
     /// Nothing more comes. After a failure of the log, what is pending may be more than the log

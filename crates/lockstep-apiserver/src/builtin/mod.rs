@@ -44,6 +44,7 @@ struct Row {
     short_names: &'static [&'static str],
     categories: &'static [&'static str],
     scope: Scope,
+    verbs: &'static [Verb],
     subresources: &'static [Subresource],
     /// Where its objects lie below the server's prefix.
     bucket: &'static str,
@@ -52,7 +53,9 @@ struct Row {
     creates_on_update: bool,
     fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
-    validate: fn(&Object, Option<&Object>) -> FieldErrors,
+    validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
+    /// What is not wrong, but worth telling whoever writes it.
+    warnings: fn(&Object, Compatibility) -> Vec<String>,
 }
 
 /// A kind without anything special.
@@ -64,6 +67,7 @@ const PLAIN: Row = Row {
     short_names: &[],
     categories: &[],
     scope: Scope::Namespaced,
+    verbs: VERBS,
     subresources: &[],
     bucket: "",
     names: NameRule::Subdomain,
@@ -71,7 +75,8 @@ const PLAIN: Row = Row {
     creates_on_update: false,
     fields: &[],
     shape: |_, _| (),
-    validate: |_, _| Vec::new(),
+    validate: |_, _, _| Vec::new(),
+    warnings: |_, _| Vec::new(),
 };
 
 /// The four kinds of RBAC.
@@ -79,6 +84,14 @@ const RBAC: Row = Row {
     group: "rbac.authorization.k8s.io",
     names: NameRule::PathSegment,
     creates_on_update: true,
+    ..PLAIN
+};
+
+/// A question, which is answered and never stored.
+const REVIEW: Row = Row {
+    fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
+    scope: Scope::Cluster,
+    verbs: &[Verb::Create],
     ..PLAIN
 };
 
@@ -107,7 +120,7 @@ const TABLE: &[Row] = &[
         ],
         short_names: &["cm"],
         bucket: "configmaps",
-        validate: config::validate_config_map,
+        validate: |map, old, _| config::validate_config_map(map, old),
         ..PLAIN
     },
     Row {
@@ -122,7 +135,7 @@ const TABLE: &[Row] = &[
         ],
         bucket: "secrets",
         shape: config::shape_secret,
-        validate: config::validate_secret,
+        validate: |secret, old, _| config::validate_secret(secret, old),
         ..PLAIN
     },
     Row {
@@ -179,7 +192,7 @@ const TABLE: &[Row] = &[
         kind: "Role",
         fields: &[("rules", FieldType::Maps)],
         bucket: "roles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -189,7 +202,7 @@ const TABLE: &[Row] = &[
         fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         bucket: "rolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -202,7 +215,7 @@ const TABLE: &[Row] = &[
         ],
         scope: Scope::Cluster,
         bucket: "clusterroles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -213,7 +226,7 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -230,6 +243,7 @@ const TABLE: &[Row] = &[
         counts_generations: true,
         shape: crd::shape,
         validate: crd::validate,
+        warnings: crd::warnings,
         ..PLAIN
     },
     Row {
@@ -244,14 +258,61 @@ const TABLE: &[Row] = &[
         bucket: "apiregistration.k8s.io/apiservices",
         ..PLAIN
     },
+    Row {
+        group: "authentication.k8s.io",
+        plural: "selfsubjectreviews",
+        singular: "selfsubjectreview",
+        kind: "SelfSubjectReview",
+        fields: &[("status", FieldType::Map)],
+        ..REVIEW
+    },
+    Row {
+        group: "authentication.k8s.io",
+        plural: "tokenreviews",
+        singular: "tokenreview",
+        kind: "TokenReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "localsubjectaccessreviews",
+        singular: "localsubjectaccessreview",
+        kind: "LocalSubjectAccessReview",
+        scope: Scope::Namespaced,
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "selfsubjectaccessreviews",
+        singular: "selfsubjectaccessreview",
+        kind: "SelfSubjectAccessReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "selfsubjectrulesreviews",
+        singular: "selfsubjectrulesreview",
+        kind: "SelfSubjectRulesReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "subjectaccessreviews",
+        singular: "subjectaccessreview",
+        kind: "SubjectAccessReview",
+        ..REVIEW
+    },
 ];
 
-/// All kinds that are part of the server.
-pub fn resources() -> impl Iterator<Item = Resource> {
-    TABLE.iter().map(resource)
+/// What expressions in new objects may use: what every server knows that reads them.
+type Compatibility = lockstep_cel::Version;
+
+/// All kinds that are part of a server that gets along with servers of a version.
+pub fn resources(compatibility: Compatibility) -> impl Iterator<Item = Resource> {
+    TABLE.iter().map(move |row| resource(row, compatibility))
 }
 
-fn resource(row: &'static Row) -> Resource {
+fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
     Resource {
         group: row.group.into(),
@@ -262,7 +323,7 @@ fn resource(row: &'static Row) -> Resource {
         short_names: texts(row.short_names),
         categories: texts(row.categories),
         scope: row.scope,
-        verbs: VERBS,
+        verbs: row.verbs,
         versions: vec![Version {
             name: "v1".into(),
             is_served: true,
@@ -274,20 +335,23 @@ fn resource(row: &'static Row) -> Resource {
         origin: Origin::BuiltIn,
         shaped_since: Revision::NONE,
         is_going: false,
-        rules: Arc::new(BuiltIn(row)),
+        rules: Arc::new(BuiltIn { row, compatibility }),
     }
 }
 
 /// What is special about a row.
-struct BuiltIn(&'static Row);
+struct BuiltIn {
+    row: &'static Row,
+    compatibility: Compatibility,
+}
 
 impl Rules for BuiltIn {
     fn names(&self) -> NameRule {
-        self.0.names
+        self.row.names
     }
 
     fn status(&self, _version: usize) -> StatusField {
-        if self.0.subresources.contains(&Subresource::Status) {
+        if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
         } else {
             StatusField::Part
@@ -295,19 +359,19 @@ impl Rules for BuiltIn {
     }
 
     fn counts_generations(&self) -> bool {
-        self.0.counts_generations
+        self.row.counts_generations
     }
 
     fn creates_on_update(&self) -> bool {
-        self.0.creates_on_update
+        self.row.creates_on_update
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.0.kind, self.0.fields, object, unknown)
+        types::check(self.row.kind, self.row.fields, object, unknown)
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
-        (self.0.shape)(object, old);
+        (self.row.shape)(object, old);
         Vec::new()
     }
 
@@ -318,14 +382,17 @@ impl Rules for BuiltIn {
         old: Option<&Object>,
         _part: Option<Subresource>,
     ) -> Verdict {
-        (self.0.validate)(object, old).into()
+        Verdict {
+            errors: (self.row.validate)(object, old, self.compatibility),
+            warnings: (self.row.warnings)(object, self.compatibility),
+        }
     }
 
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
-        selectable::of(self.0.group, self.0.plural)
+        selectable::of(self.row.group, self.row.plural)
     }
 
     fn columns(&self, _version: usize) -> &Columns {
-        columns::of(self.0.group, self.0.plural)
+        columns::of(self.row.group, self.row.plural)
     }
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
-use lockstep_apiserver::authz::{Authorizer, allow_all, bootstrap_rules};
+use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
 
 use super::logging;
-use super::stores::StoreAddress;
+use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
     /// `embedded`, or `etcd://host:port,…`
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub(crate) store: StoreAddress,
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFiles,
     /// The address to listen on; 0.0.0.0 means all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
@@ -203,7 +205,7 @@ impl Arguments {
         {
             allow_all()
         } else {
-            bootstrap_rules()
+            stored_rules_only()
         }
     }
 }
