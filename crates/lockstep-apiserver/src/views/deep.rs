@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::YAML;
 
 /// The stack of such work: writing goes deeper than reading, as JSON may nest deeper than YAML.
-const STACK_BYTES: usize = 4 * YAML_STACK_BYTES;
+const STACK_BYTES: usize = 2 * YAML_STACK_BYTES;
 
 /// Reads or writes YAML on a thread that has the stack for the deepest document there can be. Fails
 /// if the system gives no thread.

@@ -8,7 +8,7 @@ use lockstep_object::{Status, json, yaml};
 
 use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
-use super::{Asked, Encoding, Form, YAML, on_deep_stack};
+use super::{Asked, Encoding, Form, JSON, YAML, on_deep_stack};
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
@@ -21,9 +21,12 @@ const GROWTH_MAX: usize = 8;
 /// What every answer may grow by.
 const GROWTH_BYTES: usize = 1 << 20;
 
-/// Says how a JSON answer is to be written.
+/// Says how an answer is to be written if it is JSON.
 pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
-    response.extensions_mut().insert(encoding);
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_some_and(|content_type| content_type == JSON) {
+        response.extensions_mut().insert(encoding);
+    }
     response
 }
 

@@ -302,6 +302,14 @@ async fn discovery_and_refusals_have_forms() {
     let answer = get(&mut client, "/apis", &[("accept", &legacy)]).await;
     assert_eq!(answer.json()["kind"], "APIGroupList");
 
+    let nowhere = get(&mut client, "/apis/no.io/v1/nothings", &[YAML]).await;
+    assert_eq!(nowhere.brief(), (404, "404 page not found\n"));
+    let unknown = get(&mut client, "/api/v1/nothings", &[YAML]).await;
+    assert_eq!(
+        (unknown.status.as_u16(), &from_yaml(&unknown)["reason"]),
+        (404, &json!("NotFound"))
+    );
+
     let mut nobody = server.client(None).await;
     let forbidden = get(&mut nobody, MAPS, &[YAML]).await;
     assert_eq!(
