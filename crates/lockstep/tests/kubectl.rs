@@ -34,7 +34,7 @@ const SET_CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "Cust
 const SET: &str = r#"{"apiVersion": "ex.io/v1", "kind": "Set", "metadata": {"name": "s"},
   "spec": {"count": 1, "note": "small"}}"#;
 const EVENT: &str = r#"{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
-  "involvedObject": {"apiVersion": "ex.io/v1", "kind": "Set", "namespace": "default", "name": "s"},
+  "involvedObject": {"apiVersion": "ex.io/v1", "kind": "Set", "namespace": "default", "name": "s", "uid": "UID"},
   "type": "Normal", "reason": "Grown", "message": "It has grown.", "source": {"component": "gardener"}}"#;
 
 struct Server {
@@ -203,20 +203,28 @@ fn kubectl_works_on_namespaces_and_on_a_custom_resource() {
     assert!(!worked, "{said}");
 }
 
+/// A server with a set and an event about it; none if there is no kubectl.
+fn server_with_a_set() -> Option<(tempfile::TempDir, Server)> {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), kubectl()?);
+    let create = |object: &str| {
+        let (worked, said) = server.kubectl("create --validate=false -f -", object);
+        assert!(worked, "{said}");
+    };
+    create(SET_CRD);
+    create(SET);
+    let (_, uid) = server.kubectl("get set s -o jsonpath={.metadata.uid}", "");
+    create(&EVENT.replace("UID", &uid));
+    Some((folder, server))
+}
+
 /// api-machinery.md §3.1, §15: what `kubectl get` shows.
 #[test]
 fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
-    let Some(kubectl) = kubectl() else {
+    let Some((_folder, server)) = server_with_a_set() else {
         println!("SKIPPED: kubectl is not installed, so nobody looked at tables as users do");
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), kubectl);
-    let create = "create --validate=false -f -";
-    for object in [SET_CRD, SET, EVENT] {
-        let (worked, said) = server.kubectl(create, object);
-        assert!(worked, "{said}");
-    }
 
     let namespaces = ["NAME STATUS AGE", "default Active AGE"];
     server.shows("get namespace default", &namespaces);
@@ -261,27 +269,13 @@ fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
     following.wait().unwrap();
 }
 
-/// api-machinery.md §6, §15: `scale`, `wait`, `describe`.
+/// api-machinery.md §6, §15: `scale`, `describe`.
 #[test]
-fn kubectl_scales_waits_for_and_describes_a_custom_resource() {
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody scaled or waited as users do");
+fn kubectl_scales_and_describes_a_custom_resource() {
+    let Some((_folder, server)) = server_with_a_set() else {
+        println!("SKIPPED: kubectl is not installed, so nobody scaled as users do");
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), kubectl);
-    let create = "create --validate=false -f -";
-    for object in [SET_CRD, SET] {
-        let (worked, said) = server.kubectl(create, object);
-        assert!(worked, "{said}");
-    }
-    let (_, uid) = server.kubectl("get set s -o jsonpath={.metadata.uid}", "");
-    let event = EVENT.replace(
-        r#""involvedObject": {"#,
-        &format!(r#""involvedObject": {{"uid": "{uid}", "#),
-    );
-    let (worked, said) = server.kubectl(create, &event);
-    assert!(worked, "{said}");
     server.says("scale set s --replicas=3", "set.ex.io/s scaled");
     server.says(
         "scale set s --replicas=4 --current-replicas=3",
@@ -301,19 +295,6 @@ fn kubectl_scales_waits_for_and_describes_a_custom_resource() {
         "error: no objects passed to scale sets.ex.io \"none\" not found",
     );
 
-    server.says(
-        "wait --for=jsonpath={.spec.count}=4 set/s --timeout=60s",
-        "set.ex.io/s condition met",
-    );
-    let mut waiting = server.run("wait --for=condition=Ready set/s --timeout=60s");
-    let ready = r#"patch set s --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
-    server.says(ready, "set.ex.io/s patched");
-    assert_eq!(printed(&mut waiting), "set.ex.io/s condition met\n");
-    server.says(
-        "wait --for=condition=Gone set/s --timeout=1s",
-        "error: timed out waiting for the condition on sets/s",
-    );
-
     let (_, described) = server.kubectl("describe set s", "");
     let described: Vec<String> = described.lines().map(row).collect();
     for line in [
@@ -328,6 +309,27 @@ fn kubectl_scales_waits_for_and_describes_a_custom_resource() {
             "{line}: {described:#?}"
         );
     }
+}
+
+/// api-machinery.md §15: `wait`.
+#[test]
+fn kubectl_waits_for_a_value_a_condition_and_the_end_of_a_custom_resource() {
+    let Some((_folder, server)) = server_with_a_set() else {
+        println!("SKIPPED: kubectl is not installed, so nobody waited as users do");
+        return;
+    };
+    server.says(
+        "wait --for=jsonpath={.spec.count}=1 set/s --timeout=60s",
+        "set.ex.io/s condition met",
+    );
+    let mut waiting = server.run("wait --for=condition=Ready set/s --timeout=60s");
+    let ready = r#"patch set s --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    server.says(ready, "set.ex.io/s patched");
+    assert_eq!(printed(&mut waiting), "set.ex.io/s condition met\n");
+    server.says(
+        "wait --for=condition=Gone set/s --timeout=1s",
+        "error: timed out waiting for the condition on sets/s",
+    );
 
     server.says(
         r#"patch set s --type=merge -p {"metadata":{"finalizers":["ex.io/hold"]}}"#,
