@@ -48,6 +48,7 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
+    expires: bool,
     fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>) -> FieldErrors,
@@ -68,6 +69,7 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
+    expires: false,
     fields: &[],
     shape: |_, _| (),
     validate: |_, _| Vec::new(),
@@ -168,6 +170,7 @@ const TABLE: &[Row] = &[
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
+        expires: true,
         ..PLAIN
     },
     Row {
@@ -347,6 +350,10 @@ impl Rules for BuiltIn {
 
     fn counts_generations(&self) -> bool {
         self.0.counts_generations
+    }
+
+    fn expires(&self) -> bool {
+        self.0.expires
     }
 
     fn creates_on_update(&self) -> bool {

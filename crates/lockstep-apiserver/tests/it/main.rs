@@ -10,6 +10,7 @@ mod drain;
 mod endpoints;
 mod frame;
 mod hostile;
+mod loops;
 mod reviews;
 mod roles;
 mod server;
