@@ -23,6 +23,7 @@ use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
+use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::resources::{Api, Registry};
 use crate::start::{make_default_roles, make_system_objects};
@@ -54,6 +55,10 @@ pub struct Config {
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// How long events are kept after they were last written; zero means for ever.
+    pub event_ttl: Duration,
+    /// What runs in the background.
+    pub loops: LoopConfig,
     /// What answers for resources in place of the server's own.
     pub handler: Option<Handler>,
 }
@@ -76,6 +81,7 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
+    loops: Loops,
     pub(crate) handler: Option<Handler>,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
@@ -99,8 +105,11 @@ impl ApiServer {
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
         let api = api.with_rules(Arc::clone(&rules));
+        let api = api.with_event_ttl(config.event_ttl);
+        let api = Arc::new(api);
         let server = Server {
-            api: Arc::new(api),
+            loops: Loops::new(Arc::clone(&api), config.loops),
+            api,
             address: OnceLock::new(),
             in_flight: InFlight::new(&config.limits),
             gates: config.gates,
@@ -148,6 +157,7 @@ impl ApiServer {
             _ = serving => {}
             never = server.keep_going() => match never {},
         }
+        server.loops.retire().await;
         tasks.close();
         if tokio::time::timeout(DRAIN_MAX, tasks.wait()).await.is_err() {
             tracing::warn!(
@@ -169,10 +179,13 @@ impl Server {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
-        let starting = self.start();
+        let starting = async {
+            self.start().await;
+            let decided = || self.milestones.reach(Milestone::Loops);
+            self.loops.run(decided).await
+        };
         let judging = self.rules.follow(self.api.cache());
-        tokio::join!(feeding, following, starting, judging);
-        std::future::pending().await
+        tokio::join!(feeding, following, judging, starting).3
     }
 
     async fn start(&self) {
@@ -197,9 +210,7 @@ impl Server {
         self.rules.settle(self.api.cache()).await;
         self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
-        for milestone in [Milestone::Loops, Milestone::Discovery] {
-            self.milestones.reach(milestone);
-        }
+        self.milestones.reach(Milestone::Discovery);
         self.ready.cancel();
     }
 }

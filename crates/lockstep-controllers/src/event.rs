@@ -1,5 +1,6 @@
 //! Events that loops tell people about.
 
+use lockstep_object::metadata::Seconds;
 use serde_json::json;
 
 use crate::{Action, Id, Resource, World};
@@ -19,7 +20,7 @@ pub(crate) struct About<'a> {
 
 /// A warning about an object. It has one name for each object, so that it is told once; none if it
 /// was told already, or the object is gone.
-pub(crate) fn warning(world: &dyn World, about: &About<'_>) -> Option<Action> {
+pub(crate) fn warning(world: &dyn World, about: &About<'_>, now: Seconds) -> Option<Action> {
     let subject = world.object(about.id)?.object;
     let (id, uid) = (about.id, subject.uid());
     let namespace = id.namespace().unwrap_or(NOWHERE);
@@ -48,6 +49,8 @@ pub(crate) fn warning(world: &dyn World, about: &About<'_>) -> Option<Action> {
         "message": about.message,
         "type": "Warning",
         "count": 1,
+        "firstTimestamp": now.to_string(),
+        "lastTimestamp": now.to_string(),
         "source": { "component": about.component },
         "reportingComponent": about.component,
         "reportingInstance": "",

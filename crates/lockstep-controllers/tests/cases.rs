@@ -64,11 +64,10 @@ impl Loop {
     }
 
     fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+        let now = Seconds::from_unix(NOW).unwrap();
         match self {
-            Self::Garbage(garbage) => garbage.plan(world),
-            Self::Namespaces(namespaces) => {
-                namespaces.plan(world, Seconds::from_unix(NOW).unwrap())
-            }
+            Self::Garbage(garbage) => garbage.plan(world, now),
+            Self::Namespaces(namespaces) => namespaces.plan(world, now),
             Self::Furnish(furnish) => furnish.plan(world),
             Self::Aggregation(aggregation) => aggregation.plan(world),
             Self::Servers => servers::collect(world, Micros::from_unix(NOW * 1_000_000).unwrap()),

@@ -51,6 +51,7 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
+    expires: bool,
     fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
@@ -73,6 +74,7 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
+    expires: false,
     fields: &[],
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
@@ -174,6 +176,7 @@ const TABLE: &[Row] = &[
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
+        expires: true,
         ..PLAIN
     },
     Row {
@@ -360,6 +363,10 @@ impl Rules for BuiltIn {
 
     fn counts_generations(&self) -> bool {
         self.row.counts_generations
+    }
+
+    fn expires(&self) -> bool {
+        self.row.expires
     }
 
     fn creates_on_update(&self) -> bool {

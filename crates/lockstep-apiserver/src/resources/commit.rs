@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteFailure, Written,
+    Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteError, WriteFailure,
+    Written,
 };
 
 use super::{Api, Resource};
@@ -23,22 +24,56 @@ impl Api {
         if let Written::Put { value, .. } = &written {
             check_size(value)?;
         }
+        let mut outcome = self
+            .try_commit(resource, object_key, expected, &written)
+            .await;
+        if let Err(WriteFailure::Refused(WriteError::LeaseNotFound)) = outcome {
+            // Whatever became of the lease, the next one is new.
+            self.expiry.forget();
+            outcome = self
+                .try_commit(resource, object_key, expected, &written)
+                .await;
+        }
+        outcome.map_err(|failure| write_failed(&failure))
+    }
+
+    async fn try_commit(
+        &self,
+        resource: &Resource,
+        object_key: &str,
+        expected: Expected,
+        written: &Written,
+    ) -> Result<Outcome, WriteFailure> {
         let key = Key::new(resource.store_key(&self.prefix, object_key))
             .expect("a key of the store has the server's prefix");
+        let written = match written {
+            Written::Put { value, .. } => Written::Put {
+                value: value.clone(),
+                lease: self.lease_of(resource).await?,
+            },
+            Written::Delete => Written::Delete,
+        };
         let write = GuardedWrite {
             key,
             expected,
             written,
             fences: Vec::new(),
         };
-        let txn = write.txn(Limits::default().txn_ops_max);
-        let txn = txn.map_err(|error| Status::internal_error(&error.to_string()))?;
-        let answer = self.store.txn(txn).await.map_err(|e| write_failed(&e))?;
-        Ok(Outcome::of(answer))
+        let txn = write.txn(Limits::default().txn_ops_max)?;
+        Ok(Outcome::of(self.store.txn(txn).await?))
+    }
+
+    /// What an object hangs on: a lease if it goes by itself, else nothing.
+    async fn lease_of(&self, resource: &Resource) -> Result<LeaseId, WriteFailure> {
+        if resource.rules.expires() {
+            self.expiry.lease(&*self.store).await
+        } else {
+            Ok(LeaseId::NONE)
+        }
     }
 }
 
-/// A value on no lease.
+/// A value. [`Api::commit`] decides on which lease.
 pub(super) fn put(value: Bytes) -> Written {
     Written::Put {
         value,

@@ -131,6 +131,11 @@ pub trait Rules: Send + Sync {
     /// Whether its objects count changes of their spec.
     fn counts_generations(&self) -> bool;
 
+    /// Whether its objects go by themselves when nobody has written them for a while.
+    fn expires(&self) -> bool {
+        false
+    }
+
     /// Whether a `PUT` of an object that does not exist creates it.
     fn creates_on_update(&self) -> bool {
         false

@@ -1,5 +1,6 @@
 //! What becomes of one object.
 
+use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupVersion, Object, Value};
 
 use super::graph::Graph;
@@ -21,7 +22,13 @@ enum Standing {
 }
 
 /// What is to be done about an object; none if that cannot be known before other kinds are.
-pub(super) fn judge(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Option<Vec<Action>> {
+pub(super) fn judge(
+    graph: &Graph,
+    world: &dyn World,
+    id: &Id,
+    meta: &Meta,
+    now: Seconds,
+) -> Option<Vec<Action>> {
     if meta.is_deleting {
         return Some(released(graph, world, id, meta));
     }
@@ -36,7 +43,7 @@ pub(super) fn judge(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> O
             }
             Standing::Unknown => return None,
             Standing::Misplaced(problem) => {
-                return Some(complain(world, id, &problem).into_iter().collect());
+                return Some(complain(world, id, &problem, now).into_iter().collect());
             }
         }
     }
@@ -174,7 +181,7 @@ fn shown(owner: &Owner) -> String {
     format!("ownerRef [{api_version}/{kind}, name: {name}, uid: {uid}]")
 }
 
-fn complain(world: &dyn World, id: &Id, problem: &str) -> Option<Action> {
+fn complain(world: &dyn World, id: &Id, problem: &str, now: Seconds) -> Option<Action> {
     event::warning(
         world,
         &About {
@@ -183,6 +190,7 @@ fn complain(world: &dyn World, id: &Id, problem: &str) -> Option<Action> {
             message: problem,
             component: "garbage-collector-controller",
         },
+        now,
     )
 }
 

@@ -7,6 +7,7 @@
 mod graph;
 mod judge;
 
+use lockstep_object::metadata::Seconds;
 use std::collections::BTreeSet;
 
 use crate::{Action, Change, Id, Resource, World};
@@ -47,7 +48,7 @@ impl Garbage {
     }
 
     /// What is to be done about everything that changed.
-    pub fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
         let mut actions = Vec::new();
         for id in std::mem::take(&mut self.dirty) {
             let Some(meta) = world.meta(&id) else {
@@ -58,7 +59,7 @@ impl Garbage {
                 self.dirty.insert(id);
                 continue;
             }
-            match judge::judge(&self.graph, world, &id, &meta) {
+            match judge::judge(&self.graph, world, &id, &meta, now) {
                 Some(found) => actions.extend(found),
                 None => drop(self.unresolved.insert(id)),
             }

@@ -102,6 +102,12 @@ async fn serve(
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
+        event_ttl: arguments.event_ttl,
+        loops: arguments.loops(
+            credentials
+                .root_ca(Timestamp::now())
+                .map_err(|error| configuration(&error))?,
+        ),
         handler: None,
     });
     let server = server.map_err(|error| configuration(&error))?;
