@@ -7,6 +7,7 @@ use lockstep_apiserver::audit::Policy;
 use lockstep_apiserver::authn::User;
 use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn cases(text: &str) -> Value {
@@ -105,5 +106,22 @@ fn the_form_of_an_answer_is_the_most_wanted_there_is() {
             Err(status) => format!("{} {}", status.code, status.message),
         };
         assert_eq!(told, text(&case["form"]), "{case}");
+    }
+}
+
+proptest! {
+    /// Whatever a client accepts, it gets a form or 406, or 400 for `includeObject`.
+    #[test]
+    fn no_header_is_too_strange(
+        accept in "((application/(json|yaml|[*])|[*]/[*]|[a-z/]{0,6})(;(as=Table|v=v1|g=meta[.]k8s[.]io|q=[0-9.]{0,4}|[a-z=;\"]{0,6})){0,4},?){0,6}",
+        query in "(includeObject|pretty)?=?[a-zA-Z]{0,6}",
+    ) {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", HeaderValue::from_str(&accept).unwrap());
+        for asked in [Asked::Object, Asked::List, Asked::Watch, Asked::Document] {
+            if let Err(status) = Form::negotiate(&headers, &Query::parse(&query), asked) {
+                prop_assert!(status.code == 406 || (status.code == 400 && query.starts_with("includeObject")), "{:?}", status);
+            }
+        }
     }
 }

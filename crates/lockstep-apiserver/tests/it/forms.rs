@@ -317,3 +317,61 @@ async fn discovery_and_refusals_have_forms() {
         (403, &json!("Forbidden"))
     );
 }
+
+/// api-machinery.md §14: `responseObject` is the object, however it was written for the client.
+#[tokio::test]
+async fn answers_are_audited_before_they_are_rewritten() {
+    let server = TestServer::with(Setup {
+        handler: None,
+        audit: Some(json!({
+            "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+            "rules": [{ "level": "RequestResponse", "resources": [{ "group": "", "resources": ["configmaps"] }] },
+                      { "level": "None" }],
+        })),
+        ..Setup::default()
+    })
+    .await;
+    let mut client = server.client(Some(server.admin())).await;
+    while client.get("/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    let sent = json!({ "metadata": { "name": "large" }, "data": { "a": "x".repeat(200 * 1024) } });
+    let headers = [YAML, ("accept-encoding", "gzip")];
+    let (parts, _) = client
+        .send_raw("POST", MAPS, &headers, sent.to_string())
+        .await;
+    assert_eq!(parts.headers["content-encoding"], "gzip");
+    let missing = get(&mut client, &format!("{MAPS}/none"), &headers).await;
+    assert_eq!(missing.header("content-type"), "application/yaml");
+    let log = server.path("audit.log");
+    let TestServer {
+        folder: _folder,
+        running,
+        stop,
+        ..
+    } = server;
+    drop(stop);
+    running.await.unwrap();
+    let text = std::fs::read_to_string(log).unwrap();
+    let events: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<[&Value; 3]> = events
+        .iter()
+        .map(|event| {
+            [
+                &event["responseObject"]["kind"],
+                &event["responseObject"]["metadata"]["name"],
+                &event["responseStatus"]["reason"],
+            ]
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            [&json!("ConfigMap"), &json!("large"), &Value::Null],
+            [&json!("Status"), &Value::Null, &json!("NotFound")],
+        ]
+    );
+}
