@@ -43,7 +43,8 @@ pub enum Move {
 }
 
 impl Election {
-    /// A candidate with a name that no other server has.
+    /// A candidate: the name of the server, which no other has at the same time, an underscore, and
+    /// what tells this process from those that were this server before.
     pub fn new(me: String) -> Self {
         Self { me, seen: None }
     }
@@ -61,7 +62,7 @@ impl Election {
         self.seen = Some((*revision, since));
         let holder = holder(object);
         let until = since.saturating_add(duration_ms(object));
-        if holder.is_empty() || holder == self.me || now >= until {
+        if holder.is_empty() || server(holder) == server(&self.me) || now >= until {
             self.write(stored, wall)
         } else {
             Move::Wait { until }
@@ -121,6 +122,11 @@ impl Election {
             lease,
         }
     }
+}
+
+/// The server of a holder. Who held the lease as the same server is dead.
+fn server(holder: &str) -> &str {
+    holder.rsplit_once('_').map_or(holder, |(server, _)| server)
 }
 
 fn holder(lease: &Object) -> &str {

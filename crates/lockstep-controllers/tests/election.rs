@@ -54,12 +54,19 @@ fn a_lease_that_is_not_there_or_free_is_taken_at_once() {
     assert_eq!(brief(&taken), r#"write at Some(7) "a" 5"#);
     let own = lease("a", 4, 9);
     assert!(a.is_held(Some(&own)) && !a.is_held(Some(&free)) && !a.is_held(None));
-    let again = a.campaign(Some(&own), 0, wall(0));
-    assert_eq!(
-        brief(&again),
-        r#"write at Some(9) "a" 4"#,
-        "after a restart"
-    );
+}
+
+/// Its process is dead: no two run as one server at the same time.
+#[test]
+fn a_server_takes_over_from_itself_after_a_crash_without_waiting() {
+    let mut again = Election::new("a_2".into());
+    let own = lease("a_1", 4, 9);
+    assert!(!again.is_held(Some(&own)));
+    let taken = again.campaign(Some(&own), 0, wall(0));
+    assert_eq!(brief(&taken), r#"write at Some(9) "a_2" 5"#);
+    let other = lease("b_1", 4, 9);
+    let waits = again.campaign(Some(&other), 0, wall(0));
+    assert_eq!(brief(&waits), "wait until 15000");
 }
 
 #[test]

@@ -62,19 +62,12 @@ impl Identity {
             let key = self.key();
             let stored = self.api.cached(GROUP, PLURAL, &key);
             let before = stored.as_ref().map(|(lease, _)| lease);
-            let mut lease =
-                servers::identity(before, &self.name, &self.host, &self.holder, micros());
+            let lease = servers::identity(before, &self.name, &self.host, &self.holder, micros());
             let expected = match &stored {
                 Some((_, revision)) => Expected::At(*revision),
-                None => {
-                    complete(&self.api, &mut lease);
-                    Expected::Absent
-                }
+                None => Expected::Absent,
             };
-            let written = self
-                .api
-                .write_internally(GROUP, PLURAL, &key, expected, Some(lease));
-            let pause = match written.await {
+            let pause = match write(&self.api, &key, expected, lease).await {
                 Internal::Done(_) => RENEW,
                 Internal::Moved | Internal::Failed => RETRY,
             };
@@ -98,8 +91,12 @@ impl Identity {
     }
 }
 
-/// Gives a new object what the server knows.
-pub(super) fn complete(api: &Api, object: &mut Object) {
-    object.set_meta_text("uid", &api.fresh_uid());
-    object.set_meta_text("creationTimestamp", &seconds().to_string());
+/// Writes a lease, or makes it if it is to be absent before.
+pub(super) async fn write(api: &Api, key: &str, expected: Expected, lease: Object) -> Internal {
+    if expected == Expected::Absent {
+        let place = (GROUP, PLURAL, key);
+        return api.create_internally(place, lease, seconds()).await;
+    }
+    api.write_internally(GROUP, PLURAL, key, expected, Some(lease))
+        .await
 }

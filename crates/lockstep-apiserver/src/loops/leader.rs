@@ -10,7 +10,7 @@ use lockstep_object::Object;
 use lockstep_storage::{Expected, Revision};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::identity::{GROUP, PLURAL, complete};
+use super::identity::{GROUP, PLURAL, write};
 use super::micros;
 use crate::cache::{BucketKey, Scope};
 use crate::resources::{Api, Internal};
@@ -120,12 +120,7 @@ impl Leader {
         found.map(|(object, Revision(revision))| Stored { object, revision })
     }
 
-    async fn write(&self, expected: Expected, mut lease: Object) -> Internal {
-        if expected == Expected::Absent {
-            complete(&self.api, &mut lease);
-        }
-        self.api
-            .write_internally(GROUP, PLURAL, &self.key, expected, Some(lease))
-            .await
+    async fn write(&self, expected: Expected, lease: Object) -> Internal {
+        write(&self.api, &self.key, expected, lease).await
     }
 }

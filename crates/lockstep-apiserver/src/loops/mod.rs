@@ -11,6 +11,9 @@ mod machines;
 mod perform;
 mod tracker;
 
+#[cfg(test)]
+mod tests;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;

@@ -39,11 +39,8 @@ async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
     let id = action.id().clone();
     let (group, plural, key) = (&*id.resource.group, &*id.resource.plural, &*id.key);
     match action {
-        Action::Create { mut object, .. } => {
-            object.set_meta_text("uid", &api.fresh_uid());
-            object.set_meta_text("creationTimestamp", &now.to_string());
-            let expected = Expected::Absent;
-            api.write_internally(group, plural, key, expected, Some(object))
+        Action::Create { object, .. } => {
+            api.create_internally((group, plural, key), object, now)
                 .await
         }
         Action::Replace {

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteError, WriteFailure,
-    Written,
+    Expected, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteError,
+    WriteFailure, Written,
 };
 
 use super::{Api, Resource};
@@ -21,18 +21,35 @@ impl Api {
         expected: Expected,
         written: Written,
     ) -> Result<Outcome, Status> {
+        self.commit_behind(&[], resource, object_key, expected, written)
+            .await
+    }
+
+    /// The same, if besides nothing moved behind the fences.
+    pub(super) async fn commit_behind(
+        &self,
+        fences: &[Fence],
+        resource: &Resource,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
         if let Written::Put { value, .. } = &written {
             check_size(value)?;
         }
-        let mut outcome = self
-            .try_commit(resource, object_key, expected, &written)
-            .await;
+        let key = Key::new(resource.store_key(&self.prefix, object_key))
+            .expect("a key of the store has the server's prefix");
+        let write = GuardedWrite {
+            key,
+            expected,
+            written,
+            fences: fences.to_vec(),
+        };
+        let mut outcome = self.try_commit(resource, write.clone()).await;
         if let Err(WriteFailure::Refused(WriteError::LeaseNotFound)) = outcome {
             // Whatever became of the lease, the next one is new.
             self.expiry.forget();
-            outcome = self
-                .try_commit(resource, object_key, expected, &written)
-                .await;
+            outcome = self.try_commit(resource, write).await;
         }
         outcome.map_err(|failure| write_failed(&failure))
     }
@@ -40,25 +57,11 @@ impl Api {
     async fn try_commit(
         &self,
         resource: &Resource,
-        object_key: &str,
-        expected: Expected,
-        written: &Written,
+        mut write: GuardedWrite,
     ) -> Result<Outcome, WriteFailure> {
-        let key = Key::new(resource.store_key(&self.prefix, object_key))
-            .expect("a key of the store has the server's prefix");
-        let written = match written {
-            Written::Put { value, .. } => Written::Put {
-                value: value.clone(),
-                lease: self.lease_of(resource).await?,
-            },
-            Written::Delete => Written::Delete,
-        };
-        let write = GuardedWrite {
-            key,
-            expected,
-            written,
-            fences: Vec::new(),
-        };
+        if let Written::Put { lease, .. } = &mut write.written {
+            *lease = self.lease_of(resource).await?;
+        }
         let txn = write.txn(Limits::default().txn_ops_max)?;
         Ok(Outcome::of(self.store.txn(txn).await?))
     }

@@ -21,6 +21,8 @@ pub(super) struct DeleteOptions {
     uid: Option<String>,
     revision: Option<String>,
     propagation: Option<Propagation>,
+    /// How a deletion is told that is not done yet; old clients are told another way.
+    pending: u16,
     dry_run: DryRun,
 }
 
@@ -142,16 +144,21 @@ impl Api {
         }
         request_deletion(resource, &mut object, request.now);
         let value = to_stored(served, &mut object)?;
+        let pending = |revision| {
+            let answer = Answer::ok(served_bytes(served, &value, revision)?);
+            Ok(Some(Answer {
+                code: options.pending,
+                ..answer
+            }))
+        };
         if value == old_value {
-            return Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)));
+            return pending(revision);
         }
         match self
             .commit(resource, &key, expected, put(value.clone()))
             .await?
         {
-            Outcome::Done { revision } => {
-                Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)))
-            }
+            Outcome::Done { revision } => pending(revision),
             Outcome::Stopped { .. } => Ok(None),
         }
     }
@@ -229,6 +236,11 @@ impl DeleteOptions {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
             propagation: propagation(request, &body)?,
+            pending: if body["orphanDependents"] == false {
+                202
+            } else {
+                200
+            },
             dry_run,
         })
     }

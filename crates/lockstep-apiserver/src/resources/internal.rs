@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
-use lockstep_storage::{Expected, Outcome, Revision, Written};
+use lockstep_storage::{Expected, Fence, Key, Outcome, Revision, Written};
 use tokio::sync::watch;
 
 use super::commit::put;
@@ -144,6 +144,17 @@ impl Api {
         expected: Expected,
         object: Option<Object>,
     ) -> Internal {
+        self.write_behind(&[], (group, plural, key), expected, object)
+            .await
+    }
+
+    async fn write_behind(
+        &self,
+        fences: &[Fence],
+        (group, plural, key): (&str, &str, &str),
+        expected: Expected,
+        object: Option<Object>,
+    ) -> Internal {
         let registry = self.registry();
         let Some(resource) = registry.resource(group, plural) else {
             return Internal::Moved;
@@ -157,11 +168,44 @@ impl Api {
             Some(Ok(value)) => put(value),
             Some(Err(_)) => return Internal::Failed,
         };
-        match self.commit(resource, key, expected, written).await {
+        let outcome = self.commit_behind(fences, resource, key, expected, written);
+        match outcome.await {
             Ok(Outcome::Done { revision }) => Internal::Done(revision),
             Ok(Outcome::Stopped { .. }) => Internal::Moved,
             Err(_) => Internal::Failed,
         }
+    }
+
+    /// Makes an object of the server itself. One in a namespace is made only if the namespace is as
+    /// the cache shows it, and stays.
+    pub(crate) async fn create_internally(
+        &self,
+        (group, plural, key): (&str, &str, &str),
+        mut object: Object,
+        now: Seconds,
+    ) -> Internal {
+        object.set_meta_text("uid", &self.fresh_uid());
+        object.set_meta_text("creationTimestamp", &now.to_string());
+        let mut fences = Vec::new();
+        if !object.namespace().is_empty() {
+            let Some(fence) = self.open_namespace(object.namespace()) else {
+                return Internal::Moved;
+            };
+            fences.push(fence);
+        }
+        let expected = Expected::Absent;
+        self.write_behind(&fences, (group, plural, key), expected, Some(object))
+            .await
+    }
+
+    /// A namespace that stays, fenced off as the cache shows it.
+    fn open_namespace(&self, name: &str) -> Option<Fence> {
+        let registry = self.registry();
+        let resource = registry.resource("", "namespaces")?;
+        let (namespace, at) = self.cached("", "namespaces", name)?;
+        let key = Key::new(resource.store_key(&self.prefix, name)).ok()?;
+        let stays = namespace.deletion_timestamp().is_none();
+        stays.then_some(Fence { key, at })
     }
 
     /// Whether nothing holds an object of a resource back from being removed.

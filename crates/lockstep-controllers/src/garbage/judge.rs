@@ -132,6 +132,7 @@ fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> 
     match found.filter(|found| found.uid == owner.uid) {
         Some(found) if found.waits_for_dependents() => Standing::Waiting,
         Some(_) => Standing::Solid,
+        None if graph.is_gone(&owner.uid) => Standing::Absent,
         None => match elsewhere(world, kind, owner) {
             None => Standing::Absent,
             Some(_) => {
