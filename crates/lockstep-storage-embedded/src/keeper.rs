@@ -6,6 +6,8 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
+use crate::histogram::Histogram;
+use crate::log::TIMES_MICROS;
 use crate::queue::Clock;
 use crate::state::{Pending, State, StateError};
 
@@ -29,6 +31,8 @@ pub(crate) struct Keeper {
     seen: AtomicU64,
     /// The bytes of all rows.
     row_bytes: AtomicU64,
+    /// How long each commit took.
+    pub(crate) commit_times: Histogram,
 }
 
 #[derive(Default)]
@@ -69,6 +73,7 @@ impl Keeper {
             applied: AtomicU64::new(applied),
             seen: AtomicU64::new(applied),
             row_bytes: AtomicU64::new(row_bytes),
+            commit_times: Histogram::new(TIMES_MICROS),
         }
     }
 
@@ -144,7 +149,9 @@ impl Keeper {
             }
             let pending = std::mem::take(&mut *self.pending.lock());
             self.room.notify_one();
-            if let Err(error) = state.commit(&pending) {
+            let (committed, took) = Clock::timed(|| state.commit(&pending));
+            self.commit_times.observe(took);
+            if let Err(error) = committed {
                 // Nothing is committed any more, so nothing has to wait for it either.
                 failed(&error);
                 return self.discard();

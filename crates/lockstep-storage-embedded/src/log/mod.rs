@@ -7,6 +7,7 @@ mod segment;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::sync::Arc;
 
 pub(crate) use frame::FrameBuilder;
 use frame::Seed;
@@ -16,6 +17,14 @@ use segment::{Birth, HEADER_BYTES};
 
 use crate::disk::{Disk, DiskFile};
 use crate::faults::Step;
+use crate::histogram::Histogram;
+use crate::queue::Clock;
+
+/// What durations of the disk are told apart by: doubling from a millisecond to eight seconds.
+pub(crate) const TIMES_MICROS: &[u64] = &[
+    1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_024_000,
+    2_048_000, 4_096_000, 8_192_000,
+];
 
 /// How many files that are no longer needed are kept for use as new ones.
 const SPARE_FILES_MAX: usize = 2;
@@ -36,6 +45,8 @@ pub(crate) struct Log {
     finished: VecDeque<(u64, u64)>,
     /// Files of segments that are no longer needed, by their sequence.
     spare: Vec<u64>,
+    /// How long the disk took for each frame.
+    sync_times: Arc<Histogram>,
 }
 
 impl Log {
@@ -73,12 +84,17 @@ impl Log {
                 .map(|segment| (segment.sequence, segment.next_index - 1))
                 .collect(),
             spare: Vec::new(),
+            sync_times: Arc::new(Histogram::new(TIMES_MICROS)),
         })
     }
 
     /// The index that the next command gets.
     pub(crate) fn next_index(&self) -> u64 {
         self.next_index
+    }
+
+    pub(crate) fn sync_times(&self) -> &Arc<Histogram> {
+        &self.sync_times
     }
 
     /// Writes a frame and waits until it is safe. After an error the log must not be used: what is
@@ -96,7 +112,9 @@ impl Log {
         self.disk.faults.reach(Step::HalfWritten)?;
         self.file.write(self.offset, bytes)?;
         self.disk.faults.reach(Step::Written)?;
-        self.file.sync()?;
+        let (synced, took) = Clock::timed(|| self.file.sync());
+        synced?;
+        self.sync_times.observe(took);
         self.disk.faults.reach(Step::Synced)?;
         self.offset += length;
         self.next_index = frame.next_index();
