@@ -117,7 +117,8 @@ pub fn take_object(
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
+/// What messages call the type of a value.
+pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
