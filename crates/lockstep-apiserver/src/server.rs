@@ -24,7 +24,7 @@ use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::resources::{Api, Registry};
-use crate::start::{make_default_roles, make_system_objects};
+use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
@@ -53,6 +53,8 @@ pub struct Config {
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// The authorities of client certificates, in PEM, for other servers to know clients by.
+    pub client_ca: String,
     /// How long events are kept after they were last written; zero means for ever.
     pub event_ttl: Duration,
     /// What runs in the background.
@@ -79,6 +81,7 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
+    client_ca: String,
     loops: Loops,
     pub(crate) handler: Option<Handler>,
     /// Where clients reach the server, once that is known.
@@ -102,6 +105,7 @@ impl ApiServer {
         let api = api.with_event_ttl(config.event_ttl);
         let api = Arc::new(api);
         let server = Server {
+            client_ca: config.client_ca,
             loops: Loops::new(Arc::clone(&api), config.loops),
             api,
             address: OnceLock::new(),
@@ -177,9 +181,7 @@ impl Server {
     }
 
     async fn start(&self) {
-        for milestone in [Milestone::Credentials, Milestone::Admission] {
-            self.milestones.reach(milestone);
-        }
+        self.milestones.reach(Milestone::Admission);
         while self.api.cache().caught_up().await.is_err() {}
         self.milestones.reach(Milestone::Caches);
         while !make_system_objects(&self.api, now()).await {
@@ -188,6 +190,12 @@ impl Server {
             tokio::time::sleep(START_PAUSE).await;
         }
         self.milestones.reach(Milestone::SystemObjects);
+        while !publish_client_ca(&self.api, &self.client_ca, now()).await {
+            self.rules.settle(self.api.cache()).await;
+            tracing::warn!("the authorities of clients cannot be published; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        self.milestones.reach(Milestone::Credentials);
         while !make_default_roles(&self.api, now()).await {
             // What was stored before counts meanwhile.
             self.rules.settle(self.api.cache()).await;

@@ -122,7 +122,7 @@ impl Loops {
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
-            tracker.catch_up(&mut machines).await?;
+            tracker.catch_up(visible, &mut machines).await?;
             let view = tracker.view(visible);
             let mut actions = machines.plan(&view, seconds());
             if Instant::now() >= sweep {

@@ -384,36 +384,6 @@ async fn a_loop_that_is_switched_off_does_nothing() {
     assert_eq!(client.get(&accounts).await.json()["items"], json!([]));
 }
 
-/// §8: nothing comes into a namespace that was emptied, however close the race.
-#[tokio::test]
-async fn nothing_is_left_of_a_namespace_that_goes_while_others_write_into_it() {
-    let (server, mut client) = begin().await;
-    let mut writer = server.client(Some(server.admin())).await;
-    for round in 0..5 {
-        let name = format!("n{round}");
-        namespace(&mut client, &name).await;
-        let path = format!("{CORE}/namespaces/{name}");
-        let maps = format!("{path}/configmaps");
-        let writing = async {
-            for index in 0.. {
-                let map = json!({ "metadata": { "name": format!("m{index}") } });
-                let code = writer.write("POST", &maps, &map).await.status.as_u16();
-                assert!(matches!(code, 201 | 403 | 404), "{code}");
-                if code == 404 {
-                    return;
-                }
-            }
-        };
-        let going = async {
-            delete(&mut client, &path, "Background").await;
-            gone(&mut client, &path).await;
-        };
-        tokio::join!(writing, going);
-        let left = client.get(&maps).await.json();
-        assert_eq!(left["items"], json!([]));
-    }
-}
-
 /// §8, "orphanDependents=false and not gone".
 #[tokio::test]
 async fn an_old_way_to_ask_for_a_deletion_is_told_that_it_takes_time() {
