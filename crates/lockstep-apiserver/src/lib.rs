@@ -16,6 +16,7 @@ pub mod crd;
 mod credentials;
 pub mod discovery;
 mod endpoints;
+pub mod expressions;
 mod failure;
 mod frame;
 pub mod limits;
@@ -32,6 +33,7 @@ pub mod stored;
 mod transport;
 pub mod trust;
 pub mod version;
+pub mod views;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};

@@ -9,6 +9,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
@@ -19,6 +20,7 @@ use crate::cache::Cache;
 use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
+use crate::expressions;
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
@@ -89,6 +91,8 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
+    /// Cancelled when the start is over.
+    ready: CancellationToken,
     pub(crate) started: Moment,
 }
 
@@ -97,7 +101,9 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
-        let registry = Registry::new(builtin::resources());
+        let registry = Registry::new(builtin::resources(expressions::compatibility(
+            &config.gates,
+        )));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
@@ -122,12 +128,18 @@ impl ApiServer {
             handler: config.handler,
             milestones: Milestones::default(),
             drain: Drain::default(),
+            ready: CancellationToken::new(),
             started: clock::now(),
         };
         Ok(Self {
             server: Arc::new(server),
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
+    }
+
+    /// Done when the start is over: what every cluster has is there.
+    pub fn ready(&self) -> impl Future<Output = ()> + use<> {
+        self.server.ready.clone().cancelled_owned()
     }
 
     /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
@@ -207,6 +219,7 @@ impl Server {
         self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
         self.milestones.reach(Milestone::Discovery);
+        self.ready.cancel();
     }
 }
 

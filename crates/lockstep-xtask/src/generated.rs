@@ -31,6 +31,8 @@ enum Source {
     Command(&'static [&'static str]),
     /// Its contents are the code of a protobuf package.
     Protobuf(&'static str),
+    /// Its contents are all protobuf definitions as a constant.
+    Descriptors,
 }
 
 /// Every generated file. A new one is a new row.
@@ -50,6 +52,10 @@ const GENERATED: &[Generated] = &[
     Generated {
         path: "crates/lockstep-etcd-api/src/gen/etcdserverpb.rs",
         source: Source::Protobuf("etcdserverpb"),
+    },
+    Generated {
+        path: "crates/lockstep-etcd-api/src/gen/descriptors.rs",
+        source: Source::Descriptors,
     },
 ];
 
@@ -87,6 +93,7 @@ fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
     let arguments = match row.source {
         Source::Command(arguments) => arguments,
         Source::Protobuf(package) => return protobuf::produce(workspace.root(), package),
+        Source::Descriptors => return protobuf::descriptors(workspace.root()),
     };
     let mut cargo = process::cargo(workspace.root());
     cargo.args(["run", "--quiet", "--locked", "--package", "lockstep", "--"]);
@@ -139,6 +146,7 @@ impl fmt::Display for Source {
             Self::Protobuf(package) => {
                 write!(f, "package `{package}` of `{}`", protobuf::DEFINITIONS)
             }
+            Self::Descriptors => write!(f, "the packages of `{}`", protobuf::DEFINITIONS),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod columns;
 mod config;
 mod namespaces;
 mod rbac;
+mod selectable;
 mod types;
 
 use std::sync::Arc;
@@ -16,8 +18,9 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 use crate::route::Verb;
+use crate::views::Columns;
 use types::FieldType;
 
 const VERBS: &[Verb] = &[
@@ -51,7 +54,9 @@ struct Row {
     expires: bool,
     fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
-    validate: fn(&Object, Option<&Object>) -> FieldErrors,
+    validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
+    /// What is not wrong, but worth telling whoever writes it.
+    warnings: fn(&Object, Compatibility) -> Vec<String>,
 }
 
 /// A kind without anything special.
@@ -72,7 +77,8 @@ const PLAIN: Row = Row {
     expires: false,
     fields: &[],
     shape: |_, _| (),
-    validate: |_, _| Vec::new(),
+    validate: |_, _, _| Vec::new(),
+    warnings: |_, _| Vec::new(),
 };
 
 /// The four kinds of RBAC.
@@ -116,7 +122,7 @@ const TABLE: &[Row] = &[
         ],
         short_names: &["cm"],
         bucket: "configmaps",
-        validate: config::validate_config_map,
+        validate: |map, old, _| config::validate_config_map(map, old),
         ..PLAIN
     },
     Row {
@@ -131,7 +137,7 @@ const TABLE: &[Row] = &[
         ],
         bucket: "secrets",
         shape: config::shape_secret,
-        validate: config::validate_secret,
+        validate: |secret, old, _| config::validate_secret(secret, old),
         ..PLAIN
     },
     Row {
@@ -189,7 +195,7 @@ const TABLE: &[Row] = &[
         kind: "Role",
         fields: &[("rules", FieldType::Maps)],
         bucket: "roles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -199,7 +205,7 @@ const TABLE: &[Row] = &[
         fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         bucket: "rolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -212,7 +218,7 @@ const TABLE: &[Row] = &[
         ],
         scope: Scope::Cluster,
         bucket: "clusterroles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -223,7 +229,7 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -240,6 +246,7 @@ const TABLE: &[Row] = &[
         counts_generations: true,
         shape: crd::shape,
         validate: crd::validate,
+        warnings: crd::warnings,
         ..PLAIN
     },
     Row {
@@ -300,12 +307,15 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// All kinds that are part of the server.
-pub fn resources() -> impl Iterator<Item = Resource> {
-    TABLE.iter().map(resource)
+/// What expressions in new objects may use: what every server knows that reads them.
+type Compatibility = lockstep_cel::Version;
+
+/// All kinds that are part of a server that gets along with servers of a version.
+pub fn resources(compatibility: Compatibility) -> impl Iterator<Item = Resource> {
+    TABLE.iter().map(move |row| resource(row, compatibility))
 }
 
-fn resource(row: &'static Row) -> Resource {
+fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
     Resource {
         group: row.group.into(),
@@ -328,20 +338,23 @@ fn resource(row: &'static Row) -> Resource {
         origin: Origin::BuiltIn,
         shaped_since: Revision::NONE,
         is_going: false,
-        rules: Arc::new(BuiltIn(row)),
+        rules: Arc::new(BuiltIn { row, compatibility }),
     }
 }
 
 /// What is special about a row.
-struct BuiltIn(&'static Row);
+struct BuiltIn {
+    row: &'static Row,
+    compatibility: Compatibility,
+}
 
 impl Rules for BuiltIn {
     fn names(&self) -> NameRule {
-        self.0.names
+        self.row.names
     }
 
     fn status(&self, _version: usize) -> StatusField {
-        if self.0.subresources.contains(&Subresource::Status) {
+        if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
         } else {
             StatusField::Part
@@ -349,23 +362,23 @@ impl Rules for BuiltIn {
     }
 
     fn counts_generations(&self) -> bool {
-        self.0.counts_generations
+        self.row.counts_generations
     }
 
     fn expires(&self) -> bool {
-        self.0.expires
+        self.row.expires
     }
 
     fn creates_on_update(&self) -> bool {
-        self.0.creates_on_update
+        self.row.creates_on_update
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.0.kind, self.0.fields, object, unknown)
+        types::check(self.row.kind, self.row.fields, object, unknown)
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
-        (self.0.shape)(object, old);
+        (self.row.shape)(object, old);
         Vec::new()
     }
 
@@ -376,6 +389,17 @@ impl Rules for BuiltIn {
         old: Option<&Object>,
         _part: Option<Subresource>,
     ) -> Verdict {
-        (self.0.validate)(object, old).into()
+        Verdict {
+            errors: (self.row.validate)(object, old, self.compatibility),
+            warnings: (self.row.warnings)(object, self.compatibility),
+        }
+    }
+
+    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+        selectable::of(self.row.group, self.row.plural)
+    }
+
+    fn columns(&self, _version: usize) -> &Columns {
+        columns::of(self.row.group, self.row.plural)
     }
 }

@@ -9,10 +9,14 @@ use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 
 use super::Definition;
+use super::columns::columns;
 use super::definition::DefinedVersion;
 use crate::cache::BucketKey;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{
+    Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+};
 use crate::route::Verb;
+use crate::views::Columns;
 
 const VERBS: &[Verb] = &[
     Verb::Delete,
@@ -24,6 +28,9 @@ const VERBS: &[Verb] = &[
     Verb::Update,
     Verb::Watch,
 ];
+
+/// The parts that a CRD may ask for.
+const PARTS: [Subresource; 2] = [Subresource::Status, Subresource::Scale];
 
 /// Why a CRD cannot be served.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -58,8 +65,6 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         "Cluster" => Scope::Cluster,
         _ => Scope::Namespaced,
     };
-    let first = defined.first().map(|version| version.selectable_fields());
-    let selectable = first.unwrap_or_default().into_iter();
     let versions: Vec<Version> = defined.iter().map(|v| version(definition, *v)).collect();
     Ok(Resource {
         group: definition.group().into(),
@@ -82,10 +87,10 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
             schemas,
+            columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
-            selectable: selectable
-                .map(|path| path.trim_start_matches('.').into())
-                .collect(),
+            scales: defined.iter().copied().map(scale).collect(),
+            selectable: defined.iter().copied().map(selectable).collect(),
         }),
         versions,
     })
@@ -101,7 +106,6 @@ fn compile(version: DefinedVersion<'_>) -> Result<Schema, CustomError> {
 
 fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
     let parts = version.subresources();
-    let has_status = parts.is_some_and(|parts| parts.contains_key("status"));
     let deprecation = version.is_deprecated().then(|| {
         let (group, kind) = (definition.group(), definition.names("kind"));
         let plain = || format!("{group}/{} {kind} is deprecated", version.name()).into();
@@ -110,9 +114,9 @@ fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
     Version {
         name: version.name().into(),
         is_served: version.is_served(),
-        subresources: has_status
-            .then_some(Subresource::Status)
+        subresources: PARTS
             .into_iter()
+            .filter(|part| parts.is_some_and(|parts| parts.contains_key(part.name())))
             .collect(),
         deprecation,
     }
@@ -126,11 +130,29 @@ fn status(version: &Version) -> StatusField {
     }
 }
 
+fn selectable(version: DefinedVersion<'_>) -> Vec<SelectableField> {
+    let paths = version.selectable_fields().into_iter();
+    let names = paths.map(|path| path.trim_start_matches('.'));
+    names.map(SelectableField::at).collect()
+}
+
+fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
+    let scale = version.subresources()?.get("scale")?;
+    let path = |field: &str| scale[field].as_str().map(Into::into);
+    Some(ScalePaths {
+        spec_replicas: path("specReplicasPath")?,
+        status_replicas: path("statusReplicasPath")?,
+        label_selector: path("labelSelectorPath"),
+    })
+}
+
 /// What the schemas say.
 struct CustomRules {
     schemas: Vec<Schema>,
+    columns: Vec<Columns>,
     statuses: Vec<StatusField>,
-    selectable: Vec<Box<str>>,
+    scales: Vec<Option<ScalePaths>>,
+    selectable: Vec<Vec<SelectableField>>,
 }
 
 impl Rules for CustomRules {
@@ -168,7 +190,7 @@ impl Rules for CustomRules {
     ) -> Verdict {
         let part = match part {
             Some(Subresource::Status) => Part::Status,
-            Some(Subresource::Finalize) | None => Part::Whole,
+            Some(Subresource::Finalize | Subresource::Scale) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
         let outcome = self.schemas[version].validate(object.as_value(), stored, part);
@@ -178,7 +200,15 @@ impl Rules for CustomRules {
         }
     }
 
-    fn selectable_fields(&self) -> &[Box<str>] {
-        &self.selectable
+    fn scale(&self, version: usize) -> Option<&ScalePaths> {
+        self.scales[version].as_ref()
+    }
+
+    fn columns(&self, version: usize) -> &Columns {
+        &self.columns[version]
+    }
+
+    fn selectable_fields(&self, version: usize) -> &[SelectableField] {
+        &self.selectable[version]
     }
 }

@@ -11,40 +11,72 @@ use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
-use super::accept;
 use crate::authz::subject;
 use crate::clock;
 use crate::failure::respond;
 use crate::request::Request;
-use crate::resources::{self, Answer, Origin, WatchStream};
+use crate::resources::{self, Answer, Origin, Served, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
-use crate::route::ResourceRoute;
+use crate::route::{ResourceRoute, Verb};
 use crate::server::Server;
+use crate::views::{Asked, Form, JSON, Shape, mark, mark_as_asked};
 
-/// What objects are served as.
-const MEDIA_TYPES: &[&str] = &["application/json"];
-
-/// Answers a request that was allowed.
+/// Answers a request that was allowed, in the form that the client wants.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
+    let (route, found) = match find(server, request) {
+        Ok(found) => found,
+        Err(response) => return mark_as_asked(response, request),
+    };
+    request.notes.resource_is_known();
+    let asked = asked(&route, &found);
+    match Form::negotiate(&request.headers, &request.query, asked) {
+        Ok(Form { shape, encoding }) => {
+            let response = answer_in(shape, server, request, &route, found).await;
+            mark(response, encoding)
+        }
+        Err(status) => respond(&status),
+    }
+}
+
+/// What a request is about, or why it is about nothing.
+#[expect(clippy::result_large_err, reason = "it is the answer")]
+fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), Response> {
     let Some(route) = ResourceRoute::of(&request.info) else {
-        return respond(&Status::method_not_allowed());
+        return Err(respond(&Status::method_not_allowed()));
     };
     let registry = server.api.registry();
-    let Some(found) = registry.find(&route) else {
-        let mut known = registry.iter().filter(|resource| {
-            *resource.group == *route.group && resource.served_version(&route.version).is_some()
-        });
-        return if known.any(|resource| resource.origin == Origin::BuiltIn) {
+    if let Some(found) = registry.find(&route) {
+        return Ok((route, found));
+    }
+    let mut known = registry.iter().filter(|resource| {
+        *resource.group == *route.group && resource.served_version(&route.version).is_some()
+    });
+    Err(
+        if known.any(|resource| resource.origin == Origin::BuiltIn) {
             respond(&Status::no_such_resource())
         } else {
             response::page_not_found()
-        };
-    };
-    request.notes.resource_is_known();
-    if !accepts_json(request) {
-        return respond(&Status::not_acceptable(MEDIA_TYPES));
+        },
+    )
+}
+
+fn asked(route: &ResourceRoute, served: &Served) -> Asked {
+    match route.verb {
+        _ if Review::of(served).is_some() => Asked::Document,
+        Verb::List | Verb::DeleteCollection => Asked::List,
+        Verb::Watch => Asked::Watch,
+        Verb::Get | Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => Asked::Object,
     }
+}
+
+async fn answer_in(
+    shape: Shape,
+    server: &Server,
+    request: &mut Request,
+    route: &ResourceRoute,
+    found: Served,
+) -> Response {
     let body = match request.body.read().await {
         Ok(body) => body,
         Err(error) => return respond(&error.into()),
@@ -58,11 +90,12 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     let user = subject(&request.user);
     let asked = resources::Request {
         user: &user,
-        route: &route,
+        route,
         served: found,
         query: &request.query,
         content_type: content_type.unwrap_or_default(),
         body,
+        shape,
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
@@ -76,22 +109,13 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     }
 }
 
-/// Whether plain JSON is among what the client takes.
-fn accepts_json(request: &Request) -> bool {
-    let ranges = accept::ranges(&request.headers);
-    ranges.iter().any(|range| {
-        let is_json = ["application/json", "application/*", "*/*"];
-        is_json.contains(&range.media_type.as_str()) && range.parameter("as").is_empty()
-    })
-}
-
 fn print(answer: Answer, request: &Request) -> Response {
     let code = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match answer.body {
-        resources::Body::Whole(bytes) => response::bytes(code, "application/json", bytes),
+        resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
             let body = ResponseBody::stream(Box::pin(Events::new(*stream)), request.stop.clone());
-            let mut response = response::bytes(code, "application/json", Bytes::new());
+            let mut response = response::bytes(code, JSON, Bytes::new());
             *response.body_mut() = body;
             response
         }

@@ -37,6 +37,7 @@ use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
 use crate::response::Response;
 use crate::server::Server;
+use crate::views;
 
 /// Where a request comes from.
 #[derive(Debug)]
@@ -58,7 +59,10 @@ pub(crate) async fn answer(
     let outcome = handle(server, connection, &mut request, &mut trail, received).await;
     let (mut response, refusal) = match outcome {
         Ok(response) => (response, None),
-        Err(refusal) => (respond(&refusal.status()), Some(refusal)),
+        Err(refusal) => {
+            let response = respond(&refusal.status());
+            (views::mark_as_asked(response, &request), Some(refusal))
+        }
     };
     let drained = tokio::time::timeout(BODY_DRAIN_MAX, request.body.drain()).await;
     if drained != Ok(true) && version < Version::HTTP_2 {
@@ -77,6 +81,7 @@ pub(crate) async fn answer(
             _ => trail.answered(&mut request, &mut response),
         }
     }
+    views::finish(&request, &mut response).await;
     record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
     response

@@ -12,7 +12,7 @@ use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, LoopConfig, Switches, TlsVersion, parse_go_duration};
 
 use super::logging;
-use super::stores::StoreAddress;
+use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
     /// `embedded`, or `etcd://host:port,…`
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub(crate) store: StoreAddress,
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFiles,
     /// The address to listen on; 0.0.0.0 means all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
