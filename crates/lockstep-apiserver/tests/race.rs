@@ -95,6 +95,7 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
         query: &query,
         content_type: "application/json",
         body: Bytes::from_static(body.as_bytes()),
+        shape: lockstep_apiserver::views::Shape::Whole,
         now: Seconds::from_unix(0).expect("a time"),
         user: &User::new("admin", ["system:masters"]),
         notes: &Notes::new(String::new()),
@@ -119,7 +120,7 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
     let mut feed = JoinSet::new();
     feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
     cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources());
+    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
     let api = Api::new(store.clone(), cache, "/registry/", registry, || 0);
 
     let namespace = r#"{"metadata":{"name":"ns"}}"#;
