@@ -8,6 +8,7 @@ use lockstep_featuregate::Gates;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,6 +35,9 @@ use crate::trust::ServingIdentity;
 const PREFIX: &str = "/registry/";
 /// How long a start that cannot go on waits before it tries again.
 const START_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long work that ended by a panic rests.
+const WORK_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a server is made of.
 pub struct Config {
@@ -160,6 +164,7 @@ impl ApiServer {
         tokio::select! {
             _ = serving => {}
             never = server.keep_going() => match never {},
+            never = server.keep_working() => match never {},
         }
         server.loops.retire().await;
         tasks.close();
@@ -178,18 +183,36 @@ impl Server {
         self.address.get().cloned().unwrap_or_default()
     }
 
-    /// Does what has to happen before the server is ready, and what goes on as long as it runs.
+    /// Keeps the memory of the server up to date as long as it runs.
     async fn keep_going(&self) -> Infallible {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
-        let starting = async {
-            self.start().await;
-            let decided = || self.milestones.reach(Milestone::Loops);
-            self.loops.run(decided).await
-        };
         let judging = self.rules.follow(self.api.cache());
-        tokio::join!(feeding, following, judging, starting).3
+        tokio::join!(feeding, following, judging);
+        std::future::pending().await
+    }
+
+    /// Works in the background as long as the server runs; again, should a panic end it.
+    async fn keep_working(self: &Arc<Self>) -> Infallible {
+        loop {
+            let mut work = JoinSet::new();
+            work.spawn(Arc::clone(self).work());
+            work.join_next().await;
+            tracing::error!("the work in the background ended and begins anew");
+            tokio::time::sleep(WORK_PAUSE).await;
+        }
+    }
+
+    /// Does what has to happen before the server is ready, then what the background loops want. A
+    /// task of its own: a plan that takes a while must not hold up those who wait for an answer.
+    async fn work(self: Arc<Self>) {
+        self.start().await;
+        let decided = || {
+            self.milestones.reach(Milestone::Loops);
+            self.ready.cancel();
+        };
+        match self.loops.run(decided).await {}
     }
 
     async fn start(&self) {
@@ -219,7 +242,6 @@ impl Server {
         self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
         self.milestones.reach(Milestone::Discovery);
-        self.ready.cancel();
     }
 }
 

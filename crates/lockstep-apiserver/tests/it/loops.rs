@@ -168,6 +168,30 @@ async fn a_namespace_goes_with_its_content_and_says_what_holds_it() {
     assert_eq!(client.get(&held).await.status, 404);
 }
 
+/// §8, row "namespaces": spec.finalizers go through `/finalize` and through nothing else.
+#[tokio::test]
+async fn a_namespace_is_let_go_by_hand_through_finalize() {
+    let server = TestServer::with(Setup {
+        controllers: "",
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    namespace(&mut client, "n").await;
+    let path = format!("{CORE}/namespaces/n");
+    delete(&mut client, &path, "Background").await;
+    let mut object = there(&mut client, &path).await;
+    assert_eq!(object["spec"], json!({ "finalizers": ["kubernetes"] }));
+    assert_eq!(object["status"]["phase"], "Terminating");
+    object["spec"] = json!({});
+    let kept = client.write("PUT", &path, &object).await;
+    assert_eq!(kept.json()["spec"], json!({ "finalizers": ["kubernetes"] }));
+    let finalize = format!("{path}/finalize");
+    assert_eq!(client.write("PUT", &finalize, &object).await.status, 200);
+    assert_eq!(client.get(&path).await.status, 404);
+}
+
 /// §8, row "namespaces": 100 of them; how fast is for a benchmark to say.
 #[tokio::test]
 async fn a_hundred_namespaces_go_at_once() {
