@@ -1,5 +1,6 @@
 //! `cargo xtask gen`: files that a program writes and git keeps.
 
+mod kinds;
 mod protobuf;
 
 use std::fmt;
@@ -31,10 +32,16 @@ enum Source {
     Command(&'static [&'static str]),
     /// Its contents are the code of a protobuf package.
     Protobuf(&'static str),
+    /// Its contents are the table of built-in kinds.
+    Kinds,
 }
 
 /// Every generated file. A new one is a new row.
 const GENERATED: &[Generated] = &[
+    Generated {
+        path: "crates/lockstep-kinds/data/kinds.txt",
+        source: Source::Kinds,
+    },
     Generated {
         path: "docs/reference/feature-gates.md",
         source: Source::Command(&["features", "docs"]),
@@ -87,6 +94,7 @@ fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
     let arguments = match row.source {
         Source::Command(arguments) => arguments,
         Source::Protobuf(package) => return protobuf::produce(workspace.root(), package),
+        Source::Kinds => return kinds::produce(workspace.root(), Path::new(row.path)),
     };
     let mut cargo = process::cargo(workspace.root());
     cargo.args(["run", "--quiet", "--locked", "--package", "lockstep", "--"]);
@@ -139,6 +147,7 @@ impl fmt::Display for Source {
             Self::Protobuf(package) => {
                 write!(f, "package `{package}` of `{}`", protobuf::DEFINITIONS)
             }
+            Self::Kinds => f.write_str("the facts about built-in kinds"),
         }
     }
 }

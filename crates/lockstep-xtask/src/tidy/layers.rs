@@ -66,6 +66,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-cel"]),
     ),
     row(
+        "lockstep-kinds",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-cel"]),
+    ),
+    row(
         "lockstep-fieldgate",
         Layer::Rules,
         MayUse::Words(&["lockstep-schema"]),
