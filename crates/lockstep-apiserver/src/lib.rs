@@ -30,6 +30,7 @@ pub mod stored;
 mod transport;
 pub mod trust;
 pub mod version;
+pub mod views;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};

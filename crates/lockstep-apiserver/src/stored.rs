@@ -5,6 +5,7 @@
 //! stands before the inside of the metadata, the `resourceVersion`, and the rest.
 
 use lockstep_storage::Revision;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 const METADATA: &[u8] = br#"","metadata":{"#;
@@ -18,6 +19,8 @@ pub struct Layout<'a> {
     pub kind: &'a str,
     /// Everything behind the brace that opens the metadata.
     inside: &'a [u8],
+    /// The same with the brace.
+    metadata: &'a [u8],
 }
 
 /// Which `apiVersion` and `kind` an object is served with.
@@ -53,6 +56,7 @@ impl<'a> Layout<'a> {
             api_version,
             kind,
             inside,
+            metadata: &rest[METADATA.len() - 1..],
         })
     }
 
@@ -72,6 +76,19 @@ impl<'a> Layout<'a> {
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(METADATA);
         self.serve_inside(revision, out);
+    }
+
+    /// Writes the metadata as clients see it and nothing else, after looking for where it ends.
+    /// Tells whether it ends.
+    pub fn serve_metadata(&self, revision: Revision, out: &mut Vec<u8>) -> bool {
+        let values = serde_json::Deserializer::from_slice(self.metadata);
+        let Some(Ok(metadata)) = values.into_iter::<&RawValue>().next() else {
+            return false;
+        };
+        out.push(b'{');
+        let inside = &metadata.get().as_bytes()[1..];
+        Self { inside, ..*self }.serve_inside(revision, out);
+        true
     }
 
     fn serve_inside(&self, revision: Revision, out: &mut Vec<u8>) {

@@ -121,7 +121,8 @@ fn the_storage_version_hash_is_of_the_storage_version() {
 
 #[test]
 fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
-    let versions = vec![version("v1", true, &[Subresource::Status])];
+    let parts = [Subresource::Status, Subresource::Scale];
+    let versions = vec![version("v1", true, &parts)];
     let registry = Registry::new([widgets("ex.io", versions, 0)]);
     assert_eq!(
         api_resource_list(&registry, "ex.io", "v1").expect("it is served"),
@@ -132,6 +133,9 @@ fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
                   "verbs": ["get", "list", "watch"], "shortNames": ["wd"], "categories": ["all"],
                   "storageVersionHash": "RDFwhYKgK0s=" },
                 { "name": "widgets/status", "singularName": "", "namespaced": true, "kind": "Widget",
+                  "verbs": ["get", "patch", "update"] },
+                { "name": "widgets/scale", "singularName": "", "namespaced": true,
+                  "group": "autoscaling", "version": "v1", "kind": "Scale",
                   "verbs": ["get", "patch", "update"] },
             ],
         })
@@ -147,8 +151,13 @@ fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
                     "resource": "widgets", "responseKind": kind, "scope": "Namespaced",
                     "singularResource": "widget", "verbs": ["get", "list", "watch"],
                     "shortNames": ["wd"], "categories": ["all"],
-                    "subresources": [{ "subresource": "status", "responseKind": kind,
-                                       "verbs": ["get", "patch", "update"] }],
+                    "subresources": [
+                        { "subresource": "status", "responseKind": kind,
+                          "verbs": ["get", "patch", "update"] },
+                        { "subresource": "scale",
+                          "responseKind": { "group": "autoscaling", "version": "v1", "kind": "Scale" },
+                          "verbs": ["get", "patch", "update"] },
+                    ],
                 }] }],
             }],
         })

@@ -76,6 +76,33 @@ pub fn encode(value: &Value) -> String {
     serde_saphyr::to_string(value).expect("a value made of strings and numbers is YAML")
 }
 
+/// As [`encode`]; none if it takes more than so many bytes. Every line of a deep document is as long as it is deep, so
+/// that YAML can be much larger than the same value as JSON.
+pub fn encode_within(value: &Value, bytes_max: usize) -> Option<String> {
+    let mut text = Bounded {
+        text: String::new(),
+        bytes_max,
+    };
+    serde_saphyr::to_fmt_writer(&mut text, value).ok()?;
+    Some(text.text)
+}
+
+/// Text up to a limit.
+struct Bounded {
+    text: String,
+    bytes_max: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.text.len() + part.len() > self.bytes_max {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
 struct Yaml;
 
 impl Format for Yaml {

@@ -1,5 +1,6 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod columns;
 mod config;
 mod namespaces;
 mod rbac;
@@ -18,6 +19,7 @@ use crate::cache::BucketKey;
 use crate::crd;
 use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
+use crate::views::Columns;
 use types::FieldType;
 
 const VERBS: &[Verb] = &[
@@ -316,5 +318,9 @@ impl Rules for BuiltIn {
         _part: Option<Subresource>,
     ) -> Verdict {
         (self.0.validate)(object, old).into()
+    }
+
+    fn columns(&self, _version: usize) -> &Columns {
+        columns::of(self.0.group, self.0.plural)
     }
 }

@@ -9,10 +9,12 @@ use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 
 use super::Definition;
+use super::columns::columns;
 use super::definition::DefinedVersion;
 use crate::cache::BucketKey;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{Origin, Resource, Rules, ScalePaths, Subresource, Verdict, Version};
 use crate::route::Verb;
+use crate::views::Columns;
 
 const VERBS: &[Verb] = &[
     Verb::Delete,
@@ -24,6 +26,9 @@ const VERBS: &[Verb] = &[
     Verb::Update,
     Verb::Watch,
 ];
+
+/// The parts that a CRD may ask for.
+const PARTS: [Subresource; 2] = [Subresource::Status, Subresource::Scale];
 
 /// Why a CRD cannot be served.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -82,7 +87,9 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
             schemas,
+            columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
+            scales: defined.iter().copied().map(scale).collect(),
             selectable: selectable
                 .map(|path| path.trim_start_matches('.').into())
                 .collect(),
@@ -101,7 +108,6 @@ fn compile(version: DefinedVersion<'_>) -> Result<Schema, CustomError> {
 
 fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
     let parts = version.subresources();
-    let has_status = parts.is_some_and(|parts| parts.contains_key("status"));
     let deprecation = version.is_deprecated().then(|| {
         let (group, kind) = (definition.group(), definition.names("kind"));
         let plain = || format!("{group}/{} {kind} is deprecated", version.name()).into();
@@ -110,9 +116,9 @@ fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
     Version {
         name: version.name().into(),
         is_served: version.is_served(),
-        subresources: has_status
-            .then_some(Subresource::Status)
+        subresources: PARTS
             .into_iter()
+            .filter(|part| parts.is_some_and(|parts| parts.contains_key(part.name())))
             .collect(),
         deprecation,
     }
@@ -126,10 +132,22 @@ fn status(version: &Version) -> StatusField {
     }
 }
 
+fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
+    let scale = version.subresources()?.get("scale")?;
+    let path = |field: &str| scale[field].as_str().map(Into::into);
+    Some(ScalePaths {
+        spec_replicas: path("specReplicasPath")?,
+        status_replicas: path("statusReplicasPath")?,
+        label_selector: path("labelSelectorPath"),
+    })
+}
+
 /// What the schemas say.
 struct CustomRules {
     schemas: Vec<Schema>,
+    columns: Vec<Columns>,
     statuses: Vec<StatusField>,
+    scales: Vec<Option<ScalePaths>>,
     selectable: Vec<Box<str>>,
 }
 
@@ -168,7 +186,7 @@ impl Rules for CustomRules {
     ) -> Verdict {
         let part = match part {
             Some(Subresource::Status) => Part::Status,
-            Some(Subresource::Finalize) | None => Part::Whole,
+            Some(Subresource::Finalize | Subresource::Scale) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
         let outcome = self.schemas[version].validate(object.as_value(), stored, part);
@@ -176,6 +194,14 @@ impl Rules for CustomRules {
             errors: outcome.errors,
             warnings: outcome.warnings,
         }
+    }
+
+    fn scale(&self, version: usize) -> Option<&ScalePaths> {
+        self.scales[version].as_ref()
+    }
+
+    fn columns(&self, version: usize) -> &Columns {
+        &self.columns[version]
     }
 
     fn selectable_fields(&self) -> &[Box<str>] {

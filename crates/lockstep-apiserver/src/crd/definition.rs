@@ -133,6 +133,12 @@ impl<'a> DefinedVersion<'a> {
             .collect()
     }
 
+    /// The columns that it asks for.
+    pub fn printer_columns(self) -> &'a [Value] {
+        let list = self.value["additionalPrinterColumns"].as_array();
+        list.map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The version as it stands there.
     pub fn value(self) -> &'a Value {
         self.value

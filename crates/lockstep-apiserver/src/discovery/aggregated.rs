@@ -72,9 +72,12 @@ fn resource(resource: &Resource, version: &str) -> Value {
     let parts: Vec<Value> = parts
         .iter()
         .map(|part| {
+            let own = part.own_kind().map(
+                |[group, version, kind]| json!({ "group": group, "version": version, "kind": kind }),
+            );
             json!({
                 "subresource": part.name(),
-                "responseKind": kind,
+                "responseKind": own.unwrap_or_else(|| kind.clone()),
                 "verbs": verbs(part.verbs()),
             })
         })

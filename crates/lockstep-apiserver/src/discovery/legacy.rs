@@ -100,13 +100,19 @@ fn rows(resource: &Resource, version: &str) -> Vec<Value> {
         .into_iter()
         .flat_map(|version| &version.subresources);
     let part = |part: &crate::resources::Subresource| {
-        json!({
+        let mut row = json!({
             "name": format!("{}/{}", resource.plural, part.name()),
             "singularName": "",
             "namespaced": resource.is_namespaced(),
             "kind": &*resource.kind,
             "verbs": verbs(part.verbs()),
-        })
+        });
+        if let Some([group, version, kind]) = part.own_kind() {
+            row["group"] = group.into();
+            row["version"] = version.into();
+            row["kind"] = kind.into();
+        }
+        row
     };
     std::iter::once(row).chain(parts.map(part)).collect()
 }

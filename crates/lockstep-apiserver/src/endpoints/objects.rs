@@ -11,7 +11,6 @@ use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
-use super::accept;
 use crate::authz::subject;
 use crate::clock;
 use crate::failure::respond;
@@ -20,12 +19,29 @@ use crate::resources::{self, Answer, Origin, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::route::ResourceRoute;
 use crate::server::Server;
+use crate::views::{Asked, Form, JSON, Shape, mark};
 
-/// What objects are served as.
-const MEDIA_TYPES: &[&str] = &["application/json"];
-
-/// Answers a request that was allowed.
+/// Answers a request that was allowed, in the form that the client wants.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
+    let asked = match request.info.verb.as_str() {
+        "list" | "deletecollection" => Asked::List,
+        "watch" => Asked::Watch,
+        _ => Asked::Object,
+    };
+    match Form::negotiate(&request.headers, &request.query, asked) {
+        Ok(Form { shape, encoding }) => {
+            let response = answer_as(server, request, Ok(shape)).await;
+            mark(response, encoding)
+        }
+        Err(status) => answer_as(server, request, Err(status)).await,
+    }
+}
+
+async fn answer_as(
+    server: &Server,
+    request: &mut Request,
+    shape: Result<Shape, Status>,
+) -> Response {
     let Some(route) = ResourceRoute::of(&request.info) else {
         return respond(&Status::method_not_allowed());
     };
@@ -41,9 +57,10 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
         };
     };
     request.notes.resource_is_known();
-    if !accepts_json(request) {
-        return respond(&Status::not_acceptable(MEDIA_TYPES));
-    }
+    let shape = match shape {
+        Ok(shape) => shape,
+        Err(status) => return respond(&status),
+    };
     let body = match request.body.read().await {
         Ok(body) => body,
         Err(error) => return respond(&error.into()),
@@ -62,6 +79,7 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
         query: &request.query,
         content_type: content_type.unwrap_or_default(),
         body,
+        shape,
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
@@ -71,22 +89,13 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     }
 }
 
-/// Whether plain JSON is among what the client takes.
-fn accepts_json(request: &Request) -> bool {
-    let ranges = accept::ranges(&request.headers);
-    ranges.iter().any(|range| {
-        let is_json = ["application/json", "application/*", "*/*"];
-        is_json.contains(&range.media_type.as_str()) && range.parameter("as").is_empty()
-    })
-}
-
 fn print(answer: Answer, request: &Request) -> Response {
     let code = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match answer.body {
-        resources::Body::Whole(bytes) => response::bytes(code, "application/json", bytes),
+        resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
             let body = ResponseBody::stream(Box::pin(Events::new(*stream)), request.stop.clone());
-            let mut response = response::bytes(code, "application/json", Bytes::new());
+            let mut response = response::bytes(code, JSON, Bytes::new());
             *response.body_mut() = body;
             response
         }

@@ -37,6 +37,7 @@ use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
 use crate::response::Response;
 use crate::server::Server;
+use crate::views;
 
 /// Where a request comes from.
 #[derive(Debug)]
@@ -77,6 +78,7 @@ pub(crate) async fn answer(
             _ => trail.answered(&mut request, &mut response),
         }
     }
+    views::finish(&request, &mut response).await;
     record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
     response

@@ -1,7 +1,7 @@
 //! What a handler returns.
 
 use bytes::Bytes;
-use lockstep_object::{Status, json};
+use lockstep_object::{Object, Status, json};
 
 use super::watch::WatchStream;
 
@@ -28,6 +28,16 @@ impl Answer {
             code: 200,
             body: Body::Whole(body.into()),
         }
+    }
+
+    /// The object in a whole answer that a handler wrote.
+    pub(super) fn object(&self) -> Result<Object, Status> {
+        let broken = || Status::internal_error("the answer cannot be read");
+        let Body::Whole(body) = &self.body else {
+            return Err(broken());
+        };
+        let decoded = json::decode(body).map_err(|_| broken())?;
+        Object::from_value(decoded.value).map_err(|_| broken())
     }
 
     /// 201 with a body.

@@ -3,12 +3,18 @@
 use lockstep_object::field::Path;
 use lockstep_object::incoming::{FieldValidation, KindOwner, malformed, mistyped, take_object};
 use lockstep_object::metadata::{Malformed, check_types};
-use lockstep_object::{Object, Status, Value, json};
+use lockstep_object::{Object, Status, Value, json, yaml};
 
 use super::{Origin, Request, Served};
+use crate::views::{JSON, YAML, body_types, on_deep_stack};
 
-/// What objects are sent as.
-const JSON: &str = "application/json";
+/// A body that could be read.
+pub(super) struct Document {
+    /// What it says.
+    pub(super) value: Value,
+    /// Fields that were given twice: paths of JSON, or whole messages of YAML.
+    pub(super) duplicates: Vec<String>,
+}
 
 /// An object that came in.
 #[derive(Clone)]
@@ -24,20 +30,41 @@ pub struct Incoming {
 impl Request<'_> {
     /// Reads the body as an object of the resource.
     pub fn object(&self) -> Result<Incoming, Status> {
-        let media_type = self.content_type.split(';').next().unwrap_or_default();
-        if !matches!(media_type.trim(), "" | JSON | "*/*") {
-            return Err(Status::unsupported_media_type(&[JSON]));
-        }
-        let kind = &self.served.resource.kind;
-        let decoded = json::decode(&self.body);
-        let decoded = decoded.map_err(|error| malformed(kind, &self.body, &error.to_string()))?;
+        let Document { value, duplicates } = self.document(&self.served.resource.kind)?;
         let mut unknown = Vec::new();
-        let object = accept(&self.served, decoded.value, &self.body, &mut unknown)?;
+        let object = accept(&self.served, value, &self.body, &mut unknown)?;
         Ok(Incoming {
             object,
-            duplicates: decoded.duplicates,
+            duplicates,
             unknown,
         })
+    }
+
+    /// Reads the body as its media type says. `kind` is what it should be.
+    pub(super) fn document(&self, kind: &str) -> Result<Document, Status> {
+        let media_type = self.content_type.split(';').next().unwrap_or_default();
+        let malformed = |problem: &str| malformed(kind, &self.body, problem);
+        match media_type.trim() {
+            "" | JSON | "*/*" => {
+                let decoded = json::decode(&self.body);
+                let decoded = decoded.map_err(|error| malformed(&error.to_string()))?;
+                Ok(Document {
+                    value: decoded.value,
+                    duplicates: decoded.duplicates,
+                })
+            }
+            YAML => {
+                let decoded = on_deep_stack(|| yaml::decode(&self.body));
+                let decoded =
+                    decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+                let decoded = decoded.map_err(|error| malformed(&error.to_string()))?;
+                Ok(Document {
+                    value: decoded.value,
+                    duplicates: decoded.duplicates,
+                })
+            }
+            _ => Err(Status::unsupported_media_type(&body_types())),
+        }
     }
 
     /// `fieldValidation`.

@@ -2,12 +2,12 @@
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{GroupKind, Object, Status, Value, json};
+use lockstep_object::{GroupKind, Object, Status, Value};
 use lockstep_storage::{Expected, Outcome, Written};
 
 use super::commit::put;
 use super::current::{Current, parse, served_bytes, to_stored};
-use super::list::print;
+use super::print::Printer;
 use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Request, Resource};
 use crate::crd;
@@ -69,7 +69,7 @@ impl Api {
                 }
             }
         }
-        Ok(Answer::ok(print(request, &page)?))
+        Ok(Answer::ok(Printer::of(request).list(&page)?))
     }
 
     /// One try; none if the object moved meanwhile.
@@ -177,11 +177,10 @@ impl DeleteOptions {
         let body = if request.body.is_empty() {
             from_query(request)
         } else {
-            let decoded = json::decode(&request.body);
-            let decoded = decoded.map_err(|error| Status::bad_request(error.to_string()))?;
-            check_options_kind(&decoded.value)?;
-            check_options_types(&decoded.value)?;
-            decoded.value
+            let options = request.document("DeleteOptions")?.value;
+            check_options_kind(&options)?;
+            check_options_types(&options)?;
+            options
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let dry_run = match body["dryRun"].as_array().map(Vec::as_slice) {

@@ -5,11 +5,12 @@ use lockstep_storage::Revision;
 
 use super::current::served_bytes;
 use super::list_options::catch_up_failed;
-use super::{Answer, Api, Request};
+use super::{Answer, Api, Request, Subresource};
 
 impl Api {
     /// One object: the newest, or any that is not older than a revision.
     pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let part = request.part()?;
         let (served, route) = (&request.served, request.route);
         let key = served.resource.object_key(&route.namespace, &route.name);
         let (value, revision) = match request.revision()? {
@@ -30,6 +31,10 @@ impl Api {
                 (found.value.clone(), found.revision)
             }
         };
-        Ok(Answer::ok(served_bytes(served, &value, revision)?))
+        let answer = Answer::ok(served_bytes(served, &value, revision)?);
+        match part {
+            Some(Subresource::Scale) => request.scale_of(&answer),
+            Some(Subresource::Status | Subresource::Finalize) | None => Ok(answer),
+        }
     }
 }

@@ -7,11 +7,11 @@ use lockstep_object::Status;
 use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
 
 use super::commit::read_failed;
-use super::current::serve;
 use super::list_options::{At, ListOptions, catch_up_failed};
+use super::print::Printer;
 use super::selection::Selection;
 use super::token::Token;
-use super::{Answer, Api, Origin, Request, Resource};
+use super::{Answer, Api, Request, Resource};
 use crate::cache::{Object, Snapshot};
 
 /// One page of a list.
@@ -20,16 +20,16 @@ pub(super) struct Page {
     pub(super) revision: Revision,
     pub(super) objects: Vec<Arc<Object>>,
     /// Where it goes on; none if this is the last page.
-    next: Option<Token>,
+    pub(super) next: Option<Token>,
     /// How many objects follow, where that is known.
-    remaining: Option<usize>,
+    pub(super) remaining: Option<usize>,
 }
 
 impl Api {
     /// A list, or a page of one.
     pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let page = self.page(request).await?;
-        Ok(Answer::ok(print(request, &page)?))
+        Ok(Answer::ok(Printer::of(request).list(&page)?))
     }
 
     /// The objects that a list shows.
@@ -145,36 +145,4 @@ fn cut(
         next,
         remaining,
     }
-}
-
-/// The list on the wire. Objects are copied from their stored bytes.
-pub(super) fn print(request: &Request<'_>, page: &Page) -> Result<Vec<u8>, Status> {
-    let served = &request.served;
-    let resource = &served.resource;
-    let size: usize = page.objects.iter().map(|o| o.value.len() + 64).sum();
-    let mut out = Vec::with_capacity(size + 256);
-    let head = format!(
-        r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}""#,
-        resource.list_kind,
-        resource.api_version(served.version),
-        page.revision.0
-    );
-    out.extend_from_slice(head.as_bytes());
-    let token = page.next.as_ref().map(Token::to_text);
-    if token.is_some() || resource.origin == Origin::Custom {
-        let token = token.unwrap_or_default();
-        out.extend_from_slice(format!(r#","continue":"{token}""#).as_bytes());
-    }
-    if let Some(remaining) = page.remaining.filter(|remaining| *remaining > 0) {
-        out.extend_from_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
-    }
-    out.extend_from_slice(br#"},"items":["#);
-    for (at, object) in page.objects.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        serve(served, &object.value, object.revision, true, &mut out)?;
-    }
-    out.extend_from_slice(b"]}");
-    Ok(out)
 }

@@ -15,9 +15,11 @@ mod internal;
 mod list;
 mod list_options;
 mod patch;
+mod print;
 mod registry;
 mod request;
 mod resource;
+mod scale;
 mod selection;
 mod token;
 mod update;
@@ -33,11 +35,13 @@ use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
 pub(crate) use internal::FINALIZER_CRD;
+use print::Printer;
 
 pub use body::Incoming;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
+pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
 use crate::authz::StoredRules;
@@ -103,6 +107,7 @@ impl Api {
         }
         check_scope(request)?;
         let answer = self.act(request).await?;
+        let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
         if is_crd && verb.is_mutating() {
             self.in_force().await;

@@ -9,13 +9,13 @@ use lockstep_object::{GroupKind, Status, Value, json};
 use super::body::accept;
 use super::current::Current;
 use super::update::LastWrite;
-use super::{Answer, Api, Incoming, Request};
+use super::{Answer, Api, Incoming, Request, Subresource};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// A patch that can be read.
-enum Patch {
+pub(super) enum Patch {
     Json(JsonPatch),
     Merge(Value),
 }
@@ -24,6 +24,9 @@ impl Api {
     /// Applies the patch of the body.
     pub(super) async fn patch(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let part = request.part()?;
+        if part == Some(Subresource::Scale) {
+            return self.patch_scale(request).await;
+        }
         let dry_run = request.dry_run()?;
         let patch = read(request)?;
         let change = |current: &Current| {
@@ -50,7 +53,7 @@ impl Api {
 }
 
 /// The patch. What field validation has to say about the patch itself is said here.
-fn read(request: &Request<'_>) -> Result<Patch, Status> {
+pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let media_type = request
         .content_type
         .split(';')
@@ -89,7 +92,8 @@ fn read(request: &Request<'_>) -> Result<Patch, Status> {
     Ok(Patch::Json(patch))
 }
 
-fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
+/// Applies a patch to an object, or to a view of one.
+pub(super) fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
     match patch {
         Patch::Merge(patch) => merge_patch(value, patch),
         Patch::Json(patch) => patch.apply(value).map_err(|_| rejected(request))?,

@@ -12,6 +12,7 @@ use super::{Origin, Served, Version};
 use crate::frame::Notes;
 use crate::request::Query;
 use crate::route::{ResourceRoute, Verb};
+use crate::views::Shape;
 
 /// One request for a resource, authenticated and authorised.
 pub struct Request<'a> {
@@ -25,6 +26,8 @@ pub struct Request<'a> {
     pub content_type: &'a str,
     /// The body.
     pub body: Bytes,
+    /// What is shown of objects.
+    pub shape: Shape,
     /// When it came in.
     pub now: Seconds,
     /// On whose behalf it is done.

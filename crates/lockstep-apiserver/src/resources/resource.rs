@@ -9,8 +9,10 @@ use lockstep_object::names::NameRule;
 use lockstep_object::{GroupKind, GroupResource, Object};
 use lockstep_storage::Revision;
 
+use super::ScalePaths;
 use crate::cache::BucketKey;
 use crate::route::Verb;
+use crate::views::Columns;
 
 /// One resource in all its versions.
 pub struct Resource {
@@ -69,6 +71,8 @@ pub enum Subresource {
     Status,
     /// `finalize`, of namespaces.
     Finalize,
+    /// `scale`, of custom resources.
+    Scale,
 }
 
 impl Version {
@@ -84,13 +88,22 @@ impl Subresource {
         match self {
             Self::Status => "status",
             Self::Finalize => "finalize",
+            Self::Scale => "scale",
+        }
+    }
+
+    /// Group, version and kind of what it is shown as; none if that is the object.
+    pub fn own_kind(self) -> Option<[&'static str; 3]> {
+        match self {
+            Self::Status | Self::Finalize => None,
+            Self::Scale => Some(["autoscaling", "v1", "Scale"]),
         }
     }
 
     /// What can be done with it.
     pub fn verbs(self) -> &'static [Verb] {
         match self {
-            Self::Status => &[Verb::Get, Verb::Patch, Verb::Update],
+            Self::Status | Self::Scale => &[Verb::Get, Verb::Patch, Verb::Update],
             Self::Finalize => &[Verb::Update],
         }
     }
@@ -145,6 +158,16 @@ pub trait Rules: Send + Sync {
     /// The fields that field selectors may name, besides name and namespace, as paths.
     fn selectable_fields(&self) -> &[Box<str>] {
         &[]
+    }
+
+    /// Where this version keeps what its scale shows; none if it has no `scale`.
+    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+        None
+    }
+
+    /// The columns of its tables in this version.
+    fn columns(&self, _version: usize) -> &Columns {
+        Columns::name_and_age()
     }
 }
 

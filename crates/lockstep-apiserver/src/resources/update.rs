@@ -27,6 +27,9 @@ impl Api {
     /// Replaces an object, or a part of it, by the body.
     pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let part = request.part()?;
+        if part == Some(Subresource::Scale) {
+            return self.update_scale(request).await;
+        }
         let dry_run = request.dry_run()?;
         let incoming = request.object()?;
         let object = &incoming.object;
@@ -169,13 +172,18 @@ impl Request<'_> {
             "" => return Ok(None),
             "status" => Subresource::Status,
             "finalize" => Subresource::Finalize,
+            "scale" => Subresource::Scale,
             _ => return Err(Status::no_such_resource()),
         };
-        if self.version().subresources.contains(&part) {
-            Ok(Some(part))
-        } else {
-            Err(Status::no_such_resource())
+        if !self.version().subresources.contains(&part) {
+            return Err(Status::no_such_resource());
         }
+        let verb = self.route.verb;
+        if !part.verbs().contains(&verb) {
+            let resource = self.served.resource.group_resource();
+            return Err(Status::method_not_supported(&resource, verb.as_str()));
+        }
+        Ok(Some(part))
     }
 }
 
@@ -211,7 +219,8 @@ fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Res
 fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
     match part {
         None if status == StatusField::Separate => restore(object, old, "status"),
-        None => {}
+        // Whoever writes a scale changes the number of replicas and nothing else.
+        None | Some(Subresource::Scale) => {}
         Some(Subresource::Status) => {
             let asked = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::{Status, json};
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object as ApiObject, Status, json};
 use lockstep_storage::Revision;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::current::serve;
 use super::list_options::{catch_up_failed, invalid};
+use super::print::Printer;
 use super::selection::Selection;
 use super::{Answer, Api, Body, Request, Served};
 use crate::cache::{Cache, Change, Frame, Object, Watching};
+use crate::route::Verb;
+use crate::views::{Headers, Shape};
 
 /// How long a watch lasts if the client does not say, at least; at most twice as long.
 const LASTS_MIN_SECONDS: u64 = 1800;
@@ -32,6 +35,11 @@ const FIRST_END: &str = "k8s.io/initial-events-end";
 pub struct WatchStream {
     cache: Cache,
     served: Served,
+    shape: Shape,
+    /// Whether the client has been told the columns.
+    headers: Headers,
+    /// When the watch began, by the calendar and by the clock of timers.
+    began: (Seconds, Instant),
     selection: Selection,
     watching: Watching,
     /// Changes up to here are none of this watch's business.
@@ -120,6 +128,9 @@ impl Api {
         Ok(WatchStream {
             cache: self.cache.clone(),
             served: request.served.clone(),
+            shape: request.shape,
+            headers: Headers::Shown,
+            began: (request.now, now),
             selection,
             watching,
             after: seen,
@@ -216,7 +227,8 @@ impl WatchStream {
     fn take_in(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             if change.revision > self.after {
-                self.ready.extend(self.event(change));
+                let event = self.event(change);
+                self.ready.extend(event);
             }
             self.told = self.told.max(change.revision);
         }
@@ -248,7 +260,7 @@ impl WatchStream {
     }
 
     /// What a change is to this watch: the object came into the selection, changed in it, or left.
-    fn event(&self, change: &Change) -> Option<Bytes> {
+    fn event(&mut self, change: &Change) -> Option<Bytes> {
         let selected = |object: &Option<Arc<Object>>| {
             object
                 .clone()
@@ -260,13 +272,19 @@ impl WatchStream {
             (Some(before), None) => ("DELETED", before),
             (None, None) => return None,
         };
-        let form = (self.served.resource.shaped_since.0 << 8) | self.served.version as u64;
-        let frame = Frame { event, form };
-        Some(change.frame(frame, || {
+        let form = self.shape.shared_number().map(|shape| {
+            let resource = &self.served.resource;
+            (resource.shaped_since.0 << 16) | (shape << 8) | self.served.version as u64
+        });
+        let mut print = || {
             let mut out = Vec::with_capacity(object.value.len() + 96);
             self.print(event, &object, change.revision, &mut out);
-            out.into()
-        }))
+            Bytes::from(out)
+        };
+        Some(match form {
+            Some(form) => change.frame(Frame { event, form }, print),
+            None => print(),
+        })
     }
 
     fn first_chunk(&mut self) -> Bytes {
@@ -280,10 +298,12 @@ impl WatchStream {
         out.into()
     }
 
-    fn print(&self, event: &str, object: &Object, revision: Revision, out: &mut Vec<u8>) {
+    fn print(&mut self, event: &str, object: &Object, revision: Revision, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(format!(r#"{{"type":"{event}","object":"#).as_bytes());
-        match serve(&self.served, &object.value, revision, false, out) {
+        let headers = std::mem::replace(&mut self.headers, Headers::Known);
+        let printed = self.printer().stored(&object.value, revision, headers, out);
+        match printed {
             Ok(()) => out.extend_from_slice(b"}\n"),
             Err(status) => {
                 out.truncate(start);
@@ -292,18 +312,39 @@ impl WatchStream {
         }
     }
 
-    fn bookmark(&self, revision: Revision, is_first_end: bool) -> Bytes {
+    fn printer(&self) -> Printer<'_> {
+        let (seconds, at) = self.began;
+        let passed = Instant::now().saturating_duration_since(at).as_secs();
+        let now = seconds.unix().saturating_add_unsigned(passed);
+        let Served { resource, version } = &self.served;
+        Printer {
+            served: &self.served,
+            columns: resource.rules.columns(*version),
+            verb: Verb::Watch,
+            shape: self.shape,
+            now: Seconds::from_unix(now).unwrap_or(seconds),
+        }
+    }
+
+    fn bookmark(&mut self, revision: Revision, is_first_end: bool) -> Bytes {
         let resource = &self.served.resource;
         let mut metadata = json!({ "resourceVersion": revision.0.to_string() });
         if is_first_end {
             metadata["annotations"] = json!({ FIRST_END: "true" });
         }
-        let object = json!({
-            "kind": &*resource.kind,
-            "apiVersion": resource.api_version(self.served.version),
-            "metadata": metadata,
-        });
-        line("BOOKMARK", &object)
+        let object = ApiObject::from_map(serde_json::Map::from_iter([
+            ("kind".to_owned(), (&*resource.kind).into()),
+            (
+                "apiVersion".to_owned(),
+                resource.api_version(self.served.version).into(),
+            ),
+            ("metadata".to_owned(), metadata),
+        ]));
+        let mut out = br#"{"type":"BOOKMARK","object":"#.to_vec();
+        let headers = std::mem::replace(&mut self.headers, Headers::Known);
+        self.printer().object(&object, headers, &mut out);
+        out.extend_from_slice(b"}\n");
+        out.into()
     }
 }
 

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap};
+use http::{HeaderName, Method};
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::Follower;
 use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
-use lockstep_apiserver::route::ResourceRoute;
+use lockstep_apiserver::route::{ResourceRoute, Verb};
+use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
@@ -38,6 +40,8 @@ pub(crate) struct Conversation {
     api: Arc<Api>,
     started: Instant,
     user: User,
+    /// Of the next request.
+    headers: HeaderMap,
     watches: BTreeMap<String, Box<WatchStream>>,
     _feed: JoinSet<()>,
 }
@@ -62,9 +66,19 @@ impl Conversation {
             api,
             started: Instant::now(),
             user: User::new("admin", ["system:masters"]),
+            headers: HeaderMap::new(),
             watches: BTreeMap::new(),
             _feed: feed,
         }
+    }
+
+    /// Gives the next request a header.
+    pub(crate) fn header(&mut self, header: &str) -> String {
+        let (name, value) = header.split_once(": ").expect("a header has a name");
+        let name: HeaderName = name.parse().expect("a header has a name");
+        let value = value.parse().expect("a header is printable");
+        self.headers.append(name, value);
+        String::new()
     }
 
     /// Sends a request; a watch gets the name before the colon.
@@ -73,7 +87,8 @@ impl Conversation {
             Some((name, rest)) if !name.contains(' ') => (name, rest),
             _ => ("", request),
         };
-        let (answer, warnings) = self.send(request).await;
+        let headers = std::mem::take(&mut self.headers);
+        let (answer, warnings) = self.send(request, &headers).await;
         let mut told = String::new();
         for warning in warnings {
             told.push_str(&format!("! 299 {warning}\n"));
@@ -88,11 +103,17 @@ impl Conversation {
         format!("{told}< {} {body}", answer.code)
     }
 
-    async fn send(&self, request: &str) -> (Answer, Vec<String>) {
+    async fn send(&self, request: &str, headers: &HeaderMap) -> (Answer, Vec<String>) {
         let mut words = request.splitn(3, ' ');
         let method = words.next().unwrap_or_default();
         let target = words.next().unwrap_or_default();
-        let body = Bytes::copy_from_slice(words.next().unwrap_or_default().as_bytes());
+        let body = words.next().unwrap_or_default();
+        let content_type = headers.get(CONTENT_TYPE);
+        let content_type = content_type.map(|value| value.to_str().expect("it is printable"));
+        let body = match content_type {
+            Some("application/yaml") => Bytes::from(body.replace("\\n", "\n")),
+            _ => Bytes::copy_from_slice(body.as_bytes()),
+        };
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let query = Query::parse(query);
         let verb = Method::from_bytes(method.as_bytes()).expect("a method");
@@ -102,17 +123,28 @@ impl Conversation {
         let notes = Notes::new(String::new());
         let served = self.api.registry().find(&route);
         let seconds = self.started.elapsed().as_secs();
+        let asked = match route.verb {
+            Verb::List | Verb::DeleteCollection => Asked::List,
+            Verb::Watch => Asked::Watch,
+            _ => Asked::Object,
+        };
+        let form = match Form::negotiate(headers, &query, asked) {
+            Ok(form) => form,
+            Err(status) => return (Answer::from(&status), Vec::new()),
+        };
         let request = Request {
             route: &route,
             served: served.unwrap_or_else(|| panic!("{target} is not served")),
             query: &query,
             content_type: match method {
+                _ if content_type.is_some() => content_type.unwrap_or_default(),
                 "PATCH" if body.starts_with(b"[") => "application/json-patch+json",
                 "PATCH" if body.starts_with(b"<") => "text/html",
                 "PATCH" => "application/merge-patch+json; charset=utf-8",
                 _ => "application/json",
             },
             body,
+            shape: form.shape,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
             user: &self.user,
             notes: &notes,

@@ -3,6 +3,7 @@
 //! ```text
 //! > POST /api/v1/namespaces {"metadata":{"name":"a"}}     a request and its body
 //! < 201 {"apiVersion":"v1", …}                            its answer, whole
+//! @ Accept: application/yaml                              a header of the next request
 //! ! 299 text                                              a warning of the answer
 //! > w: GET /api/v1/namespaces?watch=true                  a watch with a name
 //! ~ w                                                     what it has to say, until it waits
@@ -70,6 +71,7 @@ fn speak(script: &str) -> String {
             let answer = match line.split_at_checked(2) {
                 Some(("> ", request)) => conversation.ask(request).await,
                 Some(("~ ", watch)) => conversation.listen(watch).await,
+                Some(("@ ", header)) => conversation.header(header),
                 Some(("< " | "! ", _)) => continue,
                 _ if line.starts_with('{') => continue,
                 _ => String::new(),

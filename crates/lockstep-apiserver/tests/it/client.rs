@@ -178,14 +178,25 @@ impl Client {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Answer {
-        let response = self.open(method, path, headers, body.into()).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
+        let (parts, body) = self.send_raw(method, path, headers, body).await;
         Answer {
             status: parts.status,
             headers: parts.headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
         }
+    }
+
+    /// The same, of an answer that may not be text.
+    pub(crate) async fn send_raw(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> (http::response::Parts, Bytes) {
+        let response = self.open(method, path, headers, body.into()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        (parts, body.collect().await.unwrap().to_bytes())
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Answer {

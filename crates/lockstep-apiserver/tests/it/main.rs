@@ -8,6 +8,7 @@ mod client;
 mod credentials;
 mod drain;
 mod endpoints;
+mod forms;
 mod frame;
 mod hostile;
 mod server;

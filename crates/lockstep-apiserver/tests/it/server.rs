@@ -33,6 +33,8 @@ pub(crate) struct Setup {
     pub(crate) authorizer: Authorizer,
     pub(crate) audit: Option<serde_json::Value>,
     pub(crate) client_authorities: Vec<String>,
+    /// None for the server's own resources.
+    pub(crate) handler: Option<Handler>,
 }
 
 impl Default for Setup {
@@ -46,6 +48,7 @@ impl Default for Setup {
             authorizer: bootstrap_rules(),
             audit: None,
             client_authorities: Vec::new(),
+            handler: Some(test_resources()),
         }
     }
 }
@@ -93,7 +96,7 @@ impl TestServer {
             identity: credentials.identity(),
             tls_min: TlsVersion::V12,
             store: Arc::new(MemoryStore::start(lockstep_storage::Limits::default())),
-            handler: Some(test_resources()),
+            handler: setup.handler,
         });
         let server = server.unwrap();
         let (stop, stopped) = oneshot::channel();

@@ -1,0 +1,184 @@
+//! Stored objects on the wire, in the shape that a client asked for.
+//!
+//! Whole objects and bare metadata are copied from the stored bytes. Lines of tables are made of
+//! one parsed object at a time.
+
+use bytes::Bytes;
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Status};
+use lockstep_storage::Revision;
+
+use super::current::{parse, serve};
+use super::list::Page;
+use super::token::Token;
+use super::{Answer, Body, Origin, Request, Served, Subresource, scale};
+use crate::route::Verb;
+use crate::stored::Layout;
+use crate::views::{
+    Columns, Headers, MetaVersion, Shape, close_table, open_table, partial_start, write_object,
+    write_row,
+};
+
+/// What is known about an answer before its objects are.
+pub(super) struct Printer<'a> {
+    pub(super) served: &'a Served,
+    pub(super) columns: &'a Columns,
+    pub(super) verb: Verb,
+    pub(super) shape: Shape,
+    pub(super) now: Seconds,
+}
+
+impl<'a> Printer<'a> {
+    /// The printer of a request.
+    pub(super) fn of(request: &'a Request<'_>) -> Self {
+        let rules = &request.served.resource.rules;
+        let columns = match request.part() {
+            Ok(Some(Subresource::Scale)) => scale::columns(),
+            _ => rules.columns(request.served.version),
+        };
+        Self {
+            served: &request.served,
+            columns,
+            verb: request.route.verb,
+            shape: request.shape,
+            now: request.now,
+        }
+    }
+
+    /// An answer with one object, which handlers write whole, in the shape that was asked for.
+    /// Lists and watches have theirs already, and a `Status` has no other.
+    pub(super) fn shaped(&self, answer: Answer) -> Result<Answer, Status> {
+        let is_done = matches!(self.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
+        let (Body::Whole(body), false) = (&answer.body, is_done || self.shape == Shape::Whole)
+        else {
+            return Ok(answer);
+        };
+        let object = answer.object()?;
+        if object.kind() == "Status" && object.api_version() == "v1" {
+            return Ok(answer);
+        }
+        let mut out = Vec::with_capacity(body.len());
+        self.object(&object, Headers::Shown, &mut out);
+        Ok(Answer {
+            code: answer.code,
+            body: Body::Whole(out.into()),
+        })
+    }
+
+    /// One object that has its resource version.
+    pub(super) fn object(&self, object: &Object, headers: Headers, out: &mut Vec<u8>) {
+        write_object(object, self.shape, self.columns, headers, self.now, out);
+    }
+
+    /// One stored object on its own.
+    pub(super) fn stored(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        headers: Headers,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Status> {
+        match self.shape {
+            Shape::Whole => serve(self.served, value, revision, false, out),
+            Shape::Metadata(version) => self.partial(value, revision, version, out),
+            Shape::Table(..) => {
+                self.object(&self.parsed(value, revision)?, headers, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// The metadata of a stored object. Schemas have no say in it, so nothing has to be parsed.
+    fn partial(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        version: MetaVersion,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Status> {
+        let layout = Layout::of(value).ok();
+        let start = out.len();
+        out.extend_from_slice(partial_start(version).as_bytes());
+        if layout.is_some_and(|layout| layout.serve_metadata(revision, out)) {
+            out.push(b'}');
+            return Ok(());
+        }
+        out.truncate(start);
+        self.object(&self.parsed(value, revision)?, Headers::Shown, out);
+        Ok(())
+    }
+
+    fn parsed(&self, value: &Bytes, revision: Revision) -> Result<Object, Status> {
+        let mut object = parse(self.served, value.clone(), revision)?.object;
+        object.set_meta_text("resourceVersion", &revision.0.to_string());
+        Ok(object)
+    }
+
+    /// A list.
+    pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, Status> {
+        let size: usize = page.objects.iter().map(|o| o.value.len() + 64).sum();
+        let mut out = Vec::with_capacity(size + 256);
+        match self.shape {
+            Shape::Whole => {
+                let resource = &self.served.resource;
+                let always = resource.origin == Origin::Custom;
+                let head = format!(
+                    r#"{{"kind":"{}","apiVersion":"{}","metadata":{},"items":["#,
+                    resource.list_kind,
+                    resource.api_version(self.served.version),
+                    list_metadata(page, always),
+                );
+                out.extend_from_slice(head.as_bytes());
+            }
+            Shape::Metadata(version) => {
+                let head = format!(
+                    r#"{{"kind":"PartialObjectMetadataList","apiVersion":"{}","metadata":{},"items":["#,
+                    version.api_version(),
+                    list_metadata(page, false),
+                );
+                out.extend_from_slice(head.as_bytes());
+            }
+            Shape::Table(version, _) => {
+                let metadata = list_metadata(page, false);
+                open_table(version, &metadata, self.columns, Headers::Shown, &mut out);
+            }
+        }
+        for (at, object) in page.objects.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            self.item(&object.value, object.revision, &mut out)?;
+        }
+        close_table(&mut out);
+        Ok(out)
+    }
+
+    /// One object of a list.
+    fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), Status> {
+        match self.shape {
+            Shape::Whole => serve(self.served, value, revision, true, out),
+            Shape::Metadata(version) => self.partial(value, revision, version, out),
+            Shape::Table(version, include) => {
+                let object = self.parsed(value, revision)?;
+                write_row(&object, version, include, self.columns, self.now, out);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The metadata of a list. Lists of custom resources always say where they go on, if only that
+/// they do not.
+fn list_metadata(page: &Page, always_continue: bool) -> String {
+    let mut metadata = format!(r#"{{"resourceVersion":"{}""#, page.revision.0);
+    let token = page.next.as_ref().map(Token::to_text);
+    if token.is_some() || always_continue {
+        let token = token.unwrap_or_default();
+        metadata.push_str(&format!(r#","continue":"{token}""#));
+    }
+    if let Some(remaining) = page.remaining.filter(|remaining| *remaining > 0) {
+        metadata.push_str(&format!(r#","remainingItemCount":{remaining}"#));
+    }
+    metadata.push('}');
+    metadata
+}

@@ -1,0 +1,291 @@
+//! The `scale` of custom resources: how many of something, whatever the kind calls it.
+
+use std::sync::LazyLock;
+
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::incoming::{KindOwner, mistyped, take_object};
+use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::table::ColumnType;
+use lockstep_object::{GroupVersionKind, Object, Status, Value};
+use serde_json::{Map, json};
+
+use super::body::Document;
+use super::current::Current;
+use super::patch::{self, Patch};
+use super::update::LastWrite;
+use super::{Answer, Api, Incoming, Request, Subresource};
+use crate::views::{Cell, Column, Columns};
+
+/// Metadata that an object and its scale share.
+const SHARED_METADATA: [&str; 5] = [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+];
+
+/// Where a custom resource keeps what its scale shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScalePaths {
+    /// The number that is wanted: `.spec.replicas`.
+    pub spec_replicas: Box<str>,
+    /// The number that there is.
+    pub status_replicas: Box<str>,
+    /// The labels of those that count, as text; there may be none.
+    pub label_selector: Option<Box<str>>,
+}
+
+impl Api {
+    /// Replaces the number of replicas by that of the body.
+    pub(super) async fn update_scale(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let Document { value, duplicates } = request.document("Scale")?;
+        let scale = accept(request, value, &duplicates)?;
+        check_url_name(&scale, &request.route.name)?;
+        check_namespace(&scale, &request.route.namespace)?;
+        self.change_scale(request, |_| Ok(scale.clone())).await
+    }
+
+    /// Applies the patch of the body to the scale.
+    pub(super) async fn patch_scale(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let patch = patch::read(request)?;
+        self.change_scale(request, |scale| patched(request, &patch, scale))
+            .await
+    }
+
+    /// Writes the number of replicas of the scale that `change` makes of the present one.
+    async fn change_scale(
+        &self,
+        request: &Request<'_>,
+        change: impl Fn(Object) -> Result<Object, Status>,
+    ) -> Result<Answer, Status> {
+        let dry_run = request.dry_run()?;
+        let paths = request.scale_paths()?;
+        let next = |current: &Current| {
+            let revision = current.revision.0.to_string();
+            let scale = change(paths.view(&current.object, &revision)?)?;
+            let mut object = current.object.clone();
+            paths.set_replicas(&mut object, replicas(&scale)?)?;
+            object.set_meta_text("resourceVersion", scale.resource_version());
+            if !scale.uid().is_empty() {
+                object.set_meta_text("uid", scale.uid());
+            }
+            Ok(Incoming {
+                object,
+                duplicates: Vec::new(),
+                unknown: Vec::new(),
+            })
+        };
+        let part = Some(Subresource::Scale);
+        let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
+        request.scale_of(&answer.await?)
+    }
+}
+
+impl Request<'_> {
+    fn scale_paths(&self) -> Result<&ScalePaths, Status> {
+        let paths = self.served.resource.rules.scale(self.served.version);
+        paths.ok_or_else(Status::no_such_resource)
+    }
+
+    /// The scale of the object in an answer.
+    pub(super) fn scale_of(&self, answer: &Answer) -> Result<Answer, Status> {
+        let object = answer.object()?;
+        let paths = self.scale_paths()?;
+        if paths.replicas(&object)?.is_none() {
+            let path = &paths.spec_replicas;
+            let why = format!("the spec replicas field {path:?} does not exist");
+            return Err(Status::internal_error(&why));
+        }
+        let scale = paths.view(&object, object.resource_version())?;
+        Ok(Answer {
+            code: answer.code,
+            ..Answer::ok(lockstep_object::json::encode(scale.as_value()))
+        })
+    }
+}
+
+/// The columns of scales.
+pub(super) fn columns() -> &'static Columns {
+    static COLUMNS: LazyLock<Columns> = LazyLock::new(|| {
+        let number = |name: &str, description: &str, path: &str| Column {
+            column_type: "integer".into(),
+            cell: Cell::Path(
+                path.parse().expect("the path is a good one"),
+                ColumnType::Integer,
+            ),
+            ..Column::computed(name, description, |_, _| Value::Null)
+        };
+        Columns::new(vec![
+            Column::name(),
+            number("Desired", "How many are wanted.", ".spec.replicas"),
+            number("Available", "How many there are.", ".status.replicas"),
+            Column::age(),
+        ])
+    });
+    &COLUMNS
+}
+
+impl ScalePaths {
+    /// An object as a `Scale`, with this resource version. Without replicas if it has none.
+    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status> {
+        let shared = object.metadata().iter();
+        let shared = shared.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
+        let metadata: Map<String, Value> = shared.map(|(f, v)| (f.clone(), v.clone())).collect();
+        let mut status = json!({ "replicas": number(object, &self.status_replicas)?.unwrap_or(0) });
+        let selector = self
+            .label_selector
+            .as_deref()
+            .and_then(|path| at(object, path));
+        if let Some(selector) = selector
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+        {
+            status["selector"] = selector.into();
+        }
+        let mut spec = json!({});
+        if let Some(replicas) = self.replicas(object)? {
+            spec["replicas"] = replicas.into();
+        }
+        let mut scale = Object::from_map(Map::from_iter([
+            ("metadata".to_owned(), metadata.into()),
+            ("spec".to_owned(), spec),
+            ("status".to_owned(), status),
+        ]));
+        scale.set_gvk(&gvk());
+        scale.set_meta_text("resourceVersion", resource_version);
+        Ok(scale)
+    }
+
+    fn replicas(&self, object: &Object) -> Result<Option<i64>, Status> {
+        number(object, &self.spec_replicas)
+    }
+
+    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), Status> {
+        let Some((parents, last)) = names(&self.spec_replicas).rsplit_once('.') else {
+            return Err(wrong_type(&self.spec_replicas));
+        };
+        let mut map = object.fields_mut();
+        for name in parents.split('.') {
+            let inside = map.entry(name).or_insert_with(|| json!({}));
+            let Some(inside) = inside.as_object_mut() else {
+                return Err(wrong_type(&self.spec_replicas));
+            };
+            map = inside;
+        }
+        map.insert(last.to_owned(), replicas.into());
+        Ok(())
+    }
+}
+
+fn gvk() -> GroupVersionKind {
+    GroupVersionKind::new("autoscaling", "v1", "Scale")
+}
+
+/// A path without the dot that it starts with.
+fn names(path: &str) -> &str {
+    path.strip_prefix('.').unwrap_or(path)
+}
+
+fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
+    let mut names = names(path).split('.');
+    names.try_fold(object.as_value(), |value, name| value.get(name))
+}
+
+/// The whole number at a path.
+fn number(object: &Object, path: &str) -> Result<Option<i64>, Status> {
+    match at(object, path) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_i64().map(Some).ok_or_else(|| wrong_type(path)),
+    }
+}
+
+fn wrong_type(path: &str) -> Status {
+    Status::internal_error(&format!("the field {path:?} is of another type"))
+}
+
+fn patched(request: &Request<'_>, patch: &Patch, scale: Object) -> Result<Object, Status> {
+    let had_replicas = scale.at(&["spec", "replicas"]).is_some();
+    let revision = scale.resource_version().to_owned();
+    let mut value = scale.into_value();
+    patch::apply(request, patch, &mut value)?;
+    let mut scale = accept(request, value, &[])?;
+    if scale.resource_version() == revision {
+        // Who did not write it does not insist on it.
+        scale.set_meta_text("resourceVersion", "");
+    }
+    check_url_name(&scale, &request.route.name)?;
+    if !had_replicas && scale.at(&["spec", "replicas"]).is_none_or(Value::is_null) {
+        let place = &request.scale_paths()?.spec_replicas;
+        let why = format!("the spec replicas field {place:?} cannot be empty");
+        return Err(Status::bad_request(why));
+    }
+    Ok(scale)
+}
+
+/// Checks that a value is a `Scale`, and does with what it is not what field validation says.
+fn accept(request: &Request<'_>, value: Value, duplicates: &[String]) -> Result<Object, Status> {
+    let gvk = gvk();
+    let mut scale = take_object(value, &request.body, &gvk, KindOwner::BuiltIn)?;
+    let mut unknown = Vec::new();
+    scale.metadata_mut();
+    let metadata = scale.fields_mut().get_mut("metadata");
+    let metadata = metadata.expect("it was just made");
+    let path = Path::ROOT.field("metadata");
+    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+        .map_err(|error| mistyped(&gvk, &error.to_string()))?;
+    check_fields(&scale, &mut unknown)?;
+    let told = request.field_validation()?.judge(duplicates, &unknown);
+    for warning in told.map_err(|problem| mistyped(&gvk, &problem))? {
+        request.notes.warn(warning);
+    }
+    Ok(scale)
+}
+
+/// Refuses fields of another type, and notes those that a scale does not have.
+fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), Status> {
+    let known = ["apiVersion", "kind", "metadata", "spec", "status"];
+    let foreign = scale
+        .fields()
+        .keys()
+        .filter(|name| !known.contains(&name.as_str()));
+    unknown.extend(foreign.cloned());
+    let wrong = |found: &Value, place: &str, wanted: &str| {
+        let found = match found {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let problem =
+            format!("json: cannot unmarshal {found} into Go struct field {place} of type {wanted}");
+        Err(mistyped(&gvk(), &problem))
+    };
+    let spec = match scale.at(&["spec"]) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Object(spec)) => spec,
+        Some(other) => return wrong(other, "Scale.spec", "v1.ScaleSpec"),
+    };
+    let foreign = spec.keys().filter(|name| *name != "replicas");
+    unknown.extend(foreign.map(|name| format!("spec.{name}")));
+    match spec.get("replicas") {
+        None | Some(Value::Null) => Ok(()),
+        Some(value) if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(()),
+        Some(other) => wrong(other, "ScaleSpec.spec.replicas", "int32"),
+    }
+}
+
+/// The number of replicas that a scale asks for; none is zero, as upstream's type has it.
+fn replicas(scale: &Object) -> Result<i64, Status> {
+    let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
+    let replicas = replicas.unwrap_or(0);
+    if replicas >= 0 {
+        return Ok(replicas);
+    }
+    let spec = Path::ROOT.field("spec");
+    let path = spec.field("replicas");
+    let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+    Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
+}

@@ -1,0 +1,118 @@
+//! The last thing that happens to an answer: from the JSON that handlers write to what the client
+//! asked for.
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
+use lockstep_object::{Status, json, yaml};
+
+use super::gzip::{self, GZIP_BYTES_MIN};
+use super::indent::indented;
+use super::{Encoding, YAML, on_deep_stack};
+use crate::failure::respond;
+use crate::request::Request;
+use crate::response::{Response, ResponseBody};
+
+/// Answers above this are rewritten where nobody waits for the thread.
+const INLINE_BYTES_MAX: usize = 64 * 1024;
+/// How many times larger than its JSON an answer may become by indentation, besides
+/// [`GROWTH_BYTES`].
+const GROWTH_MAX: usize = 8;
+/// What every answer may grow by.
+const GROWTH_BYTES: usize = 1 << 20;
+
+/// Says how a JSON answer is to be written.
+pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
+    response.extensions_mut().insert(encoding);
+    response
+}
+
+/// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are
+/// left alone.
+pub(crate) async fn finish(request: &Request, response: &mut Response) {
+    let encoding = response.extensions_mut().remove::<Encoding>();
+    let encoding = encoding.unwrap_or_default();
+    let Some(body) = response.body().whole().cloned() else {
+        return;
+    };
+    let compress = gzip::is_accepted(&request.headers);
+    if encoding == Encoding::Json && (body.len() <= GZIP_BYTES_MIN || !compress) {
+        return;
+    }
+    let rewritten = if body.len() <= INLINE_BYTES_MAX {
+        rewrite(body, encoding, compress)
+    } else {
+        let work = tokio::task::spawn_blocking(move || rewrite(body, encoding, compress));
+        match work.await {
+            Ok(rewritten) => rewritten,
+            Err(_) => Err(Status::internal_error("the answer could not be written")),
+        }
+    };
+    match rewritten {
+        Ok(rewritten) => put(response, rewritten),
+        Err(status) => refuse(response, &status),
+    }
+}
+
+/// A body in its last form.
+struct Rewritten {
+    bytes: Bytes,
+    encoding: Encoding,
+    is_compressed: bool,
+}
+
+fn rewrite(body: Bytes, encoding: Encoding, compress: bool) -> Result<Rewritten, Status> {
+    let bytes = match encoding {
+        Encoding::Json => body,
+        Encoding::IndentedJson => {
+            let bytes_max = grown(body.len());
+            indented(&body, bytes_max).map_or(body, Bytes::from)
+        }
+        Encoding::Yaml => as_yaml(&body)?.into(),
+    };
+    let is_compressed = compress && bytes.len() > GZIP_BYTES_MIN;
+    Ok(Rewritten {
+        bytes: if is_compressed {
+            gzip::compressed(&bytes).into()
+        } else {
+            bytes
+        },
+        encoding,
+        is_compressed,
+    })
+}
+
+fn grown(bytes: usize) -> usize {
+    bytes
+        .saturating_mul(GROWTH_MAX)
+        .saturating_add(GROWTH_BYTES)
+}
+
+fn as_yaml(body: &[u8]) -> Result<String, Status> {
+    let decoded = json::decode(body);
+    let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let bytes_max = grown(body.len());
+    let written = on_deep_stack(|| yaml::encode_within(&decoded.value, bytes_max));
+    let written = written.map_err(|error| Status::internal_error(&error.to_string()))?;
+    written.ok_or_else(|| Status::internal_error("the answer is too large as YAML; ask for JSON"))
+}
+
+fn put(response: &mut Response, rewritten: Rewritten) {
+    *response.body_mut() = ResponseBody::Whole(rewritten.bytes);
+    let headers: &mut HeaderMap = response.headers_mut();
+    if rewritten.encoding == Encoding::Yaml {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(YAML));
+    }
+    if rewritten.is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+}
+
+/// Puts a failure in the place of an answer, which keeps the headers it has.
+fn refuse(response: &mut Response, status: &Status) {
+    let (parts, body) = respond(status).into_parts();
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    *response.body_mut() = body;
+    response.headers_mut().extend(parts.headers);
+}

@@ -1,0 +1,105 @@
+//! The forms in which objects are answered: what is shown of them ([`Shape`]), and how that is
+//! written down ([`Encoding`]).
+//!
+//! Handlers know shapes and always write JSON. What becomes of that JSON on the way out (indented,
+//! YAML, compressed) is decided here and done last, when everybody who has to read the answer has
+//! read it.
+
+mod columns;
+mod deep;
+mod finish;
+mod gzip;
+mod indent;
+mod negotiate;
+mod shaped;
+
+pub(crate) use columns::age;
+pub use columns::{Cell, Column, Columns};
+pub(crate) use deep::on_deep_stack;
+pub(crate) use finish::{finish, mark};
+pub use negotiate::Asked;
+pub(crate) use negotiate::{JSON, YAML, body_types};
+pub(crate) use shaped::{Headers, close_table, open_table, partial_start, write_object, write_row};
+
+/// What a client takes of what there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Form {
+    /// What is shown of objects.
+    pub shape: Shape,
+    /// How it is written.
+    pub encoding: Encoding,
+}
+
+/// What is shown of objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Shape {
+    /// All of them.
+    #[default]
+    Whole,
+    /// Their metadata: `PartialObjectMetadata`.
+    Metadata(MetaVersion),
+    /// A line each: `Table`.
+    Table(MetaVersion, Include),
+}
+
+/// A version of `meta.k8s.io`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "these are upstream's names")]
+pub enum MetaVersion {
+    V1,
+    V1Beta1,
+}
+
+/// What the lines of a table carry besides their cells: `includeObject`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Include {
+    /// Nothing.
+    None,
+    /// The metadata of the object.
+    Metadata,
+    /// The object.
+    Object,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Encoding {
+    /// JSON for programs.
+    #[default]
+    Json,
+    /// JSON for people.
+    IndentedJson,
+    /// YAML.
+    Yaml,
+}
+
+impl MetaVersion {
+    /// The version with a name.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "v1" => Some(Self::V1),
+            "v1beta1" => Some(Self::V1Beta1),
+            _ => None,
+        }
+    }
+
+    /// As `apiVersion` spells it.
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+impl Shape {
+    /// A number for each shape whose bytes watchers may share. Tables are not shared: ages pass.
+    pub(crate) fn shared_number(self) -> Option<u64> {
+        match self {
+            Self::Whole => Some(0),
+            Self::Metadata(MetaVersion::V1) => Some(1),
+            Self::Metadata(MetaVersion::V1Beta1) => Some(2),
+            Self::Table(..) => None,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! From what a client accepts to the form of the answer.
+
+use http::HeaderMap;
+use http::header::USER_AGENT;
+use lockstep_object::Status;
+use lockstep_object::field::{FieldError, Path};
+
+use super::{Encoding, Form, Include, MetaVersion, Shape};
+use crate::endpoints::accept::{self, MediaRange};
+use crate::request::Query;
+
+/// The media type of JSON.
+pub(crate) const JSON: &str = "application/json";
+/// The media type of YAML.
+pub(crate) const YAML: &str = "application/yaml";
+
+/// What there is to choose from, in the order in which it is offered to those who take anything.
+/// An encoding that is added here is negotiated, named in refusals, and then written by
+/// [`finish`](super::finish).
+const OFFERS: &[Offer] = &[
+    Offer {
+        media_type: JSON,
+        encoding: Encoding::Json,
+        streams: true,
+    },
+    Offer {
+        media_type: YAML,
+        encoding: Encoding::Yaml,
+        streams: false,
+    },
+];
+
+/// Agents of people, who are shown indented JSON.
+const PEOPLE: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
+
+struct Offer {
+    media_type: &'static str,
+    encoding: Encoding,
+    /// Whether events can be written in it, one after another.
+    streams: bool,
+}
+
+/// What is asked for, which decides what shapes there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// One object.
+    Object,
+    /// A list.
+    List,
+    /// Events.
+    Watch,
+    /// Something that can only be shown as it is, such as a review.
+    Document,
+}
+
+/// What bodies of requests can be written in.
+pub(crate) fn body_types() -> Vec<&'static str> {
+    OFFERS.iter().map(|offer| offer.media_type).collect()
+}
+
+impl Form {
+    /// The form that a client wants most among those there are; 406 if it takes none of them.
+    pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, Status> {
+        for range in accept::ranges(headers) {
+            let offers = OFFERS.iter().filter(|offer| offer.is_within(&range, asked));
+            for offer in offers {
+                let Some(kind) = Kind::of(&range, asked) else {
+                    continue;
+                };
+                let is_for_people = is_for_people(headers, query, &range);
+                return Ok(Self {
+                    shape: kind.shape(query)?,
+                    encoding: match offer.encoding {
+                        Encoding::Json if is_for_people && asked != Asked::Watch => {
+                            Encoding::IndentedJson
+                        }
+                        encoding => encoding,
+                    },
+                });
+            }
+        }
+        Err(refusal(asked))
+    }
+}
+
+fn refusal(asked: Asked) -> Status {
+    let stream = |offer: &Offer| format!("{};stream=watch", offer.media_type);
+    let names: Vec<String> = match asked {
+        Asked::Watch => OFFERS.iter().filter(|o| o.streams).map(stream).collect(),
+        _ => body_types().into_iter().map(str::to_owned).collect(),
+    };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Status::not_acceptable(&names)
+}
+
+impl Offer {
+    fn is_within(&self, range: &MediaRange, asked: Asked) -> bool {
+        let accepted = [self.media_type, "application/*", "*/*"];
+        let can_be_sent = self.streams || asked != Asked::Watch;
+        let stream = range.parameter("stream");
+        let is_right_stream = stream.is_empty() || (stream == "watch" && asked == Asked::Watch);
+        accepted.contains(&range.media_type.as_str()) && can_be_sent && is_right_stream
+    }
+}
+
+/// The kind that objects are to be shown as.
+enum Kind {
+    Own,
+    Metadata(MetaVersion),
+    Table(MetaVersion),
+}
+
+impl Kind {
+    /// What a media type asks for; none if there is no such thing.
+    fn of(range: &MediaRange, asked: Asked) -> Option<Self> {
+        let kind = range.parameter("as");
+        if kind.is_empty() {
+            return Some(Self::Own);
+        }
+        if range.parameter("g") != "meta.k8s.io" {
+            return None;
+        }
+        let version = MetaVersion::named(range.parameter("v"))?;
+        match (kind, asked) {
+            (_, Asked::Document) | ("PartialObjectMetadataList", Asked::Object) => None,
+            ("Table", _) => Some(Self::Table(version)),
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", _) => {
+                Some(Self::Metadata(version))
+            }
+            _ => None,
+        }
+    }
+
+    fn shape(&self, query: &Query) -> Result<Shape, Status> {
+        Ok(match self {
+            Self::Own => Shape::Whole,
+            Self::Metadata(version) => Shape::Metadata(*version),
+            Self::Table(version) => Shape::Table(*version, include(query)?),
+        })
+    }
+}
+
+/// `includeObject`.
+fn include(query: &Query) -> Result<Include, Status> {
+    match query.get("includeObject").unwrap_or_default() {
+        "None" => Ok(Include::None),
+        "" | "Metadata" => Ok(Include::Metadata),
+        "Object" => Ok(Include::Object),
+        other => {
+            let path = Path::ROOT.field("includeObject");
+            let detail = "must be 'Metadata', 'Object', 'None', or empty";
+            let error = FieldError::invalid(&path, other, detail);
+            Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: {error}"
+            )))
+        }
+    }
+}
+
+/// Whether a person reads the answer: `pretty` says so, or the agent.
+fn is_for_people(headers: &HeaderMap, query: &Query, range: &MediaRange) -> bool {
+    if let Some(pretty) = query.get("pretty").filter(|pretty| !pretty.is_empty()) {
+        return matches!(pretty, "1" | "t" | "T" | "true" | "True" | "TRUE");
+    }
+    let agent = headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok());
+    let agent = agent.unwrap_or_default();
+    range.parameter("pretty") == "1" || PEOPLE.iter().any(|known| agent.starts_with(known))
+}
