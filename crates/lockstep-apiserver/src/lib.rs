@@ -23,6 +23,7 @@ mod metrics;
 mod request;
 pub mod resources;
 mod response;
+mod reviews;
 pub mod route;
 mod server;
 mod start;

@@ -23,7 +23,7 @@ use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::metrics::Metrics;
 use crate::resources::{Api, Registry};
-use crate::start::make_system_objects;
+use crate::start::{make_default_roles, make_system_objects};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
@@ -69,7 +69,7 @@ pub(crate) struct Server {
     pub(crate) limits: Limits,
     pub(crate) authentication: Arc<Authentication>,
     pub(crate) authorizer: Authorizer,
-    rules: Arc<StoredRules>,
+    pub(crate) rules: Arc<StoredRules>,
     pub(crate) audit: Option<Audit>,
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
@@ -170,10 +170,20 @@ impl Server {
         while self.api.cache().caught_up().await.is_err() {}
         self.milestones.reach(Milestone::Caches);
         while !make_system_objects(&self.api, now()).await {
+            self.rules.settle(self.api.cache()).await;
             tracing::warn!("the objects that every cluster has cannot be made; trying again");
             tokio::time::sleep(START_PAUSE).await;
         }
         self.milestones.reach(Milestone::SystemObjects);
+        while !make_default_roles(&self.api, now()).await {
+            // What was stored before counts meanwhile.
+            self.rules.settle(self.api.cache()).await;
+            tracing::warn!("the default roles cannot be made; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        while self.api.cache().caught_up().await.is_err() {}
+        self.rules.settle(self.api.cache()).await;
+        self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
         for milestone in [Milestone::Loops, Milestone::Discovery] {
             self.milestones.reach(milestone);

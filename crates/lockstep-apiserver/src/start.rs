@@ -1,11 +1,18 @@
 //! What every cluster has from its first moment on.
 
+use std::sync::Arc;
+
+use lockstep_authz::{GROUP, Reconciled, default_objects, reconciled};
 use lockstep_object::Object;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Expected;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use crate::resources::Api;
+
+/// How often a role is judged anew that somebody else writes at the same time.
+const TRIES_MAX: usize = 5;
 
 /// Namespaces that the server needs and that nobody can do without.
 const NAMESPACES: &[&str] = &["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -41,4 +48,71 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
         }
     }
     true
+}
+
+/// Makes the default roles and bindings that are missing and adds what others lack; roles first,
+/// since a binding of a role that is not there gives nothing. Tells whether everything is there.
+pub(crate) async fn make_default_roles(api: &Arc<Api>, now: Seconds) -> bool {
+    let (roles, bindings) = default_objects()
+        .into_iter()
+        .partition(|object| !object.kind().ends_with("Binding"));
+    make_all(api, roles, now).await && make_all(api, bindings, now).await
+}
+
+/// All at once: the store writes what comes together in one go.
+async fn make_all(api: &Arc<Api>, objects: Vec<Object>, now: Seconds) -> bool {
+    let mut making = JoinSet::new();
+    for expected in objects {
+        if !is_fine(api, &expected) {
+            let api = Arc::clone(api);
+            making.spawn(async move { make(&api, &expected, now).await });
+        }
+    }
+    let made = making.join_all().await;
+    made.into_iter().all(|is_made| is_made)
+}
+
+/// Whether the object is there and has everything, as far as the cache knows.
+fn is_fine(api: &Api, expected: &Object) -> bool {
+    let (plural, key) = place(expected);
+    let stored = api.cached(GROUP, plural, &key);
+    stored.is_some_and(|(stored, _)| reconciled(expected, &stored) == Reconciled::Unchanged)
+}
+
+async fn make(api: &Api, expected: &Object, now: Seconds) -> bool {
+    let (plural, key) = place(expected);
+    for _ in 0..TRIES_MAX {
+        let (at, next) = match api.read_internally(GROUP, plural, &key).await {
+            None => (Expected::Absent, Some(new(api, expected, now))),
+            Some((stored, revision)) => match reconciled(expected, &stored) {
+                Reconciled::Unchanged => return true,
+                Reconciled::Changed(next) => (Expected::At(revision), Some(next)),
+                Reconciled::Replaced => (Expected::At(revision), None),
+            },
+        };
+        let is_last = next.is_some();
+        let is_written = api.store_internally(GROUP, plural, &key, at, next).await;
+        if is_written && is_last {
+            return true;
+        }
+    }
+    false
+}
+
+fn new(api: &Api, expected: &Object, now: Seconds) -> Object {
+    let mut object = expected.clone();
+    object.set_meta_text("uid", &api.fresh_uid());
+    object.set_meta_text("creationTimestamp", &now.to_string());
+    object
+}
+
+/// The resource of a role or binding, and its key.
+fn place(object: &Object) -> (&'static str, String) {
+    let (namespace, name) = (object.namespace(), object.name());
+    match object.kind() {
+        "ClusterRole" => ("clusterroles", name.to_owned()),
+        "ClusterRoleBinding" => ("clusterrolebindings", name.to_owned()),
+        "Role" => ("roles", format!("{namespace}/{name}")),
+        _ => ("rolebindings", format!("{namespace}/{name}")),
+    }
 }

@@ -190,6 +190,8 @@ fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
         names,
         [
             "apiregistration.k8s.io",
+            "authentication.k8s.io",
+            "authorization.k8s.io",
             "rbac.authorization.k8s.io",
             "apiextensions.k8s.io",
             "coordination.k8s.io",

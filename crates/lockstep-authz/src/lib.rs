@@ -30,6 +30,7 @@
 
 mod aggregation;
 mod binding;
+mod defaults;
 mod escalation;
 mod policies;
 mod request;
@@ -39,6 +40,7 @@ mod validate;
 
 pub use aggregation::aggregated_rules;
 pub use binding::{Binding, RoleKind, RoleRef, Subject};
+pub use defaults::{AUTO_UPDATE, Reconciled, default_objects, reconciled};
 pub use escalation::{Escalation, check_binding_write, check_role_write};
 pub use policies::{Policies, Verdict};
 pub use request::{Request, Target};

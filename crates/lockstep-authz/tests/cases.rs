@@ -6,8 +6,9 @@
 )]
 
 use lockstep_authz::{
-    Policies, Request, User, Verdict, aggregated_rules, check_binding_write, check_role_write,
-    validate_binding, validate_binding_update, validate_role,
+    Policies, Reconciled, Request, User, Verdict, aggregated_rules, check_binding_write,
+    check_role_write, default_objects, reconciled, validate_binding, validate_binding_update,
+    validate_role,
 };
 use lockstep_object::Object;
 use serde_json::{Value, json};
@@ -134,6 +135,66 @@ fn aggregated_roles_gather_the_rules_of_others() {
             .map(object)
             .collect();
         aggregated_rules(&object(&case["role"]), &roles).map_or(Value::Null, Value::from)
+    });
+}
+
+#[test]
+fn default_roles_open_what_they_should_and_nothing_else() {
+    run("defaults.yaml", |document, case| {
+        let mut policies = policies(document);
+        default_objects().iter().for_each(|o| policies.put(o));
+        let may = |groups: &Value| {
+            let groups = groups.as_array().unwrap().iter();
+            let user = User::new("somebody", groups.map(|group| group.as_str().unwrap()));
+            let verdict = policies.authorize(&user, &request(case));
+            matches!(verdict, Verdict::Allowed(_))
+        };
+        let people = document["people"].as_object().unwrap();
+        let allowed = people.iter().filter(|(_, groups)| may(groups));
+        let mut allowed: Vec<&str> = allowed.map(|(name, _)| name.as_str()).collect();
+        allowed.sort_unstable();
+        json!(allowed)
+    });
+}
+
+#[test]
+fn default_roles_and_bindings_are_sound_and_have_their_marks() {
+    let mut names = std::collections::BTreeSet::new();
+    for object in default_objects() {
+        let name = (
+            object.kind().to_owned(),
+            object.namespace().to_owned(),
+            object.name().to_owned(),
+        );
+        let errors = if object.kind().ends_with("Binding") {
+            validate_binding(&object)
+        } else {
+            validate_role(&object)
+        };
+        assert_eq!(errors, [], "{name:?}");
+        assert_eq!(
+            object.annotation("rbac.authorization.kubernetes.io/autoupdate"),
+            Some("true"),
+            "{name:?}"
+        );
+        assert_eq!(
+            object.label("kubernetes.io/bootstrapping"),
+            Some("rbac-defaults"),
+            "{name:?}"
+        );
+        assert_eq!(reconciled(&object, &object), Reconciled::Unchanged);
+        assert!(names.insert(name.clone()), "{name:?} is there twice");
+    }
+}
+
+#[test]
+fn default_roles_are_repaired_and_never_cut() {
+    run("reconcile.yaml", |_, case| {
+        match reconciled(&object(&case["expected"]), &object(&case["stored"])) {
+            Reconciled::Unchanged => "unchanged".into(),
+            Reconciled::Replaced => "replaced".into(),
+            Reconciled::Changed(object) => object.into_value(),
+        }
     });
 }
 

@@ -283,7 +283,7 @@ fn curl_speaks_every_allowed_version_and_no_older_one() {
             ])
             .arg(folder.join("data/pki/ca.crt"))
             .args(arguments)
-            .arg(format!("{}/livez", server.url))
+            .arg(format!("{}/version", server.url))
             .output()
             .unwrap();
         String::from_utf8(output.stdout).unwrap()

@@ -19,6 +19,9 @@ pub use user::User;
 
 use crate::trust::ClientTrust;
 
+/// Whom tokens are for that are good here.
+pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
+
 /// A credential was presented and is not good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unauthenticated;
@@ -76,9 +79,14 @@ impl Authentication {
         let Some(token) = bearer(text) else {
             return Ok(None);
         };
-        let tokens = self.tokens.load();
-        let user = tokens.as_ref().and_then(|tokens| tokens.user(token));
+        let user = self.user_of_token(token);
         user.map(Some).ok_or(Unauthenticated)
+    }
+
+    /// Whose token this is; none if nobody's.
+    pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
+        let tokens = self.tokens.load();
+        tokens.as_ref().and_then(|tokens| tokens.user(token))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a request is allowed. The rules come from outside as one function; what is here are the
-//! words it is asked in, and the rules every server starts with.
+//! words it is asked in, and the stored rules.
 
-mod bootstrap;
+mod modes;
 mod stored;
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lockstep_object::{GroupResource, Status};
 
-pub use bootstrap::{allow_all, bootstrap_rules};
+pub use modes::{allow_all, stored_rules_only};
 pub use stored::StoredRules;
 pub(crate) use stored::subject;
 
@@ -156,5 +156,46 @@ impl fmt::Display for Target<'_> {
                 write!(f, " {name:?}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// api-machinery.md §5, row "denied".
+    #[test]
+    fn a_refusal_says_who_cannot_do_what_to_which() {
+        let user = User {
+            name: "alice".to_owned(),
+            ..User::default()
+        };
+        let told = |verb, target| {
+            let user = &user;
+            let attributes = Attributes { user, verb, target };
+            forbidden(&attributes, &Verdict::no_opinion()).message
+        };
+        assert_eq!(
+            told("get", Target::Path("/foo")),
+            "forbidden: User \"alice\" cannot get path \"/foo\""
+        );
+        let widgets = |namespace| Target::Resource {
+            group: "ex.io",
+            version: "v1",
+            namespace,
+            resource: "widgets",
+            subresource: "",
+            name: "",
+        };
+        assert_eq!(
+            told("list", widgets("")),
+            "widgets.ex.io is forbidden: User \"alice\" cannot list resource \"widgets\" in API \
+             group \"ex.io\" at the cluster scope"
+        );
+        assert_eq!(
+            told("list", widgets("n")),
+            "widgets.ex.io is forbidden: User \"alice\" cannot list resource \"widgets\" in API \
+             group \"ex.io\" in the namespace \"n\""
+        );
     }
 }

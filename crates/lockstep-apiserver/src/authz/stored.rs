@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use lockstep_authz::{Policies, Request, User as Subject};
+use lockstep_authz::{Policies, PolicyRule, Request, User as Subject};
 use lockstep_object::{Object, Value};
+use lockstep_storage::Revision;
+use tokio::sync::watch;
 
 use super::{Attributes, Authorizer, Target, Verdict};
 use crate::authn::User;
@@ -20,9 +22,22 @@ const BUCKETS: [&str; 4] = [
 ];
 
 /// Roles and bindings as they are now. Judging one request takes no lock and waits for nobody.
-#[derive(Default)]
 pub struct StoredRules {
     policies: ArcSwap<Policies>,
+    /// All roles and bindings up to this revision are in force.
+    followed: watch::Sender<Revision>,
+    /// Whether the rules have been read, so that a refusal is one.
+    settled: watch::Sender<bool>,
+}
+
+impl Default for StoredRules {
+    fn default() -> Self {
+        Self {
+            policies: ArcSwap::default(),
+            followed: watch::channel(Revision::NONE).0,
+            settled: watch::channel(false).0,
+        }
+    }
 }
 
 impl StoredRules {
@@ -42,6 +57,37 @@ impl StoredRules {
     /// What is in force now.
     pub fn policies(&self) -> Arc<Policies> {
         self.policies.load_full()
+    }
+
+    /// Every rule that holds for a user in a namespace.
+    pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
+        self.policies.load().rules_for(&subject(user), namespace)
+    }
+
+    /// Whether the rules have been read.
+    pub(crate) fn is_settled(&self) -> bool {
+        *self.settled.borrow()
+    }
+
+    /// Waits until the rules have been read. Before that, nobody but members of `system:masters`
+    /// could be told anything but no.
+    pub(crate) async fn settled(&self) {
+        let mut settled = self.settled.subscribe();
+        let told = settled.wait_for(|settled| *settled).await;
+        drop(told.expect("the sender lives as long as the rules"));
+    }
+
+    /// Waits until what the cache holds is in force, and lets those go on who wait for it.
+    pub(crate) async fn settle(&self, cache: &Cache) {
+        let newest = |name: &&'static str| {
+            let bucket = cache.bucket(&BucketKey::new(*name));
+            bucket.snapshot().revision()
+        };
+        let newest = BUCKETS.iter().map(newest).max().unwrap_or(Revision::NONE);
+        let mut followed = self.followed.subscribe();
+        let told = followed.wait_for(|followed| *followed >= newest).await;
+        drop(told.expect("the sender lives as long as the rules"));
+        self.settled.send_replace(true);
     }
 
     fn judge(&self, attributes: &Attributes<'_>) -> Verdict {
@@ -66,15 +112,18 @@ impl StoredRules {
         loop {
             let mut watches = Vec::new();
             let mut policies = Policies::default();
+            let mut newest = Revision::NONE;
             for bucket in &buckets {
                 let (snapshot, watching) = bucket.snapshot_and_watch(Scope::All);
                 let stored = snapshot.objects(&Scope::All, None);
                 stored
                     .filter_map(|object| parse(object))
                     .for_each(|o| policies.put(&o));
+                newest = newest.max(snapshot.revision());
                 watches.push(watching);
             }
             self.policies.store(Arc::new(policies));
+            self.followed.send_replace(newest);
             let [one, two, three, four] = &mut watches[..] else {
                 return;
             };
@@ -108,6 +157,10 @@ impl StoredRules {
             }
         }
         self.policies.store(Arc::new(policies));
+        let newest = changes.iter().map(|change| change.revision).max();
+        self.followed.send_modify(|followed| {
+            *followed = newest.map_or(*followed, |newest| newest.max(*followed));
+        });
     }
 }
 

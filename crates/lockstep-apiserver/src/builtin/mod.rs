@@ -43,6 +43,7 @@ struct Row {
     short_names: &'static [&'static str],
     categories: &'static [&'static str],
     scope: Scope,
+    verbs: &'static [Verb],
     subresources: &'static [Subresource],
     /// Where its objects lie below the server's prefix.
     bucket: &'static str,
@@ -63,6 +64,7 @@ const PLAIN: Row = Row {
     short_names: &[],
     categories: &[],
     scope: Scope::Namespaced,
+    verbs: VERBS,
     subresources: &[],
     bucket: "",
     names: NameRule::Subdomain,
@@ -78,6 +80,14 @@ const RBAC: Row = Row {
     group: "rbac.authorization.k8s.io",
     names: NameRule::PathSegment,
     creates_on_update: true,
+    ..PLAIN
+};
+
+/// A question, which is answered and never stored.
+const REVIEW: Row = Row {
+    fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
+    scope: Scope::Cluster,
+    verbs: &[Verb::Create],
     ..PLAIN
 };
 
@@ -243,6 +253,50 @@ const TABLE: &[Row] = &[
         bucket: "apiregistration.k8s.io/apiservices",
         ..PLAIN
     },
+    Row {
+        group: "authentication.k8s.io",
+        plural: "selfsubjectreviews",
+        singular: "selfsubjectreview",
+        kind: "SelfSubjectReview",
+        fields: &[("status", FieldType::Map)],
+        ..REVIEW
+    },
+    Row {
+        group: "authentication.k8s.io",
+        plural: "tokenreviews",
+        singular: "tokenreview",
+        kind: "TokenReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "localsubjectaccessreviews",
+        singular: "localsubjectaccessreview",
+        kind: "LocalSubjectAccessReview",
+        scope: Scope::Namespaced,
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "selfsubjectaccessreviews",
+        singular: "selfsubjectaccessreview",
+        kind: "SelfSubjectAccessReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "selfsubjectrulesreviews",
+        singular: "selfsubjectrulesreview",
+        kind: "SelfSubjectRulesReview",
+        ..REVIEW
+    },
+    Row {
+        group: "authorization.k8s.io",
+        plural: "subjectaccessreviews",
+        singular: "subjectaccessreview",
+        kind: "SubjectAccessReview",
+        ..REVIEW
+    },
 ];
 
 /// All kinds that are part of the server.
@@ -261,7 +315,7 @@ fn resource(row: &'static Row) -> Resource {
         short_names: texts(row.short_names),
         categories: texts(row.categories),
         scope: row.scope,
-        verbs: VERBS,
+        verbs: row.verbs,
         versions: vec![Version {
             name: "v1".into(),
             is_served: true,

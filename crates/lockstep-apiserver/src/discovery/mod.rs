@@ -67,7 +67,8 @@ fn storage_version_hash(resource: &Resource) -> Option<String> {
     let storage = &resource.versions[resource.storage];
     let text = format!("{}/{}/{}", resource.group, storage.name, resource.kind);
     let digest = Sha256::digest(text.as_bytes());
-    storage.is_served.then(|| STANDARD.encode(&digest[..8]))
+    let is_told = storage.is_served && resource.is_stored();
+    is_told.then(|| STANDARD.encode(&digest[..8]))
 }
 
 fn verbs(verbs: &[crate::route::Verb]) -> Vec<&'static str> {

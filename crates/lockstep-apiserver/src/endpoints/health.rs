@@ -42,20 +42,23 @@ pub enum Milestone {
     Caches,
     /// Background loops run.
     Loops,
-    /// Namespaces, roles and other objects every cluster has exist.
+    /// The namespaces every cluster has exist.
     SystemObjects,
+    /// The default roles exist and are in force.
+    Roles,
     /// Discovery shows everything that is served.
     Discovery,
 }
 
 impl Milestone {
     /// All of them.
-    pub const ALL: [Milestone; 6] = [
+    pub const ALL: [Milestone; 7] = [
         Milestone::Credentials,
         Milestone::Admission,
         Milestone::Caches,
         Milestone::Loops,
         Milestone::SystemObjects,
+        Milestone::Roles,
         Milestone::Discovery,
     ];
 }
@@ -140,7 +143,7 @@ const CHECKS: &[Check] = &[
     ),
     check(
         "poststarthook/rbac/bootstrap-roles",
-        Condition::Done(Milestone::SystemObjects),
+        Condition::Done(Milestone::Roles),
     ),
     check(
         "poststarthook/scheduling/bootstrap-system-priority-classes",

@@ -17,6 +17,7 @@ use crate::failure::respond;
 use crate::request::Request;
 use crate::resources::{self, Answer, Origin, WatchStream};
 use crate::response::{self, Response, ResponseBody};
+use crate::reviews::Review;
 use crate::route::ResourceRoute;
 use crate::server::Server;
 use crate::views::{Asked, Form, JSON, Shape, mark};
@@ -83,7 +84,11 @@ async fn answer_as(
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
-    match server.api.answer(&asked).await {
+    let answer = match Review::of(&asked.served) {
+        Some(review) => review.answer(server, &request.user, &asked).await,
+        None => server.api.answer(&asked).await,
+    };
+    match answer {
         Ok(answer) => print(answer, request),
         Err(status) => respond(&status),
     }

@@ -138,14 +138,14 @@ async fn steps(
     if let Some(trail) = trail {
         trail.received();
     }
-    impersonate(server, request)?;
+    impersonate(server, request).await?;
     let _turn = server
         .in_flight
         .enter(request)
         .await
         .ok_or(Refusal::TooBusy)?;
     let _counted = in_flight(server, request);
-    authorize(server, request)?;
+    authorize(server, request).await?;
     Ok(endpoints::route(server, request).await)
 }
 
@@ -184,7 +184,7 @@ fn authenticate(
     Ok(())
 }
 
-fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
+async fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
     let asked = Impersonation::take(&mut request.headers).map_err(Refusal::Impersonation)?;
     let Some(asked) = asked else {
         return Ok(());
@@ -195,20 +195,20 @@ fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refusal> {
             verb: "impersonate",
             target,
         };
-        judged(&attributes, &ask(server, &attributes))?;
+        judged(&attributes, &ask(server, &attributes).await)?;
     }
     let requester = std::mem::replace(&mut request.user, Arc::new(asked.user()));
     request.notes.set_requester(requester);
     Ok(())
 }
 
-fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
+async fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
     let attributes = Attributes {
         user: &request.user,
         verb: &request.info.verb,
         target: Target::of(&request.info),
     };
-    let verdict = ask(server, &attributes);
+    let verdict = ask(server, &attributes).await;
     if server.audit.is_some() {
         let decision = if verdict.allowed { "allow" } else { "forbid" };
         let notes = &request.notes;
@@ -218,8 +218,13 @@ fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
     judged(&attributes, &verdict)
 }
 
-fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
-    let verdict = (server.authorizer)(attributes);
+/// Asks the rules. A no that was said before they were read counts for nothing.
+async fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
+    let mut verdict = (server.authorizer)(attributes);
+    if !verdict.allowed && !server.rules.is_settled() {
+        server.rules.settled().await;
+        verdict = (server.authorizer)(attributes);
+    }
     let result = if verdict.allowed {
         "allowed"
     } else {

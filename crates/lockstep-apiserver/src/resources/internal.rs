@@ -78,6 +78,21 @@ impl Api {
         let _in_time = tokio::time::timeout(FOLLOWING_MAX, waiting).await;
     }
 
+    /// An object as the cache holds it, and the revision that left it.
+    pub(crate) fn cached(
+        &self,
+        group: &str,
+        plural: &str,
+        key: &str,
+    ) -> Option<(Object, Revision)> {
+        let registry = self.registry();
+        let resource = registry.resource(group, plural)?;
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
+        let found = snapshot.get(key.as_bytes())?;
+        let value: Value = serde_json::from_slice(&found.value).ok()?;
+        Some((Object::from_value(value).ok()?, found.revision))
+    }
+
     /// An object as it is stored, and the revision that left it.
     pub(crate) async fn read_internally(
         &self,

@@ -130,7 +130,7 @@ impl Api {
 }
 
 /// Objects in namespaces are written through their namespace only.
-fn check_scope(request: &Request<'_>) -> Result<(), Status> {
+pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_read = matches!(route.verb, Verb::List | Verb::Watch);
     let at_cluster = route.namespace.is_empty();

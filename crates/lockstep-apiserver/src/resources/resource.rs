@@ -215,6 +215,11 @@ impl Resource {
         versions.position(|version| version.is_served && *version.name == *name)
     }
 
+    /// Whether its objects are kept; others are questions, answered when they are created.
+    pub fn is_stored(&self) -> bool {
+        self.verbs.contains(&Verb::List)
+    }
+
     /// Whether objects live in namespaces.
     pub fn is_namespaced(&self) -> bool {
         self.scope == Scope::Namespaced

@@ -199,6 +199,17 @@ impl Client {
         (parts, body.collect().await.unwrap().to_bytes())
     }
 
+    /// Sends a document as JSON.
+    pub(crate) async fn write(
+        &mut self,
+        method: &str,
+        path: &str,
+        document: &serde_json::Value,
+    ) -> Answer {
+        let json = [("content-type", "application/json")];
+        self.send(method, path, &json, document.to_string()).await
+    }
+
     pub(crate) async fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path, &[], "").await
     }

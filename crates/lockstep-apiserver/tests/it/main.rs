@@ -11,5 +11,7 @@ mod endpoints;
 mod forms;
 mod frame;
 mod hostile;
+mod reviews;
+mod roles;
 mod server;
 mod zpages;

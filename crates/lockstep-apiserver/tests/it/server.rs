@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
-use lockstep_apiserver::authz::{Authorizer, bootstrap_rules};
+use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
@@ -17,7 +17,7 @@ use lockstep_apiserver::{
 };
 use lockstep_featuregate::Builder;
 use lockstep_object::Status;
-use lockstep_storage::MemoryStore;
+use lockstep_storage::{MemoryStore, Store};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -33,8 +33,19 @@ pub(crate) struct Setup {
     pub(crate) authorizer: Authorizer,
     pub(crate) audit: Option<serde_json::Value>,
     pub(crate) client_authorities: Vec<String>,
-    /// None for the server's own resources.
+    /// What is served: resources of tests in place of the server's own, or the latter.
     pub(crate) handler: Option<Handler>,
+    pub(crate) store: Arc<dyn Store>,
+}
+
+impl Setup {
+    /// The server's own resources.
+    pub(crate) fn own() -> Self {
+        Self {
+            handler: None,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Setup {
@@ -45,10 +56,11 @@ impl Default for Setup {
             emulated: "",
             tokens: None,
             anonymous: true,
-            authorizer: bootstrap_rules(),
+            authorizer: stored_rules_only(),
             audit: None,
             client_authorities: Vec::new(),
             handler: Some(test_resources()),
+            store: memory(),
         }
     }
 }
@@ -95,7 +107,7 @@ impl TestServer {
             audit,
             identity: credentials.identity(),
             tls_min: TlsVersion::V12,
-            store: Arc::new(MemoryStore::start(lockstep_storage::Limits::default())),
+            store: setup.store,
             handler: setup.handler,
         });
         let server = server.unwrap();
@@ -167,6 +179,11 @@ fn files(folder: &tempfile::TempDir, setup: &Setup) -> CredentialFiles {
         kubeconfig: at("admin.kubeconfig"),
         names: ServingNames::new(Some("test-host"), "127.0.0.1".parse().unwrap()),
     }
+}
+
+/// An empty store.
+pub(crate) fn memory() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::start(lockstep_storage::Limits::default()))
 }
 
 /// Resources that behave as their names say.

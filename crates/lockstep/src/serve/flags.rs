@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
-use lockstep_apiserver::authz::{Authorizer, allow_all, bootstrap_rules};
+use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
@@ -203,7 +203,7 @@ impl Arguments {
         {
             allow_all()
         } else {
-            bootstrap_rules()
+            stored_rules_only()
         }
     }
 }

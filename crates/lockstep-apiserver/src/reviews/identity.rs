@@ -1,0 +1,49 @@
+//! Who somebody is.
+
+use lockstep_object::{Status, Value};
+use serde_json::json;
+
+use super::spec::Spec;
+use crate::authn::{API_AUDIENCE, User};
+use crate::server::Server;
+
+/// The user behind a token. A token that is not good is an answer, not a failure.
+pub(super) fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
+    let token = spec.text(&["token"])?;
+    let audiences = spec.texts(&["audiences"])?;
+    if token.is_empty() {
+        return Err(Status::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    let is_for_us = audiences.is_empty() || audiences.iter().any(|name| name == API_AUDIENCE);
+    let user = server.authentication.user_of_token(token);
+    Ok(match user.filter(|_| is_for_us) {
+        Some(user) => json!({
+            "authenticated": true,
+            "user": user_info(&user),
+            "audiences": [API_AUDIENCE],
+        }),
+        None => json!({ "user": {}, "error": "invalid bearer token" }),
+    })
+}
+
+/// The user who asks.
+pub(super) fn of_user(user: &User) -> Value {
+    json!({ "userInfo": user_info(user) })
+}
+
+/// A user as Kubernetes writes one, without what is empty.
+fn user_info(user: &User) -> Value {
+    let mut info = json!({ "username": user.name });
+    if !user.uid.is_empty() {
+        info["uid"] = user.uid.as_str().into();
+    }
+    if !user.groups.is_empty() {
+        info["groups"] = user.groups.clone().into();
+    }
+    if !user.extra.is_empty() {
+        info["extra"] = json!(user.extra);
+    }
+    info
+}

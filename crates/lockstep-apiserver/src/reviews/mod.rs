@@ -1,0 +1,99 @@
+//! Questions as resources: who am I, whose token is this, may somebody do something. They can be
+//! created and nothing else, and nothing is stored: the answer is the object with its status.
+
+mod access;
+mod identity;
+mod spec;
+
+use lockstep_object::metadata::check_namespace;
+use lockstep_object::{Object, Status, Value, json};
+
+use crate::authn::User;
+use crate::resources::{Answer, Request, Served, check_scope};
+use crate::route::Verb;
+use crate::server::Server;
+use spec::Spec;
+
+/// One kind of question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Review {
+    /// Whose token is this?
+    Token,
+    /// Who am I?
+    Identity,
+    /// May somebody do something?
+    Access,
+    /// The same in one namespace, so that its administrator may ask.
+    LocalAccess,
+    /// May I do something?
+    SelfAccess,
+    /// What may I do?
+    SelfRules,
+}
+
+impl Review {
+    /// The question that a resource is; none if its objects are stored.
+    pub(crate) fn of(served: &Served) -> Option<Self> {
+        let resource = &served.resource;
+        match (&*resource.group, &*resource.plural) {
+            ("authentication.k8s.io", "tokenreviews") => Some(Self::Token),
+            ("authentication.k8s.io", "selfsubjectreviews") => Some(Self::Identity),
+            ("authorization.k8s.io", "subjectaccessreviews") => Some(Self::Access),
+            ("authorization.k8s.io", "localsubjectaccessreviews") => Some(Self::LocalAccess),
+            ("authorization.k8s.io", "selfsubjectaccessreviews") => Some(Self::SelfAccess),
+            ("authorization.k8s.io", "selfsubjectrulesreviews") => Some(Self::SelfRules),
+            _ => None,
+        }
+    }
+
+    /// Answers a question that the user may ask.
+    pub(crate) async fn answer(
+        self,
+        server: &Server,
+        user: &User,
+        request: &Request<'_>,
+    ) -> Result<Answer, Status> {
+        check_scope(request)?;
+        if request.route.verb != Verb::Create || request.route.is_named() {
+            return Err(Status::method_not_allowed());
+        }
+        request.dry_run()?;
+        let incoming = request.object()?;
+        request.complain(&incoming.duplicates, &incoming.unknown)?;
+        let mut object = incoming.object;
+        check_namespace(&object, &request.route.namespace)?;
+        server.rules.settled().await;
+        let status = self.status(server, user, request, &mut object)?;
+        object.set_gvk(&request.served.gvk());
+        object.fields_mut().insert("status".to_owned(), status);
+        Ok(Answer::created(json::encode(object.as_value())))
+    }
+
+    fn status(
+        self,
+        server: &Server,
+        user: &User,
+        request: &Request<'_>,
+        object: &mut Object,
+    ) -> Result<Value, Status> {
+        let spec = Spec::of(object, request);
+        match self {
+            Self::Token => identity::of_token(server, &spec),
+            Self::Identity => {
+                let now = request.now.to_string();
+                let own = identity::of_user(user);
+                object.set_meta_text("creationTimestamp", &now);
+                Ok(own)
+            }
+            Self::Access => access::of_anybody(server, &spec),
+            Self::LocalAccess => {
+                let namespace = &request.route.namespace;
+                let status = access::of_anybody_in(server, &spec, namespace);
+                object.set_meta_text("namespace", namespace);
+                status
+            }
+            Self::SelfAccess => access::of_self(server, user, &spec),
+            Self::SelfRules => access::rules_of_self(server, user, &spec),
+        }
+    }
+}

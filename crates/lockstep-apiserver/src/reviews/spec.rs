@@ -1,0 +1,109 @@
+//! What is asked.
+
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::incoming::mistyped;
+use lockstep_object::{GroupKind, GroupVersionKind, Object, Status, Value};
+
+use crate::resources::Request;
+
+/// The `spec` of a question; fields are read by their path below it.
+pub(super) struct Spec<'a> {
+    object: &'a Object,
+    gvk: GroupVersionKind,
+}
+
+impl<'a> Spec<'a> {
+    pub(super) fn of(object: &'a Object, request: &Request<'_>) -> Self {
+        Self {
+            object,
+            gvk: request.served.gvk(),
+        }
+    }
+
+    /// What is at a path; null is nothing.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&'a Value> {
+        let mut value = self.object.at(&["spec"])?;
+        for field in path {
+            value = value.get(field)?;
+        }
+        Some(value).filter(|value| !value.is_null())
+    }
+
+    /// A map that may be absent.
+    pub(super) fn map(&self, path: &[&str]) -> Result<Option<&'a Value>, Status> {
+        match self.at(path) {
+            Some(value) if !value.is_object() => Err(self.mistyped(value, path, "object")),
+            found => Ok(found),
+        }
+    }
+
+    /// A text; empty if it is absent.
+    pub(super) fn text(&self, path: &[&str]) -> Result<&'a str, Status> {
+        match self.at(path) {
+            None => Ok(""),
+            Some(Value::String(text)) => Ok(text),
+            Some(other) => Err(self.mistyped(other, path, "string")),
+        }
+    }
+
+    /// A list of texts; empty if it is absent.
+    pub(super) fn texts(&self, path: &[&str]) -> Result<Vec<String>, Status> {
+        let Some(value) = self.at(path) else {
+            return Ok(Vec::new());
+        };
+        let Some(items) = value.as_array() else {
+            return Err(self.mistyped(value, path, "[]string"));
+        };
+        let text = |item: &Value| match item {
+            Value::String(text) => Ok(text.clone()),
+            other => Err(self.mistyped(other, path, "string")),
+        };
+        items.iter().map(text).collect()
+    }
+
+    /// What is wrong with metadata, of which `allowed` may be there.
+    pub(super) fn check_metadata(&self, allowed: &[&str], problem: &str, errors: &mut FieldErrors) {
+        let metadata = self.object.metadata();
+        let is_nothing = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        };
+        let is_allowed = |field: &str| field == "managedFields" || allowed.contains(&field);
+        if metadata
+            .iter()
+            .any(|(field, value)| !is_allowed(field) && !is_nothing(value))
+        {
+            let path = Path::ROOT.field("metadata");
+            let value = Value::Object(metadata.clone());
+            errors.push(FieldError::invalid(&path, value, problem));
+        }
+    }
+
+    /// 422 if anything is wrong.
+    pub(super) fn judge(&self, errors: &[FieldError]) -> Result<(), Status> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let kind = GroupKind::new(&*self.gvk.group, &*self.gvk.kind);
+        Err(Status::invalid(&kind, self.object.name(), errors))
+    }
+
+    fn mistyped(&self, value: &Value, path: &[&str], wanted: &str) -> Status {
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let (kind, path) = (&self.gvk.kind, path.join("."));
+        let problem = format!(
+            "json: cannot unmarshal {found} into Go struct field {kind}.spec.{path} of type {wanted}"
+        );
+        mistyped(&self.gvk, &problem)
+    }
+}

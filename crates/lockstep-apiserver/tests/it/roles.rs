@@ -1,0 +1,124 @@
+//! The default roles of a running server: api-machinery.md §12, "At start".
+
+use serde_json::{Value, json};
+
+use crate::server::{Setup, TestServer, memory};
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
+    let store = std::sync::Arc::clone(store);
+    TestServer::with(Setup {
+        store,
+        ..Setup::own()
+    })
+    .await
+}
+
+/// Waits until a server has done all it does at its start.
+async fn ready(server: &TestServer) {
+    let mut client = server.client(Some(server.admin())).await;
+    while client.get("/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn default_roles_are_stored_objects() {
+    let server = TestServer::with(Setup::own()).await;
+    ready(&server).await;
+    let mut client = server.client(Some(server.admin())).await;
+    let expected = lockstep_authz::default_objects();
+    for (plural, kind) in [
+        ("clusterroles", "ClusterRole"),
+        ("clusterrolebindings", "ClusterRoleBinding"),
+        ("roles", "Role"),
+        ("rolebindings", "RoleBinding"),
+    ] {
+        let list = client.get(&format!("{RBAC}/{plural}")).await.json();
+        let count = expected.iter().filter(|object| object.kind() == kind);
+        assert_eq!(list["items"].as_array().unwrap().len(), count.count());
+    }
+    let path = format!("{RBAC}/clusterroles/system:basic-user");
+    let role = client.get(&path).await.json();
+    assert_eq!(
+        role["metadata"]["labels"],
+        json!({ "kubernetes.io/bootstrapping": "rbac-defaults" })
+    );
+    assert!(role["metadata"]["uid"].is_string());
+}
+
+/// The rules that count are the stored ones: taking one away closes, on this server and at once.
+#[tokio::test]
+async fn what_is_taken_from_a_default_role_is_refused() {
+    let server = TestServer::with(Setup::own()).await;
+    let mut anonymous = server.client(None).await;
+    assert_eq!(anonymous.get("/version").await.status, 200);
+    let mut client = server.client(Some(server.admin())).await;
+    let path = format!("{RBAC}/clusterrolebindings/system:public-info-viewer");
+    assert_eq!(client.send("DELETE", &path, &[], "").await.status, 200);
+    while anonymous.get("/version").await.status != 403 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The first answer of a server is right, on an empty store and on one with history.
+#[tokio::test]
+async fn rules_are_neither_open_nor_closed_wrongly_at_a_start() {
+    let store = memory();
+    let first = on(&store).await;
+    let mut anonymous = first.client(None).await;
+    assert_eq!(anonymous.get("/version").await.status, 200, "not closed");
+    assert_eq!(anonymous.get("/metrics").await.status, 403, "not open");
+    ready(&first).await;
+    let mut client = first.client(Some(first.admin())).await;
+    let path = format!("{RBAC}/clusterrolebindings/system:public-info-viewer");
+    let mut binding = client.get(&path).await.json();
+    binding["subjects"] = json!([]);
+    binding["metadata"]["annotations"]["rbac.authorization.kubernetes.io/autoupdate"] =
+        "false".into();
+    assert_eq!(client.write("PUT", &path, &binding).await.status, 200);
+    first.stop().await;
+
+    let second = on(&store).await;
+    let mut anonymous = second.client(None).await;
+    assert_eq!(anonymous.get("/version").await.status, 403, "not open");
+}
+
+#[tokio::test]
+async fn each_start_adds_what_is_missing_and_keeps_what_is_extra() {
+    let store = memory();
+    let first = on(&store).await;
+    ready(&first).await;
+    let mut client = first.client(Some(first.admin())).await;
+    let extra = json!({ "verbs": ["get"], "nonResourceURLs": ["/extra"] });
+    let write = |name: &str, rules: Value, auto: &str| {
+        json!({ "metadata": { "name": name,
+            "annotations": { "rbac.authorization.kubernetes.io/autoupdate": auto } }, "rules": rules })
+    };
+    for (name, auto) in [
+        ("system:public-info-viewer", "true"),
+        ("system:monitoring", "false"),
+    ] {
+        let role = write(name, json!([extra]), auto);
+        let path = format!("{RBAC}/clusterroles/{name}");
+        assert_eq!(client.write("PUT", &path, &role).await.status, 200);
+    }
+    let gone = format!("{RBAC}/clusterroles/system:heapster");
+    assert_eq!(client.send("DELETE", &gone, &[], "").await.status, 200);
+    first.stop().await;
+
+    let second = on(&store).await;
+    ready(&second).await;
+    let mut client = second.client(Some(second.admin())).await;
+    let mut rules = async |name: &str| {
+        let path = format!("{RBAC}/clusterroles/{name}");
+        client.get(&path).await.json()["rules"].clone()
+    };
+    let paths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+    let repaired = paths.map(|path| json!({ "verbs": ["get"], "nonResourceURLs": [path] }));
+    let repaired: Vec<Value> = [extra.clone()].into_iter().chain(repaired).collect();
+    assert_eq!(rules("system:public-info-viewer").await, json!(repaired));
+    assert_eq!(rules("system:monitoring").await, json!([extra]));
+    assert!(rules("system:heapster").await.is_array());
+}
