@@ -20,7 +20,6 @@ use crate::crd;
 use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
 use crate::route::Verb;
 use crate::views::Columns;
-use types::FieldType;
 
 const VERBS: &[Verb] = &[
     Verb::Create,
@@ -50,7 +49,6 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
-    fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>) -> FieldErrors,
 }
@@ -70,7 +68,6 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
-    fields: &[],
     shape: |_, _| (),
     validate: |_, _| Vec::new(),
 };
@@ -85,7 +82,6 @@ const RBAC: Row = Row {
 
 /// A question, which is answered and never stored.
 const REVIEW: Row = Row {
-    fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
     scope: Scope::Cluster,
     verbs: &[Verb::Create],
     ..PLAIN
@@ -96,7 +92,6 @@ const TABLE: &[Row] = &[
         plural: "namespaces",
         singular: "namespace",
         kind: "Namespace",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["ns"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status, Subresource::Finalize],
@@ -109,11 +104,6 @@ const TABLE: &[Row] = &[
         plural: "configmaps",
         singular: "configmap",
         kind: "ConfigMap",
-        fields: &[
-            ("binaryData", FieldType::TextMap),
-            ("data", FieldType::TextMap),
-            ("immutable", FieldType::Flag),
-        ],
         short_names: &["cm"],
         bucket: "configmaps",
         validate: config::validate_config_map,
@@ -123,12 +113,6 @@ const TABLE: &[Row] = &[
         plural: "secrets",
         singular: "secret",
         kind: "Secret",
-        fields: &[
-            ("data", FieldType::TextMap),
-            ("immutable", FieldType::Flag),
-            ("stringData", FieldType::TextMap),
-            ("type", FieldType::Text),
-        ],
         bucket: "secrets",
         shape: config::shape_secret,
         validate: config::validate_secret,
@@ -138,11 +122,6 @@ const TABLE: &[Row] = &[
         plural: "serviceaccounts",
         singular: "serviceaccount",
         kind: "ServiceAccount",
-        fields: &[
-            ("automountServiceAccountToken", FieldType::Flag),
-            ("imagePullSecrets", FieldType::Maps),
-            ("secrets", FieldType::Maps),
-        ],
         short_names: &["sa"],
         bucket: "serviceaccounts",
         ..PLAIN
@@ -151,22 +130,6 @@ const TABLE: &[Row] = &[
         plural: "events",
         singular: "event",
         kind: "Event",
-        fields: &[
-            ("action", FieldType::Text),
-            ("count", FieldType::Integer),
-            ("eventTime", FieldType::Text),
-            ("firstTimestamp", FieldType::Text),
-            ("involvedObject", FieldType::Map),
-            ("lastTimestamp", FieldType::Text),
-            ("message", FieldType::Text),
-            ("reason", FieldType::Text),
-            ("related", FieldType::Map),
-            ("reportingComponent", FieldType::Text),
-            ("reportingInstance", FieldType::Text),
-            ("series", FieldType::Map),
-            ("source", FieldType::Map),
-            ("type", FieldType::Text),
-        ],
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
@@ -177,7 +140,6 @@ const TABLE: &[Row] = &[
         plural: "leases",
         singular: "lease",
         kind: "Lease",
-        fields: &[("spec", FieldType::Map)],
         bucket: "leases",
         creates_on_update: true,
         ..PLAIN
@@ -186,7 +148,6 @@ const TABLE: &[Row] = &[
         plural: "roles",
         singular: "role",
         kind: "Role",
-        fields: &[("rules", FieldType::Maps)],
         bucket: "roles",
         validate: |role, _| validate_role(role),
         ..RBAC
@@ -195,7 +156,6 @@ const TABLE: &[Row] = &[
         plural: "rolebindings",
         singular: "rolebinding",
         kind: "RoleBinding",
-        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         bucket: "rolebindings",
         shape: rbac::shape_binding,
         validate: rbac::validate,
@@ -205,10 +165,6 @@ const TABLE: &[Row] = &[
         plural: "clusterroles",
         singular: "clusterrole",
         kind: "ClusterRole",
-        fields: &[
-            ("aggregationRule", FieldType::Map),
-            ("rules", FieldType::Maps),
-        ],
         scope: Scope::Cluster,
         bucket: "clusterroles",
         validate: |role, _| validate_role(role),
@@ -218,7 +174,6 @@ const TABLE: &[Row] = &[
         plural: "clusterrolebindings",
         singular: "clusterrolebinding",
         kind: "ClusterRoleBinding",
-        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
@@ -230,7 +185,6 @@ const TABLE: &[Row] = &[
         plural: crd::PLURAL,
         singular: "customresourcedefinition",
         kind: "CustomResourceDefinition",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["crd", "crds"],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
@@ -246,7 +200,6 @@ const TABLE: &[Row] = &[
         plural: "apiservices",
         singular: "apiservice",
         kind: "APIService",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
@@ -258,7 +211,6 @@ const TABLE: &[Row] = &[
         plural: "selfsubjectreviews",
         singular: "selfsubjectreview",
         kind: "SelfSubjectReview",
-        fields: &[("status", FieldType::Map)],
         ..REVIEW
     },
     Row {
@@ -356,12 +308,15 @@ impl Rules for BuiltIn {
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.0.kind, self.0.fields, object, unknown)
+        types::check(self.0.group, self.0.kind, object, unknown).map_err(|error| error.to_string())
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
         (self.0.shape)(object, old);
-        Vec::new()
+        let mut unknown = Vec::new();
+        let printed = types::check(self.0.group, self.0.kind, object, &mut unknown);
+        debug_assert_eq!(printed, Ok(()), "a shape is of the kind");
+        unknown
     }
 
     fn validate(

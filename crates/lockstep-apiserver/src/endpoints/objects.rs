@@ -20,7 +20,7 @@ use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
 use crate::route::ResourceRoute;
 use crate::server::Server;
-use crate::views::{Asked, Form, JSON, Shape, mark};
+use crate::views::{Asked, Form, JSON, Shape, body_types, mark};
 
 /// Answers a request that was allowed, in the form that the client wants.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
@@ -62,6 +62,10 @@ async fn answer_as(
         Ok(shape) => shape,
         Err(status) => return respond(&status),
     };
+    let review = Review::of(&found);
+    if review.is_some() && shape != Shape::Whole {
+        return respond(&Status::not_acceptable(&body_types()));
+    }
     let body = match request.body.read().await {
         Ok(body) => body,
         Err(error) => return respond(&error.into()),
@@ -84,7 +88,7 @@ async fn answer_as(
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
-    let answer = match Review::of(&asked.served) {
+    let answer = match review {
         Some(review) => review.answer(server, &request.user, &asked).await,
         None => server.api.answer(&asked).await,
     };

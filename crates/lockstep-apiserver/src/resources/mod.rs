@@ -14,6 +14,7 @@ mod get;
 mod internal;
 mod list;
 mod list_options;
+mod message;
 mod patch;
 mod print;
 mod registry;

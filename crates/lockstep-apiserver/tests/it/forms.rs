@@ -278,7 +278,7 @@ async fn forms_that_nobody_knows_are_refused() {
         .send("POST", MAPS, &[("content-type", "text/xml")], "<a/>")
         .await;
     let known = "the body of the request was in an unknown format - accepted media types include: \
-                 application/json, application/yaml";
+                 application/json, application/yaml, application/vnd.kubernetes.protobuf";
     assert_eq!(
         sent.failure(),
         (415, "UnsupportedMediaType".into(), known.into())

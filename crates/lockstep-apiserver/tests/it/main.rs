@@ -11,6 +11,7 @@ mod endpoints;
 mod forms;
 mod frame;
 mod hostile;
+mod protobuf;
 mod reviews;
 mod roles;
 mod server;
