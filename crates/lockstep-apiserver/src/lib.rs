@@ -20,6 +20,7 @@ mod failure;
 mod frame;
 pub mod limits;
 mod metrics;
+mod openapi;
 mod request;
 pub mod resources;
 mod response;

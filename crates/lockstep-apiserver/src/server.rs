@@ -22,6 +22,7 @@ use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::metrics::Metrics;
+use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
 use crate::start::{make_default_roles, make_system_objects};
 use crate::transport::{self, Drain, TlsVersion};
@@ -75,6 +76,7 @@ pub(crate) struct Server {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
     pub(crate) handler: Option<Handler>,
+    pub(crate) openapi: Documents,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -107,6 +109,7 @@ impl ApiServer {
             metrics: Metrics::new(),
             store: config.store,
             handler: config.handler,
+            openapi: Documents::default(),
             milestones: Milestones::default(),
             drain: Drain::default(),
             started: clock::now(),

@@ -39,6 +39,7 @@ pub(crate) use internal::FINALIZER_CRD;
 use print::Printer;
 
 pub use body::Incoming;
+pub(crate) use patch::PATCH_TYPES;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};

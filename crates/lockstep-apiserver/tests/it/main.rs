@@ -11,6 +11,7 @@ mod endpoints;
 mod forms;
 mod frame;
 mod hostile;
+mod openapi;
 mod protobuf;
 mod reviews;
 mod roles;
