@@ -115,19 +115,30 @@ impl Credentials {
         now: Timestamp,
     ) -> Result<(), CredentialError> {
         let own = self.files.own_files(now)?;
-        let authority =
-            if self.identity.certificate_file() == own.serving_certificate && own.serving_is_ours {
-                own.authority.certificate().as_bytes().to_vec()
-            } else {
-                // A client that trusts exactly what it is shown needs nobody else's word.
-                read_file(self.identity.certificate_file())?
-            };
+        let authority = self.authority(&own)?;
         let text = admin_kubeconfig(&own, address, &authority);
         let old = std::fs::read(&self.files.kubeconfig).unwrap_or_default();
         if old != text.as_bytes() {
             write_private(&self.files.kubeconfig, text.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// The authority, in PEM, by which clients know the server.
+    pub fn root_ca(&self, now: Timestamp) -> Result<String, CredentialError> {
+        let own = self.files.own_files(now)?;
+        let authority = self.authority(&own)?;
+        Ok(String::from_utf8_lossy(&authority).into_owned())
+    }
+
+    fn authority(&self, own: &OwnFiles) -> Result<Vec<u8>, CredentialError> {
+        let is_ours =
+            self.identity.certificate_file() == own.serving_certificate && own.serving_is_ours;
+        if is_ours {
+            return Ok(own.authority.certificate().as_bytes().to_vec());
+        }
+        // A client that trusts exactly what it is shown needs nobody else's word.
+        Ok(read_file(self.identity.certificate_file())?)
     }
 
     /// Renews what is about to end and reads every file again. What cannot be read stays as it was.

@@ -9,6 +9,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::Audit;
@@ -19,8 +20,10 @@ use crate::cache::Cache;
 use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
+use crate::expressions;
 use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
+use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
@@ -53,6 +56,10 @@ pub struct Config {
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// How long events are kept after they were last written; zero means for ever.
+    pub event_ttl: Duration,
+    /// What runs in the background.
+    pub loops: LoopConfig,
     /// What answers for resources in place of the server's own.
     pub handler: Option<Handler>,
 }
@@ -75,6 +82,7 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
+    loops: Loops,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
     /// Where clients reach the server, once that is known.
@@ -82,6 +90,8 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
+    /// Cancelled when the start is over.
+    ready: CancellationToken,
     pub(crate) started: Moment,
 }
 
@@ -90,13 +100,18 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
-        let registry = Registry::new(builtin::resources());
+        let registry = Registry::new(builtin::resources(expressions::compatibility(
+            &config.gates,
+        )));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
         let api = api.with_rules(Arc::clone(&rules));
+        let api = api.with_event_ttl(config.event_ttl);
+        let api = Arc::new(api);
         let server = Server {
-            api: Arc::new(api),
+            loops: Loops::new(Arc::clone(&api), config.loops),
+            api,
             address: OnceLock::new(),
             in_flight: InFlight::new(&config.limits),
             gates: config.gates,
@@ -112,12 +127,18 @@ impl ApiServer {
             openapi: Documents::default(),
             milestones: Milestones::default(),
             drain: Drain::default(),
+            ready: CancellationToken::new(),
             started: clock::now(),
         };
         Ok(Self {
             server: Arc::new(server),
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
+    }
+
+    /// Done when the start is over: what every cluster has is there.
+    pub fn ready(&self) -> impl Future<Output = ()> + use<> {
+        self.server.ready.clone().cancelled_owned()
     }
 
     /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
@@ -139,6 +160,7 @@ impl ApiServer {
             _ = serving => {}
             never = server.keep_going() => match never {},
         }
+        server.loops.retire().await;
         tasks.close();
         if tokio::time::timeout(DRAIN_MAX, tasks.wait()).await.is_err() {
             tracing::warn!(
@@ -160,10 +182,13 @@ impl Server {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
-        let starting = self.start();
+        let starting = async {
+            self.start().await;
+            let decided = || self.milestones.reach(Milestone::Loops);
+            self.loops.run(decided).await
+        };
         let judging = self.rules.follow(self.api.cache());
-        tokio::join!(feeding, following, starting, judging);
-        std::future::pending().await
+        tokio::join!(feeding, following, judging, starting).3
     }
 
     async fn start(&self) {
@@ -188,9 +213,8 @@ impl Server {
         self.rules.settle(self.api.cache()).await;
         self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
-        for milestone in [Milestone::Loops, Milestone::Discovery] {
-            self.milestones.reach(milestone);
-        }
+        self.milestones.reach(Milestone::Discovery);
+        self.ready.cancel();
     }
 }
 

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use http::Method;
+use http::{HeaderMap, HeaderValue, Method};
 use lockstep_apiserver::audit::Policy;
 use lockstep_apiserver::authn::User;
+use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn cases(text: &str) -> Value {
@@ -77,5 +79,49 @@ fn the_first_rule_that_matches_decides_the_level() {
         };
         let level = policy.level(&user, &info(&case["request"]));
         assert_eq!(json!(format!("{level:?}")), case["level"], "{case}");
+    }
+}
+
+#[test]
+fn the_form_of_an_answer_is_the_most_wanted_there_is() {
+    for case in cases(include_str!("cases/negotiation.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let mut headers = HeaderMap::new();
+        for name in ["accept", "user-agent"] {
+            if let Some(value) = case[name].as_str() {
+                headers.append(name, HeaderValue::from_str(value).unwrap());
+            }
+        }
+        let asked = match text(&case["asked"]).as_str() {
+            "list" => Asked::List,
+            "watch" => Asked::Watch,
+            "document" => Asked::Document,
+            _ => Asked::Object,
+        };
+        let query = Query::parse(&text(&case["query"]));
+        let told = match Form::negotiate(&headers, &query, asked) {
+            Ok(form) => format!("{:?} as {:?}", form.shape, form.encoding),
+            Err(status) => format!("{} {}", status.code, status.message),
+        };
+        assert_eq!(told, text(&case["form"]), "{case}");
+    }
+}
+
+proptest! {
+    /// Whatever a client accepts, it gets a form or 406, or 400 for `includeObject`.
+    #[test]
+    fn no_header_is_too_strange(
+        accept in "((application/(json|yaml|[*])|[*]/[*]|[a-z/]{0,6})(;(as=Table|v=v1|g=meta[.]k8s[.]io|q=[0-9.]{0,4}|[a-z=;\"]{0,6})){0,4},?){0,6}",
+        query in "(includeObject|pretty)?=?[a-zA-Z]{0,6}",
+    ) {
+        let mut headers = HeaderMap::new();
+        headers.insert("accept", HeaderValue::from_str(&accept).unwrap());
+        for asked in [Asked::Object, Asked::List, Asked::Watch, Asked::Document] {
+            if let Err(status) = Form::negotiate(&headers, &Query::parse(&query), asked) {
+                prop_assert!(status.code == 406 || (status.code == 400 && query.starts_with("includeObject")), "{:?}", status);
+            }
+        }
     }
 }

@@ -75,6 +75,30 @@ fn an_object_is_served_with_its_revision_and_the_type_that_was_asked_for() {
     );
 }
 
+fn served_metadata(stored: &str) -> Option<String> {
+    let layout = Layout::of(stored.as_bytes()).expect("it starts as an object does");
+    let mut out = Vec::new();
+    let is_whole = layout.serve_metadata(Revision(7), &mut out);
+    is_whole.then(|| String::from_utf8(out).expect("JSON is UTF-8"))
+}
+
+#[test]
+fn metadata_alone_is_copied_up_to_its_end() {
+    let bytes =
+        r#"{"apiVersion":"v1","kind":"K","metadata":{"a":{"b":"}\\\"}"},"name":"é"},"spec":{}}"#;
+    assert_eq!(
+        served_metadata(bytes).as_deref(),
+        Some(r#"{"resourceVersion":"7","a":{"b":"}\\\"}"},"name":"é"}"#)
+    );
+    let bare = r#"{"apiVersion":"v1","kind":"K","metadata":{}}"#;
+    assert_eq!(
+        served_metadata(bare).as_deref(),
+        Some(r#"{"resourceVersion":"7"}"#)
+    );
+    let broken = r#"{"apiVersion":"v1","kind":"K","metadata":{"a":"#;
+    assert_eq!(served_metadata(broken), None);
+}
+
 #[test]
 fn other_bytes_are_recognised_as_such() {
     for bytes in [
@@ -104,6 +128,9 @@ proptest! {
         let bytes = stored(&Value::Object(object.clone())).expect("it has a type and metadata");
         object["metadata"]["resourceVersion"] = "7".into();
         let back: Value = serde_json::from_str(&served(&bytes, TypeMeta::Stored)).expect("it is JSON");
+        let alone = served_metadata(&bytes).expect("it was stored whole");
+        let alone: Value = serde_json::from_str(&alone).expect("it is JSON");
+        prop_assert_eq!(&alone, &object["metadata"]);
         prop_assert_eq!(back, Value::Object(object));
     }
 
@@ -111,6 +138,7 @@ proptest! {
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Ok(layout) = Layout::of(&bytes) {
             layout.serve(TypeMeta::Stored, Revision(1), &mut Vec::new());
+            layout.serve_metadata(Revision(1), &mut Vec::new());
         }
     }
 }

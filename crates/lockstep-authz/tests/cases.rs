@@ -142,7 +142,9 @@ fn aggregated_roles_gather_the_rules_of_others() {
 fn default_roles_open_what_they_should_and_nothing_else() {
     run("defaults.yaml", |document, case| {
         let mut policies = policies(document);
-        default_objects().iter().for_each(|o| policies.put(o));
+        for object in default_objects() {
+            policies.put(&object);
+        }
         let may = |groups: &Value| {
             let groups = groups.as_array().unwrap().iter();
             let user = User::new("somebody", groups.map(|group| group.as_str().unwrap()));

@@ -18,5 +18,6 @@ pub mod request;
 pub mod response;
 pub mod watch;
 
+pub use generated::descriptors::DESCRIPTORS;
 pub use generated::{authpb, etcdserverpb, mvccpb};
 pub use refusal::{Refusal, RefusalCode};

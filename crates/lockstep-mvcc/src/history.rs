@@ -78,8 +78,30 @@ impl History {
         }
     }
 
+    /// Searches from the end, in steps that double: what is asked for is nearly always new, and
+    /// the middle of a long history is far from any cache.
     fn first_of(&self, revision: Revision) -> usize {
-        self.changes
-            .partition_point(|change| change.revision() < revision)
+        let is_older = |at: usize| self.changes[at].revision() < revision;
+        let mut end = self.changes.len();
+        let mut step = 1;
+        let mut start = loop {
+            let Some(probe) = end.checked_sub(step) else {
+                break 0;
+            };
+            if is_older(probe) {
+                break probe + 1;
+            }
+            end = probe;
+            step *= 2;
+        };
+        while start < end {
+            let middle = start.midpoint(end);
+            if is_older(middle) {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        start
     }
 }

@@ -141,6 +141,14 @@ fn texts_that_look_like_something_else_are_quoted() {
     );
 }
 
+#[test]
+fn what_is_written_keeps_within_its_limit() {
+    let value = json!({"a": [[[["deep"]]]], "b": "text"});
+    let text = yaml::encode(&value);
+    assert_eq!(yaml::encode_within(&value, text.len()), Some(text.clone()));
+    assert_eq!(yaml::encode_within(&value, text.len() - 1), None);
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
+use crate::histogram::Histogram;
+use crate::log::TIMES_MICROS;
 use crate::queue::Clock;
 use crate::state::{Pending, State, StateError};
 
@@ -29,6 +31,8 @@ pub(crate) struct Keeper {
     seen: AtomicU64,
     /// The bytes of all rows.
     row_bytes: AtomicU64,
+    /// How long each commit took.
+    pub(crate) commit_times: Histogram,
 }
 
 #[derive(Default)]
@@ -69,6 +73,7 @@ impl Keeper {
             applied: AtomicU64::new(applied),
             seen: AtomicU64::new(applied),
             row_bytes: AtomicU64::new(row_bytes),
+            commit_times: Histogram::new(TIMES_MICROS),
         }
     }
 
@@ -112,10 +117,15 @@ impl Keeper {
         }
     }
 
-    /// There is something to commit.
+    /// There is something to commit. Wakes the keeper only if it does not know yet, or if it has
+    /// waited for more and there is enough: waking it for every write would cost more than the
+    /// write.
     pub(crate) fn nudge(&self) {
-        self.control.lock().nudged = true;
-        self.wake.notify_one();
+        let is_enough = self.pending.lock().pairs.len() >= PAIRS_ENOUGH;
+        let was_nudged = std::mem::replace(&mut self.control.lock().nudged, true);
+        if is_enough || !was_nudged {
+            self.wake.notify_one();
+        }
     }
 
     /// Nothing more comes. After a failure of the log, what is pending may be more than the log
@@ -139,7 +149,9 @@ impl Keeper {
             }
             let pending = std::mem::take(&mut *self.pending.lock());
             self.room.notify_one();
-            if let Err(error) = state.commit(&pending) {
+            let (committed, took) = Clock::timed(|| state.commit(&pending));
+            self.commit_times.observe(took);
+            if let Err(error) = committed {
                 // Nothing is committed any more, so nothing has to wait for it either.
                 failed(&error);
                 return self.discard();

@@ -19,6 +19,7 @@
 
 mod disk;
 mod faults;
+mod histogram;
 mod inspect;
 mod keeper;
 mod lock;
@@ -31,6 +32,7 @@ mod writer;
 
 pub use disk::Waiting;
 pub use faults::{Faults, FileAction, Step};
+pub use histogram::{Counted, Histogram};
 pub use inspect::{Finding, Inspection, Severity};
 pub use log::LogError;
 pub use queue::Done;

@@ -174,6 +174,13 @@ impl Clock {
         self.0.checked_add(Duration::from_millis(at.0))
     }
 
+    /// How long `work` took, beside its outcome.
+    pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+        let start = Self::read();
+        let outcome = work();
+        (outcome, Self::read().duration_since(start))
+    }
+
     pub(crate) fn after(duration: Duration) -> Instant {
         Self::read() + duration
     }

@@ -7,6 +7,7 @@ use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
 use tokio::sync::oneshot;
 
 use crate::EmbeddedStore;
+use crate::histogram::Histogram;
 use crate::keeper::{Errand, Pack};
 use crate::queue::{Done, Request};
 use crate::state::STATE_FILE;
@@ -56,6 +57,16 @@ impl EmbeddedStore {
     /// writes go on meanwhile.
     pub async fn pack(&self) -> Result<(), Unavailable> {
         self.errand(Pack::Yes).await
+    }
+
+    /// How long the disk took to make each group of writes safe.
+    pub fn log_sync_times(&self) -> &Histogram {
+        &self.sync_times
+    }
+
+    /// How long each commit of the state took.
+    pub fn state_commit_times(&self) -> &Histogram {
+        &self.keeper.commit_times
     }
 
     /// How large the state is, as of its last commit.

@@ -17,6 +17,7 @@ use lockstep_storage::{
 
 use crate::disk::{Disk, Waiting};
 use crate::faults::Faults;
+use crate::histogram::Histogram;
 use crate::keeper::Keeper;
 use crate::lock::{self, Lock};
 use crate::log::{Log, LogError, Scan};
@@ -103,6 +104,7 @@ pub struct EmbeddedStore {
     pub(crate) keeper: Arc<Keeper>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) folder: PathBuf,
+    pub(crate) sync_times: Arc<Histogram>,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
@@ -138,6 +140,7 @@ impl EmbeddedStore {
             garbage,
         } = loaded;
         let next_index = log.next_index();
+        let sync_times = log.sync_times().clone();
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
@@ -170,6 +173,7 @@ impl EmbeddedStore {
             keeper,
             clock,
             folder: folder.to_owned(),
+            sync_times,
             limits: options.limits,
             threads,
             next_index,

@@ -27,6 +27,8 @@ pub struct Config {
     pub peer_urls: Vec<String>,
     /// Makes the ids of two clusters with the same peer URLs different.
     pub cluster_token: String,
+    /// Whether those who speak JSON are served.
+    pub gateway: bool,
     /// What addresses with TLS use.
     pub tls: Option<TlsFiles>,
     /// The most bytes of a request.
@@ -88,6 +90,7 @@ impl Default for Config {
             advertise_client_urls: Vec::new(),
             peer_urls: vec!["http://localhost:2380".to_owned()],
             cluster_token: "etcd-cluster".to_owned(),
+            gateway: true,
             tls: None,
             request_bytes_max: 3 << 19,
             txn_ops_max: 128,

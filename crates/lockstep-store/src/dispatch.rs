@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use lockstep_etcd_api::Refusal;
 use lockstep_etcd_api::etcdserverpb as pb;
 use pb::cluster_server::ClusterServer;
@@ -13,12 +14,12 @@ use pb::kv_server::KvServer;
 use pb::lease_server::LeaseServer;
 use pb::maintenance_server::MaintenanceServer;
 use tonic::Status;
-use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::HealthService;
 
 use crate::cluster::ClusterService;
+use crate::gateway;
 use crate::http_edge::HttpEdge;
 use crate::kv::KvService;
 use crate::lease::LeaseService;
@@ -35,6 +36,8 @@ pub(crate) enum Serves {
     Grpc,
     /// HTTP alone.
     Http,
+    /// Health, version and metrics alone.
+    Metrics,
 }
 
 /// Everything that answers, cheap to clone.
@@ -49,7 +52,9 @@ pub(crate) struct Dispatch {
     http: HttpEdge,
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+type GrpcResponse = Response<tonic::body::Body>;
+
+type Answer = Pin<Box<dyn Future<Output = Result<GrpcResponse, Infallible>> + Send>>;
 
 impl Dispatch {
     pub(crate) fn new(member: &Arc<Member>, health: HealthService) -> Self {
@@ -71,15 +76,48 @@ impl Dispatch {
 
     pub(crate) fn answer(&self, request: Request<Incoming>, serves: Serves) -> Answer {
         if !is_grpc(request.headers()) {
-            let http = self.http.clone();
             return match serves {
                 Serves::Grpc => ready(HttpEdge::not_found()),
-                Serves::Both | Serves::Http => Box::pin(async move { Ok(http.answer(&request)) }),
+                Serves::Both | Serves::Http => self.http(request),
+                Serves::Metrics => ready(self.http.answer(&request)),
             };
         }
-        if serves == Serves::Http {
-            return ready(Status::unimplemented("this address serves no gRPC").into_http());
+        match serves {
+            Serves::Both | Serves::Grpc => self.grpc(request),
+            Serves::Http | Serves::Metrics => {
+                ready(Status::unimplemented("this address serves no gRPC").into_http())
+            }
         }
+    }
+
+    fn http(&self, request: Request<Incoming>) -> Answer {
+        let member = &self.http.0;
+        if !member.config.gateway || !gateway::serves(request.uri().path()) {
+            return ready(self.http.answer(&request));
+        }
+        let (dispatch, bytes_max) = (self.clone(), member.message_bytes_max());
+        Box::pin(async move { Ok(gateway::answer(dispatch, request, bytes_max).await) })
+    }
+
+    /// Answers what was found to be gRPC.
+    pub(crate) fn grpc<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+    {
+        let metrics = &self.http.0.metrics;
+        let Some(call) = metrics.calls.begin(request.uri().path()) else {
+            return self.route(request);
+        };
+        let answer = self.route(request.map(|body| call.receives(body)));
+        Box::pin(async move { answer.await.map(|response| call.sends(response)) })
+    }
+
+    fn route<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+    {
         if let Err(status) = check_metadata(request.headers()) {
             return ready(status.into_http());
         }
@@ -98,7 +136,7 @@ impl Dispatch {
     }
 }
 
-fn ready(response: Response<Body>) -> Answer {
+fn ready(response: GrpcResponse) -> Answer {
     Box::pin(std::future::ready(Ok(response)))
 }
 

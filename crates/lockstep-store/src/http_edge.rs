@@ -86,10 +86,16 @@ impl HttpEdge {
             counted.next().map(|kind| format!("ALARM {kind}"))
         });
         let reason = reason.or_else(|| self.failed_check(Check::SerializableRead));
-        let (status, health) = match reason {
-            None => (StatusCode::OK, "true"),
-            Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "false"),
+        let metrics = &self.0.metrics;
+        let (status, health, counter) = match reason {
+            None => (StatusCode::OK, "true", &metrics.health_successes),
+            Some(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "false",
+                &metrics.health_failures,
+            ),
         };
+        counter.add(1);
         let text = json!({ "health": health, "reason": reason.unwrap_or_default() });
         respond(status, "application/json", text.to_string())
     }

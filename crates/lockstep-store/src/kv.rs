@@ -17,9 +17,9 @@ pub(crate) struct KvService(pub(crate) Arc<Member>);
 impl KvService {
     async fn propose(&self, command: Command, cost: Option<u64>) -> Result<Response, Status> {
         let applied = self.0.propose(command, cost).await?;
-        applied
-            .response
-            .map_err(|error| Refusal::from(error).into())
+        let response = applied.response.map_err(Refusal::from)?;
+        self.0.metrics.operations.count(&response);
+        Ok(response)
     }
 }
 
@@ -31,6 +31,7 @@ impl Kv for KvService {
     ) -> Result<Reply<pb::RangeResponse>, Status> {
         let range = request::range_from_wire(request.into_inner())?;
         let answer = self.0.range(&range)?;
+        self.0.metrics.operations.ranges.add(1);
         Ok(Reply::new(self.0.origin().range(&answer)))
     }
 
@@ -84,6 +85,7 @@ impl Kv for KvService {
             .map_err(Refusal::from)?;
         if let Some(read) = txn.as_read_only() {
             let answer = self.0.read_txn(read)?;
+            self.0.metrics.operations.count_txn(&answer);
             return Ok(Reply::new(self.0.origin().txn(&answer)));
         }
         let cost = quota::txn_cost(txn.txn());

@@ -22,8 +22,10 @@ mod snapshot;
 mod watch;
 
 mod dispatch;
+mod gateway;
 mod http_edge;
 mod listen;
+mod methods;
 mod metrics;
 
 mod compactor;

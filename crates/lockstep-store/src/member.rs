@@ -118,7 +118,10 @@ impl Member {
         match tokio::time::timeout(timeout, outcome).await {
             Ok(Ok(done)) => Ok(done.applied),
             Ok(Err(failure)) => Err(self.refusal_of(failure).into()),
-            Err(_) => Err(Refusal::TimedOut.into()),
+            Err(_) => {
+                self.metrics.failed_proposals.add(1);
+                Err(Refusal::TimedOut.into())
+            }
         }
     }
 
@@ -146,6 +149,7 @@ impl Member {
                 Refusal::Stopped
             }
             WriteFailure::Uncertain { reason } => {
+                self.metrics.failed_proposals.add(1);
                 self.stopping.fail(&reason);
                 Refusal::TimedOut
             }

@@ -138,7 +138,7 @@ async fn listen(config: &Config, tls: Option<&Arc<Tls>>) -> Result<Vec<Listener>
     let groups = [
         (&config.listen_client, clients),
         (&config.listen_client_http, Serves::Http),
-        (&config.listen_metrics, Serves::Http),
+        (&config.listen_metrics, Serves::Metrics),
     ];
     let mut listeners = Vec::new();
     for (addresses, serves) in groups {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the benchmarks of the crates that have some.
 
 mod instructions;
+mod versus;
 
 use std::path::PathBuf;
 
@@ -26,24 +27,40 @@ pub(crate) struct Options {
 struct Bench {
     name: &'static str,
     package: &'static str,
+    /// Whether our program runs beside others.
+    is_versus: bool,
 }
 
 const BENCHES: &[Bench] = &[
     Bench {
         name: "featuregate",
         package: "lockstep-featuregate",
+        is_versus: false,
     },
     Bench {
         name: "cel",
         package: "lockstep-cel",
+        is_versus: false,
     },
     Bench {
         name: "mvcc",
         package: "lockstep-mvcc",
+        is_versus: false,
+    },
+    Bench {
+        name: "embedded",
+        package: "lockstep-storage-embedded",
+        is_versus: false,
+    },
+    Bench {
+        name: "api",
+        package: "lockstep",
+        is_versus: true,
     },
     Bench {
         name: "store",
-        package: "lockstep-storage-embedded",
+        package: "lockstep-store",
+        is_versus: true,
     },
 ];
 
@@ -60,6 +77,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         println!("\n== {} ({})", bench.name, bench.package);
         announce_programs(workspace, bench)?;
         let mut cargo = process::cargo(workspace.root());
+        if bench.is_versus {
+            versus::prepare(workspace, bench.package, &mut cargo)?;
+        }
         // By `--benches` cargo would also start the unit tests, which know none of the arguments.
         cargo.args(["bench", "--locked", "--bench", "*"]);
         cargo.args(["--package", bench.package, "--"]);

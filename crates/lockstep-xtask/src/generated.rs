@@ -34,6 +34,8 @@ enum Source {
     Protobuf(&'static str),
     /// Its contents are the table of built-in kinds.
     Kinds,
+    /// Its contents are all protobuf definitions as a constant.
+    Descriptors,
 }
 
 /// Every generated file. A new one is a new row.
@@ -57,6 +59,10 @@ const GENERATED: &[Generated] = &[
     Generated {
         path: "crates/lockstep-etcd-api/src/gen/etcdserverpb.rs",
         source: Source::Protobuf("etcdserverpb"),
+    },
+    Generated {
+        path: "crates/lockstep-etcd-api/src/gen/descriptors.rs",
+        source: Source::Descriptors,
     },
 ];
 
@@ -95,6 +101,7 @@ fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
         Source::Command(arguments) => arguments,
         Source::Protobuf(package) => return protobuf::produce(workspace.root(), package),
         Source::Kinds => return kinds::produce(workspace.root(), Path::new(row.path)),
+        Source::Descriptors => return protobuf::descriptors(workspace.root()),
     };
     let mut cargo = process::cargo(workspace.root());
     cargo.args(["run", "--quiet", "--locked", "--package", "lockstep", "--"]);
@@ -148,6 +155,7 @@ impl fmt::Display for Source {
                 write!(f, "package `{package}` of `{}`", protobuf::DEFINITIONS)
             }
             Self::Kinds => f.write_str("the facts about built-in kinds"),
+            Self::Descriptors => write!(f, "the packages of `{}`", protobuf::DEFINITIONS),
         }
     }
 }

@@ -87,6 +87,17 @@ pub(crate) const PROGRAMS: &[Program] = &[
         needed_by: STORES,
     },
     Program {
+        name: "kubernetes",
+        why: "drives a server the way many programs do",
+        source: Source::Python {
+            package: "kubernetes",
+            inside: "kubernetes/__init__.py",
+        },
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_PYTHON_CLIENT"),
+        needed_by: &["lockstep-apiserver"],
+    },
+    Program {
         name: "chromium",
         why: "opens the dashboard",
         source: Source::Debian("chromium"),
@@ -166,7 +177,7 @@ mod tests {
         assert_eq!(needed_with(&["lockstep", "lockstep-featuregate"]), [""; 0]);
         assert_eq!(
             needed_with(&["lockstep-apiserver"]),
-            ["LOCKSTEP_TEST_KUBECTL"]
+            ["LOCKSTEP_TEST_KUBECTL", "LOCKSTEP_TEST_PYTHON_CLIENT"]
         );
         assert_eq!(
             needed_with(&["lockstep-dashboard"]),
@@ -217,7 +228,15 @@ mod tests {
         assert_eq!(
             first_words,
             [
-                "PROGRAM", "kubectl", "etcd", "etcdctl", "etcd", "etcdctl", "chromium", "valgrind"
+                "PROGRAM",
+                "kubectl",
+                "etcd",
+                "etcdctl",
+                "etcd",
+                "etcdctl",
+                "kubernetes",
+                "chromium",
+                "valgrind"
             ]
         );
     }

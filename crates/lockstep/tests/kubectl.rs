@@ -16,6 +16,27 @@ const CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomRe
 const WIDGET: &str =
     r#"{"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}}"#;
 
+/// Shown by columns of its own, and scaled.
+const SET_CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+  "metadata": {"name": "sets.ex.io"},
+  "spec": {"group": "ex.io", "scope": "Namespaced", "names": {"plural": "sets", "kind": "Set"},
+    "versions": [{"name": "v1", "served": true, "storage": true,
+      "subresources": {"status": {},
+        "scale": {"specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count"}},
+      "additionalPrinterColumns": [
+        {"name": "Count", "type": "integer", "jsonPath": ".spec.count"},
+        {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"},
+        {"name": "Note", "type": "string", "jsonPath": ".spec.note", "priority": 1},
+        {"name": "Made", "type": "date", "jsonPath": ".metadata.creationTimestamp"}],
+      "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"count": {"type": "integer"}, "note": {"type": "string"}}},
+        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}]}}"#;
+const SET: &str = r#"{"apiVersion": "ex.io/v1", "kind": "Set", "metadata": {"name": "s"},
+  "spec": {"count": 1, "note": "small"}}"#;
+const EVENT: &str = r#"{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+  "involvedObject": {"apiVersion": "ex.io/v1", "kind": "Set", "namespace": "default", "name": "s", "uid": "UID"},
+  "type": "Normal", "reason": "Grown", "message": "It has grown.", "source": {"component": "gardener"}}"#;
+
 struct Server {
     child: Child,
     kubeconfig: PathBuf,
@@ -46,16 +67,20 @@ impl Server {
         }
     }
 
-    /// What kubectl prints, and whether it was content.
-    fn kubectl(&self, arguments: &str, input: &str) -> (bool, String) {
-        let mut child = Command::new(&self.kubectl)
+    fn run(&self, arguments: &str) -> Child {
+        Command::new(&self.kubectl)
             .env("KUBECONFIG", &self.kubeconfig)
             .args(arguments.split(' '))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap()
+    }
+
+    /// What kubectl prints, and whether it was content.
+    fn kubectl(&self, arguments: &str, input: &str) -> (bool, String) {
+        let mut child = self.run(arguments);
         child
             .stdin
             .take()
@@ -71,6 +96,26 @@ impl Server {
         let (_, said) = self.kubectl(arguments, "");
         assert_eq!(said.trim_end(), expected, "kubectl {arguments}");
     }
+
+    /// The same for a table.
+    fn shows(&self, arguments: &str, expected: &[&str]) {
+        let (_, said) = self.kubectl(arguments, "");
+        let rows: Vec<String> = said.lines().map(row).collect();
+        assert_eq!(rows, expected, "kubectl {arguments}");
+    }
+}
+
+/// A line of a table with one space between cells, and `AGE` for every age.
+fn row(line: &str) -> String {
+    let is_age = |cell: &str| {
+        let is_unit = cell.ends_with(['s', 'm', 'h', 'd']);
+        is_unit && cell.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let cells = line.split_whitespace();
+    let cells: Vec<&str> = cells
+        .map(|cell| if is_age(cell) { "AGE" } else { cell })
+        .collect();
+    cells.join(" ")
 }
 
 impl Drop for Server {
@@ -156,4 +201,160 @@ fn kubectl_works_on_namespaces_and_on_a_custom_resource() {
     );
     let (worked, said) = server.kubectl("get widgets", "");
     assert!(!worked, "{said}");
+}
+
+/// A server with a set and an event about it; none if there is no kubectl.
+fn server_with_a_set() -> Option<(tempfile::TempDir, Server)> {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), kubectl()?);
+    let create = |object: &str| {
+        let (worked, said) = server.kubectl("create --validate=false -f -", object);
+        assert!(worked, "{said}");
+    };
+    create(SET_CRD);
+    create(SET);
+    let (_, uid) = server.kubectl("get set s -o jsonpath={.metadata.uid}", "");
+    create(&EVENT.replace("UID", &uid));
+    Some((folder, server))
+}
+
+/// api-machinery.md §3.1, §15: what `kubectl get` shows.
+#[test]
+fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
+    let Some((_folder, server)) = server_with_a_set() else {
+        println!("SKIPPED: kubectl is not installed, so nobody looked at tables as users do");
+        return;
+    };
+
+    let namespaces = ["NAME STATUS AGE", "default Active AGE"];
+    server.shows("get namespace default", &namespaces);
+    let (_, crds) = server.kubectl("get crds", "");
+    let titles = crds.lines().next().map(row);
+    assert_eq!(titles.as_deref(), Some("NAME CREATED AT"));
+    server.shows("get sets", &["NAME COUNT READY MADE", "s 1 AGE"]);
+    server.shows(
+        "get sets -o wide",
+        &["NAME COUNT READY NOTE MADE", "s 1 small AGE"],
+    );
+    server.shows(
+        "get sets -A",
+        &["NAMESPACE NAME COUNT READY MADE", "default s 1 AGE"],
+    );
+    server.shows("get set s --show-labels --no-headers", &["s 1 AGE <none>"]);
+    server.shows(
+        "get events",
+        &[
+            "LAST SEEN TYPE REASON OBJECT MESSAGE",
+            "<unknown> Normal Grown set/s It has grown.",
+        ],
+    );
+    server.says("get secrets", "No resources found in default namespace.");
+    let (_, yaml) = server.kubectl("get set s -o yaml", "");
+    assert!(
+        yaml.contains("\nspec:\n  count: 1\n  note: small\n"),
+        "{yaml}"
+    );
+
+    let mut following = server.run("get sets -w --request-timeout=60s");
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(|line| row(&line.unwrap()));
+    assert_eq!(next().as_deref(), Some("NAME COUNT READY MADE"));
+    assert_eq!(next().as_deref(), Some("s 1 AGE"));
+    server.says("scale set s --replicas=3", "set.ex.io/s scaled");
+    assert_eq!(next().as_deref(), Some("s 3 AGE"));
+    let ready = r#"patch set s --subresource=status --type=merge -p {"status":{"count":2,"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    server.says(ready, "set.ex.io/s patched");
+    assert_eq!(next().as_deref(), Some("s 3 True AGE"));
+    following.kill().unwrap();
+    following.wait().unwrap();
+}
+
+/// api-machinery.md §6, §15: `scale`, `describe`.
+#[test]
+fn kubectl_scales_and_describes_a_custom_resource() {
+    let Some((_folder, server)) = server_with_a_set() else {
+        println!("SKIPPED: kubectl is not installed, so nobody scaled as users do");
+        return;
+    };
+    server.says("scale set s --replicas=3", "set.ex.io/s scaled");
+    server.says(
+        "scale set s --replicas=4 --current-replicas=3",
+        "set.ex.io/s scaled",
+    );
+    server.says(
+        "scale set s --replicas=5 --current-replicas=3",
+        "error: Expected replicas to be 3, was 4",
+    );
+    server.shows(
+        "get set s --subresource=scale",
+        &["NAME DESIRED AVAILABLE AGE", "s 4 0 AGE"],
+    );
+    server.says("get set s -o jsonpath={.metadata.generation}", "3");
+    server.says(
+        "scale set none --replicas=1",
+        "error: no objects passed to scale sets.ex.io \"none\" not found",
+    );
+
+    let (_, described) = server.kubectl("describe set s", "");
+    let described: Vec<String> = described.lines().map(row).collect();
+    for line in [
+        "Name: s",
+        "Kind: Set",
+        "Count: 4",
+        "Type Reason Age From Message",
+        "Normal Grown <unknown> gardener It has grown.",
+    ] {
+        assert!(
+            described.iter().any(|found| found == line),
+            "{line}: {described:#?}"
+        );
+    }
+}
+
+/// api-machinery.md §15: `wait`.
+#[test]
+fn kubectl_waits_for_a_value_a_condition_and_the_end_of_a_custom_resource() {
+    let Some((_folder, server)) = server_with_a_set() else {
+        println!("SKIPPED: kubectl is not installed, so nobody waited as users do");
+        return;
+    };
+    server.says(
+        "wait --for=jsonpath={.spec.count}=1 set/s --timeout=60s",
+        "set.ex.io/s condition met",
+    );
+    let mut waiting = server.run("wait --for=condition=Ready set/s --timeout=60s");
+    let ready = r#"patch set s --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    server.says(ready, "set.ex.io/s patched");
+    assert_eq!(printed(&mut waiting), "set.ex.io/s condition met\n");
+    server.says(
+        "wait --for=condition=Gone set/s --timeout=1s",
+        "error: timed out waiting for the condition on sets/s",
+    );
+
+    server.says(
+        r#"patch set s --type=merge -p {"metadata":{"finalizers":["ex.io/hold"]}}"#,
+        "set.ex.io/s patched",
+    );
+    server.says("delete set s --wait=false", "set.ex.io \"s\" deleted");
+    let mut waiting = server.run("wait --for=delete set/s --timeout=60s");
+    server.says(
+        r#"patch set s --type=merge -p {"metadata":{"finalizers":null}}"#,
+        "set.ex.io/s patched",
+    );
+    // It says nothing about an object that was gone before it looked.
+    assert!(waiting.wait().unwrap().success());
+    server.says(
+        "get set s",
+        "Error from server (NotFound): sets.ex.io \"s\" not found",
+    );
+}
+
+/// Everything that a program prints until its end.
+fn printed(child: &mut Child) -> String {
+    let mut text = String::new();
+    let (mut out, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    out.read_to_string(&mut text).unwrap();
+    errors.read_to_string(&mut text).unwrap();
+    child.wait().unwrap();
+    text
 }

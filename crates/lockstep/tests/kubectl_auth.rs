@@ -155,3 +155,48 @@ fn kubectl_tells_people_what_they_may_do() {
     ];
     assert!(table(&list).contains(&reviews.to_vec()), "{list}");
 }
+
+/// kubectl waits until what it deletes is gone.
+#[test]
+fn kubectl_deletes_a_namespace_with_its_content_and_an_owner_with_its_dependents() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = server(folder.path()) else {
+        return;
+    };
+    let create = "create --validate=false -f -";
+    let map = |name: &str, more: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"n"{more}}}}}"#
+        )
+    };
+    let namespace = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}"#;
+    assert_eq!(server.kubectl(create, namespace), "namespace/n created\n");
+    let wait = "wait --for=jsonpath={.metadata.name}=default --timeout=20s -n n sa/default";
+    while !server.kubectl(wait, "").contains("condition met") {}
+    assert_eq!(
+        server.kubectl(create, &map("owner", "")),
+        "configmap/owner created\n"
+    );
+    let uid = server.kubectl("get configmap owner -n n -o jsonpath={.metadata.uid}", "");
+    let owners = format!(
+        r#","ownerReferences":[{{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"{uid}","blockOwnerDeletion":true}}]"#
+    );
+    assert_eq!(
+        server.kubectl(create, &map("child", &owners)),
+        "configmap/child created\n"
+    );
+    server.says(
+        "delete configmap owner -n n --cascade=foreground",
+        "configmap \"owner\" deleted",
+    );
+    server.says(
+        "get configmap child -n n",
+        "Error from server (NotFound): configmaps \"child\" not found",
+    );
+    server.says("delete namespace n", "namespace \"n\" deleted");
+    server.says(
+        "get namespace n",
+        "Error from server (NotFound): namespaces \"n\" not found",
+    );
+    server.says("get configmaps -n n -o name", "");
+}

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::request::{Request, ResourcePath};
 use crate::response::Response;
 use crate::server::Server;
+use crate::views;
 
 /// What is logged about one request, as it goes on.
 pub(crate) struct Trail {
@@ -94,7 +95,7 @@ impl Trail {
                 .insert("annotations".to_owned(), json!(annotations));
         }
         let copy = request.body.take_copy();
-        let asked = copy.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let asked = copy.and_then(|bytes| views::read(&request.headers, &bytes));
         self.add_object("requestObject", asked);
         if self.decision.level >= Level::RequestResponse {
             self.add_object("responseObject", parsed());

@@ -4,6 +4,7 @@ mod columns;
 mod config;
 mod namespaces;
 mod rbac;
+mod selectable;
 mod types;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{Origin, Resource, Rules, Subresource, Verdict, Version};
+use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 use crate::route::Verb;
 use crate::views::Columns;
 
@@ -49,8 +50,11 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
+    expires: bool,
     shape: fn(&mut Object, Option<&Object>),
-    validate: fn(&Object, Option<&Object>) -> FieldErrors,
+    validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
+    /// What is not wrong, but worth telling whoever writes it.
+    warnings: fn(&Object, Compatibility) -> Vec<String>,
 }
 
 /// A kind without anything special.
@@ -68,8 +72,10 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
+    expires: false,
     shape: |_, _| (),
-    validate: |_, _| Vec::new(),
+    validate: |_, _, _| Vec::new(),
+    warnings: |_, _| Vec::new(),
 };
 
 /// The four kinds of RBAC.
@@ -106,7 +112,7 @@ const TABLE: &[Row] = &[
         kind: "ConfigMap",
         short_names: &["cm"],
         bucket: "configmaps",
-        validate: config::validate_config_map,
+        validate: |map, old, _| config::validate_config_map(map, old),
         ..PLAIN
     },
     Row {
@@ -115,7 +121,7 @@ const TABLE: &[Row] = &[
         kind: "Secret",
         bucket: "secrets",
         shape: config::shape_secret,
-        validate: config::validate_secret,
+        validate: |secret, old, _| config::validate_secret(secret, old),
         ..PLAIN
     },
     Row {
@@ -133,6 +139,7 @@ const TABLE: &[Row] = &[
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
+        expires: true,
         ..PLAIN
     },
     Row {
@@ -149,7 +156,7 @@ const TABLE: &[Row] = &[
         singular: "role",
         kind: "Role",
         bucket: "roles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -158,7 +165,7 @@ const TABLE: &[Row] = &[
         kind: "RoleBinding",
         bucket: "rolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -167,7 +174,7 @@ const TABLE: &[Row] = &[
         kind: "ClusterRole",
         scope: Scope::Cluster,
         bucket: "clusterroles",
-        validate: |role, _| validate_role(role),
+        validate: |role, _, _| validate_role(role),
         ..RBAC
     },
     Row {
@@ -177,7 +184,7 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
-        validate: rbac::validate,
+        validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
     Row {
@@ -193,6 +200,7 @@ const TABLE: &[Row] = &[
         counts_generations: true,
         shape: crd::shape,
         validate: crd::validate,
+        warnings: crd::warnings,
         ..PLAIN
     },
     Row {
@@ -251,12 +259,15 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// All kinds that are part of the server.
-pub fn resources() -> impl Iterator<Item = Resource> {
-    TABLE.iter().map(resource)
+/// What expressions in new objects may use: what every server knows that reads them.
+type Compatibility = lockstep_cel::Version;
+
+/// All kinds that are part of a server that gets along with servers of a version.
+pub fn resources(compatibility: Compatibility) -> impl Iterator<Item = Resource> {
+    TABLE.iter().map(move |row| resource(row, compatibility))
 }
 
-fn resource(row: &'static Row) -> Resource {
+fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
     Resource {
         group: row.group.into(),
@@ -279,20 +290,23 @@ fn resource(row: &'static Row) -> Resource {
         origin: Origin::BuiltIn,
         shaped_since: Revision::NONE,
         is_going: false,
-        rules: Arc::new(BuiltIn(row)),
+        rules: Arc::new(BuiltIn { row, compatibility }),
     }
 }
 
 /// What is special about a row.
-struct BuiltIn(&'static Row);
+struct BuiltIn {
+    row: &'static Row,
+    compatibility: Compatibility,
+}
 
 impl Rules for BuiltIn {
     fn names(&self) -> NameRule {
-        self.0.names
+        self.row.names
     }
 
     fn status(&self, _version: usize) -> StatusField {
-        if self.0.subresources.contains(&Subresource::Status) {
+        if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
         } else {
             StatusField::Part
@@ -300,21 +314,26 @@ impl Rules for BuiltIn {
     }
 
     fn counts_generations(&self) -> bool {
-        self.0.counts_generations
+        self.row.counts_generations
+    }
+
+    fn expires(&self) -> bool {
+        self.row.expires
     }
 
     fn creates_on_update(&self) -> bool {
-        self.0.creates_on_update
+        self.row.creates_on_update
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.0.group, self.0.kind, object, unknown).map_err(|error| error.to_string())
+        types::check(self.row.group, self.row.kind, object, unknown)
+            .map_err(|error| error.to_string())
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
-        (self.0.shape)(object, old);
+        (self.row.shape)(object, old);
         let mut unknown = Vec::new();
-        let printed = types::check(self.0.group, self.0.kind, object, &mut unknown);
+        let printed = types::check(self.row.group, self.row.kind, object, &mut unknown);
         debug_assert_eq!(printed, Ok(()), "a shape is of the kind");
         unknown
     }
@@ -326,10 +345,17 @@ impl Rules for BuiltIn {
         old: Option<&Object>,
         _part: Option<Subresource>,
     ) -> Verdict {
-        (self.0.validate)(object, old).into()
+        Verdict {
+            errors: (self.row.validate)(object, old, self.compatibility),
+            warnings: (self.row.warnings)(object, self.compatibility),
+        }
+    }
+
+    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+        selectable::of(self.row.group, self.row.plural)
     }
 
     fn columns(&self, _version: usize) -> &Columns {
-        columns::of(self.0.group, self.0.plural)
+        columns::of(self.row.group, self.row.plural)
     }
 }

@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_the_server_has_a_type() {
-        for resource in super::super::resources() {
+        for resource in super::super::resources(lockstep_cel::Version::LATEST) {
             let id = type_of(&resource.group, &resource.kind);
             assert_eq!(Table::builtin().get(id).name, &*resource.kind);
         }

@@ -120,6 +120,11 @@ impl Cache {
         *self.shared.seen.borrow()
     }
 
+    /// Follows how far the cache has come.
+    pub(crate) fn follow_seen(&self) -> watch::Receiver<Revision> {
+        self.shared.seen.subscribe()
+    }
+
     /// Waits until the cache holds every write that was acknowledged before the call, through
     /// whichever server, and returns a revision that it has seen.
     pub async fn caught_up(&self) -> Result<Revision, CatchUpError> {

@@ -12,7 +12,9 @@ use super::Definition;
 use super::columns::columns;
 use super::definition::DefinedVersion;
 use crate::cache::BucketKey;
-use crate::resources::{Origin, Resource, Rules, ScalePaths, Subresource, Verdict, Version};
+use crate::resources::{
+    Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+};
 use crate::route::Verb;
 use crate::views::Columns;
 
@@ -63,8 +65,6 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         "Cluster" => Scope::Cluster,
         _ => Scope::Namespaced,
     };
-    let first = defined.first().map(|version| version.selectable_fields());
-    let selectable = first.unwrap_or_default().into_iter();
     let versions: Vec<Version> = defined.iter().map(|v| version(definition, *v)).collect();
     Ok(Resource {
         group: definition.group().into(),
@@ -90,9 +90,7 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
             columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
             scales: defined.iter().copied().map(scale).collect(),
-            selectable: selectable
-                .map(|path| path.trim_start_matches('.').into())
-                .collect(),
+            selectable: defined.iter().copied().map(selectable).collect(),
         }),
         versions,
     })
@@ -132,6 +130,12 @@ fn status(version: &Version) -> StatusField {
     }
 }
 
+fn selectable(version: DefinedVersion<'_>) -> Vec<SelectableField> {
+    let paths = version.selectable_fields().into_iter();
+    let names = paths.map(|path| path.trim_start_matches('.'));
+    names.map(SelectableField::at).collect()
+}
+
 fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
     let scale = version.subresources()?.get("scale")?;
     let path = |field: &str| scale[field].as_str().map(Into::into);
@@ -148,7 +152,7 @@ struct CustomRules {
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
     scales: Vec<Option<ScalePaths>>,
-    selectable: Vec<Box<str>>,
+    selectable: Vec<Vec<SelectableField>>,
 }
 
 impl Rules for CustomRules {
@@ -204,7 +208,7 @@ impl Rules for CustomRules {
         &self.columns[version]
     }
 
-    fn selectable_fields(&self) -> &[Box<str>] {
-        &self.selectable
+    fn selectable_fields(&self, version: usize) -> &[SelectableField] {
+        &self.selectable[version]
     }
 }

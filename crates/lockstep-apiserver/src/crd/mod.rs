@@ -16,7 +16,7 @@ pub use custom::{CustomError, resource};
 pub use definition::Definition;
 pub use follow::Follower;
 pub(crate) use shape::shape;
-pub(crate) use validate::validate;
+pub(crate) use validate::{validate, warnings};
 
 /// The group of CRDs.
 pub const GROUP: &str = "apiextensions.k8s.io";

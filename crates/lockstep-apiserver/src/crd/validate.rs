@@ -3,13 +3,26 @@
 use lockstep_cel::Version;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::{Object, Value};
-use lockstep_schema::check_definition;
+use lockstep_schema::{check_definition, unrecognized_formats};
 
-/// Everything that is wrong, besides the metadata.
-pub(crate) fn validate(crd: &Object, old: Option<&Object>) -> FieldErrors {
-    let mut errors = check_definition(crd, old, Version::LATEST);
+use super::Definition;
+use super::definition::DefinedVersion;
+
+/// Everything that is wrong, besides the metadata. New expressions may use what a version has.
+pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
+    let mut errors = check_definition(crd, old, version);
     errors.extend(check_conversion(crd));
     errors
+}
+
+/// What validates nothing although it looks so.
+pub(crate) fn warnings(crd: &Object, version: Version) -> Vec<String> {
+    let schemas = Definition::of(crd)
+        .versions()
+        .filter_map(DefinedVersion::schema);
+    schemas
+        .flat_map(|schema| unrecognized_formats(schema, version))
+        .collect()
 }
 
 /// Objects are not converted by webhooks here, so a CRD that asks for it is refused.

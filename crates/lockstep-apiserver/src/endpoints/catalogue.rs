@@ -14,8 +14,8 @@ use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{self, Response};
 use crate::server::Server;
+use crate::views::{Asked, Form, JSON, is_offered, mark};
 
-const JSON: &str = "application/json";
 /// Versions of aggregated discovery, newest first.
 const AGGREGATED: &[&str] = &["v2", "v2beta1"];
 
@@ -47,18 +47,15 @@ fn choose(server: &Server, request: &Request, half: Aggregated) -> Response {
                 format!("{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
             return cacheable(request, &media_type, &document);
         }
-        if is_plain(&range) {
-            return response::bytes(
-                StatusCode::OK,
-                JSON,
-                json::encode(&match half {
-                    Aggregated::Core => api_versions(&registry, &server.address()),
-                    Aggregated::Named => api_group_list(&registry),
-                }),
-            );
+        if is_offered(&range, Asked::Document) {
+            break;
         }
     }
-    respond(&Status::not_acceptable(&[JSON]))
+    let document = match half {
+        Aggregated::Core => api_versions(&registry, &server.address()),
+        Aggregated::Named => api_group_list(&registry),
+    };
+    plain(request, Some(document))
 }
 
 /// Which version of aggregated discovery a media type asks for.
@@ -70,19 +67,17 @@ fn aggregated(range: &MediaRange) -> Option<&'static str> {
     known.find(|version| is_meant && range.parameter("v") == *version)
 }
 
-fn is_plain(range: &MediaRange) -> bool {
-    let is_json = [JSON, "application/*", "*/*"].contains(&range.media_type.as_str());
-    is_json && range.parameter("as").is_empty()
-}
-
 fn plain(request: &Request, document: Option<Value>) -> Response {
     let Some(document) = document else {
         return response::page_not_found();
     };
-    if !accept::ranges(&request.headers).iter().any(is_plain) {
-        return respond(&Status::not_acceptable(&[JSON]));
+    match Form::negotiate(&request.headers, &request.query, Asked::Document) {
+        Ok(form) => {
+            let response = response::bytes(StatusCode::OK, JSON, json::encode(&document));
+            mark(response, form.encoding)
+        }
+        Err(status) => respond(&status),
     }
-    response::bytes(StatusCode::OK, JSON, json::encode(&document))
 }
 
 /// A document that clients keep: they are told when theirs is still right.

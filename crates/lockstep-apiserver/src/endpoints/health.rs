@@ -40,7 +40,7 @@ pub enum Milestone {
     Admission,
     /// What is stored has been read into memory.
     Caches,
-    /// Background loops run.
+    /// Background loops run, here or on another server.
     Loops,
     /// The namespaces every cluster has exist.
     SystemObjects,

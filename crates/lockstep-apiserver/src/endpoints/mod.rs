@@ -168,7 +168,8 @@ fn index(server: &Server) -> Response {
 
 /// What `lockstep features list -o json` prints, of the live server.
 fn features(server: &Server) -> Response {
-    let rows = lockstep_featuregate::listing::rows(&server.gates);
+    let mut rows = lockstep_featuregate::listing::rows(&server.gates);
+    rows.extend(crate::expressions::rows(&server.gates));
     pretty(&json!({ "apiVersion": "cli.lockstep.dev/v1", "kind": "FeatureList", "items": rows }))
 }
 

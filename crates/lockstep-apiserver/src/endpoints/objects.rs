@@ -15,57 +15,68 @@ use crate::authz::subject;
 use crate::clock;
 use crate::failure::respond;
 use crate::request::Request;
-use crate::resources::{self, Answer, Origin, WatchStream};
+use crate::resources::{self, Answer, Origin, Served, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
-use crate::route::ResourceRoute;
+use crate::route::{ResourceRoute, Verb};
 use crate::server::Server;
-use crate::views::{Asked, Form, JSON, Shape, body_types, mark};
+use crate::views::{Asked, Form, JSON, Shape, mark, mark_as_asked};
 
 /// Answers a request that was allowed, in the form that the client wants.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
-    let asked = match request.info.verb.as_str() {
-        "list" | "deletecollection" => Asked::List,
-        "watch" => Asked::Watch,
-        _ => Asked::Object,
+    let (route, found) = match find(server, request) {
+        Ok(found) => found,
+        Err(response) => return mark_as_asked(response, request),
     };
+    request.notes.resource_is_known();
+    let asked = asked(&route, &found);
     match Form::negotiate(&request.headers, &request.query, asked) {
         Ok(Form { shape, encoding }) => {
-            let response = answer_as(server, request, Ok(shape)).await;
+            let response = answer_in(shape, server, request, &route, found).await;
             mark(response, encoding)
         }
-        Err(status) => answer_as(server, request, Err(status)).await,
+        Err(status) => respond(&status),
     }
 }
 
-async fn answer_as(
-    server: &Server,
-    request: &mut Request,
-    shape: Result<Shape, Status>,
-) -> Response {
+/// What a request is about, or why it is about nothing.
+#[expect(clippy::result_large_err, reason = "it is the answer")]
+fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), Response> {
     let Some(route) = ResourceRoute::of(&request.info) else {
-        return respond(&Status::method_not_allowed());
+        return Err(respond(&Status::method_not_allowed()));
     };
     let registry = server.api.registry();
-    let Some(found) = registry.find(&route) else {
-        let mut known = registry.iter().filter(|resource| {
-            *resource.group == *route.group && resource.served_version(&route.version).is_some()
-        });
-        return if known.any(|resource| resource.origin == Origin::BuiltIn) {
+    if let Some(found) = registry.find(&route) {
+        return Ok((route, found));
+    }
+    let mut known = registry.iter().filter(|resource| {
+        *resource.group == *route.group && resource.served_version(&route.version).is_some()
+    });
+    Err(
+        if known.any(|resource| resource.origin == Origin::BuiltIn) {
             respond(&Status::no_such_resource())
         } else {
             response::page_not_found()
-        };
-    };
-    request.notes.resource_is_known();
-    let shape = match shape {
-        Ok(shape) => shape,
-        Err(status) => return respond(&status),
-    };
-    let review = Review::of(&found);
-    if review.is_some() && shape != Shape::Whole {
-        return respond(&Status::not_acceptable(&body_types()));
+        },
+    )
+}
+
+fn asked(route: &ResourceRoute, served: &Served) -> Asked {
+    match route.verb {
+        _ if Review::of(served).is_some() => Asked::Document,
+        Verb::List | Verb::DeleteCollection => Asked::List,
+        Verb::Watch => Asked::Watch,
+        Verb::Get | Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => Asked::Object,
     }
+}
+
+async fn answer_in(
+    shape: Shape,
+    server: &Server,
+    request: &mut Request,
+    route: &ResourceRoute,
+    found: Served,
+) -> Response {
     let body = match request.body.read().await {
         Ok(body) => body,
         Err(error) => return respond(&error.into()),
@@ -79,7 +90,7 @@ async fn answer_as(
     let user = subject(&request.user);
     let asked = resources::Request {
         user: &user,
-        route: &route,
+        route,
         served: found,
         query: &request.query,
         content_type: content_type.unwrap_or_default(),
@@ -88,7 +99,7 @@ async fn answer_as(
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
-    let answer = match review {
+    let answer = match Review::of(&asked.served) {
         Some(review) => review.answer(server, &request.user, &asked).await,
         None => server.api.answer(&asked).await,
     };

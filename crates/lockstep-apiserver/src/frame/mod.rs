@@ -59,7 +59,10 @@ pub(crate) async fn answer(
     let outcome = handle(server, connection, &mut request, &mut trail, received).await;
     let (mut response, refusal) = match outcome {
         Ok(response) => (response, None),
-        Err(refusal) => (respond(&refusal.status()), Some(refusal)),
+        Err(refusal) => {
+            let response = respond(&refusal.status());
+            (views::mark_as_asked(response, &request), Some(refusal))
+        }
     };
     let drained = tokio::time::timeout(BODY_DRAIN_MAX, request.body.drain()).await;
     if drained != Ok(true) && version < Version::HTTP_2 {

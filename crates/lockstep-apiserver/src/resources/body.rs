@@ -78,7 +78,8 @@ impl Request<'_> {
 
     /// Does with duplicate and unknown fields what the client asked for.
     pub fn complain(&self, duplicates: &[String], unknown: &[String]) -> Result<(), Status> {
-        let verdict = self.field_validation()?.judge(duplicates, unknown);
+        let unknown = json::in_document_order(&self.body, unknown.to_vec());
+        let verdict = self.field_validation()?.judge(duplicates, &unknown);
         let warnings = verdict.map_err(|problem| mistyped(&self.served.gvk(), &problem))?;
         for warning in warnings {
             self.notes.warn(warning);

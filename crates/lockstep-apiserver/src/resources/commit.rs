@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteFailure, Written,
+    Expected, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteError,
+    WriteFailure, Written,
 };
 
 use super::{Api, Resource};
@@ -20,6 +21,19 @@ impl Api {
         expected: Expected,
         written: Written,
     ) -> Result<Outcome, Status> {
+        self.commit_behind(&[], resource, object_key, expected, written)
+            .await
+    }
+
+    /// The same, if besides nothing moved behind the fences.
+    pub(super) async fn commit_behind(
+        &self,
+        fences: &[Fence],
+        resource: &Resource,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
         if let Written::Put { value, .. } = &written {
             check_size(value)?;
         }
@@ -29,16 +43,40 @@ impl Api {
             key,
             expected,
             written,
-            fences: Vec::new(),
+            fences: fences.to_vec(),
         };
-        let txn = write.txn(Limits::default().txn_ops_max);
-        let txn = txn.map_err(|error| Status::internal_error(&error.to_string()))?;
-        let answer = self.store.txn(txn).await.map_err(|e| write_failed(&e))?;
-        Ok(Outcome::of(answer))
+        let mut outcome = self.try_commit(resource, write.clone()).await;
+        if let Err(WriteFailure::Refused(WriteError::LeaseNotFound)) = outcome {
+            // Whatever became of the lease, the next one is new.
+            self.expiry.forget();
+            outcome = self.try_commit(resource, write).await;
+        }
+        outcome.map_err(|failure| write_failed(&failure))
+    }
+
+    async fn try_commit(
+        &self,
+        resource: &Resource,
+        mut write: GuardedWrite,
+    ) -> Result<Outcome, WriteFailure> {
+        if let Written::Put { lease, .. } = &mut write.written {
+            *lease = self.lease_of(resource).await?;
+        }
+        let txn = write.txn(Limits::default().txn_ops_max)?;
+        Ok(Outcome::of(self.store.txn(txn).await?))
+    }
+
+    /// What an object hangs on: a lease if it goes by itself, else nothing.
+    async fn lease_of(&self, resource: &Resource) -> Result<LeaseId, WriteFailure> {
+        if resource.rules.expires() {
+            self.expiry.lease(&*self.store).await
+        } else {
+            Ok(LeaseId::NONE)
+        }
     }
 }
 
-/// A value on no lease.
+/// A value. [`Api::commit`] decides on which lease.
 pub(super) fn put(value: Bytes) -> Written {
     Written::Put {
         value,

@@ -6,12 +6,22 @@ use lockstep_object::metadata::{
     validate_finalizers_of_builtin,
 };
 use lockstep_object::{Object, Status};
-use lockstep_storage::{Expected, Outcome};
+use lockstep_storage::{Expected, Fence, Key, Outcome};
 use serde_json::Value;
 
 use super::commit::put;
 use super::current::{served_bytes, to_stored};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
+
+/// What became of one try.
+enum Made {
+    /// The object is there.
+    Done(Answer),
+    /// Another object has the name.
+    NameTaken(String),
+    /// The namespace is no longer as it was when it was looked at.
+    NamespaceMoved,
+}
 
 impl Api {
     /// Makes the object of the body.
@@ -46,10 +56,10 @@ impl Api {
         }
         check_create(&object)?;
         check_namespace(&object, &request.route.namespace)?;
-        self.check_namespace_is_open(request, object.name()).await?;
         let is_generated = object.name().is_empty() && !object.generate_name().is_empty();
         let mut tries = 0;
         loop {
+            let fence = self.check_namespace_is_open(request, object.name()).await?;
             let mut made = object.clone();
             let pruned = self.prepare(request, &mut made);
             if tries == 0 {
@@ -58,11 +68,13 @@ impl Api {
             }
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
-            let answer = self.create_once(request, made, dry_run).await?;
-            match answer {
-                Ok(answer) => return Ok(answer),
-                Err(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => tries += 1,
-                Err(name) => {
+            match self.create_once(request, made, dry_run, fence).await? {
+                Made::Done(answer) => return Ok(answer),
+                Made::NamespaceMoved => {}
+                Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
+                    tries += 1;
+                }
+                Made::NameTaken(name) => {
                     let resource = request.served.resource.group_resource();
                     return Err(if is_generated {
                         Status::generated_name_taken(&resource, &name)
@@ -117,13 +129,14 @@ impl Api {
         rules.shape(served.version, object, None)
     }
 
-    /// One try. The inner error is the name that was taken.
+    /// One try.
     async fn create_once(
         &self,
         request: &Request<'_>,
         mut object: Object,
         dry_run: DryRun,
-    ) -> Result<Result<Answer, String>, Status> {
+        fence: Option<Fence>,
+    ) -> Result<Made, Status> {
         let served = &request.served;
         let key = served
             .resource
@@ -132,7 +145,7 @@ impl Api {
         let value = to_stored(served, &mut object)?;
         if dry_run == DryRun::All {
             if self.newest(&served.resource, &key).await?.is_some() {
-                return Ok(Err(name));
+                return Ok(Made::NameTaken(name));
             }
             let fields = object.fields_mut();
             fields.insert(
@@ -140,31 +153,35 @@ impl Api {
                 served.resource.api_version(served.version).into(),
             );
             let body = lockstep_object::json::encode(object.as_value());
-            return Ok(Ok(Answer::created(body)));
+            return Ok(Made::Done(Answer::created(body)));
         }
+        let fences: Vec<Fence> = fence.into_iter().collect();
+        let written = put(value.clone());
         let outcome = self
-            .commit(&served.resource, &key, Expected::Absent, put(value.clone()))
+            .commit_behind(&fences, &served.resource, &key, Expected::Absent, written)
             .await?;
-        match outcome {
+        Ok(match outcome {
             Outcome::Done { revision } => {
                 let body = served_bytes(served, &value, revision)?;
-                Ok(Ok(Answer::created(body)))
+                Made::Done(Answer::created(body))
             }
-            Outcome::Stopped { .. } => Ok(Err(name)),
-        }
+            Outcome::Stopped { current: None, .. } => Made::NamespaceMoved,
+            Outcome::Stopped { .. } => Made::NameTaken(name),
+        })
     }
 
-    /// Refuses what would be made in a namespace that is not there or is going away.
+    /// Refuses what would be made in a namespace that is not there or is going away, and fences off
+    /// the namespace as it is now: nothing may come into one that was emptied meanwhile.
     async fn check_namespace_is_open(
         &self,
         request: &Request<'_>,
         name: &str,
-    ) -> Result<(), Status> {
+    ) -> Result<Option<Fence>, Status> {
         let (served, namespace) = (&request.served, request.route.namespace.as_str());
         let registry = self.registry();
         let namespaces = registry.resource("", "namespaces");
         let Some(namespaces) = namespaces.filter(|_| served.resource.is_namespaced()) else {
-            return Ok(());
+            return Ok(None);
         };
         let found = self.newest(namespaces, namespace).await?;
         let found =
@@ -174,7 +191,11 @@ impl Api {
             let resource = served.resource.group_resource();
             return Err(Status::namespace_terminating(&resource, name, namespace));
         }
-        Ok(())
+        let key = Key::new(found.key.clone());
+        Ok(key.ok().map(|key| Fence {
+            key,
+            at: found.mod_revision,
+        }))
     }
 }
 

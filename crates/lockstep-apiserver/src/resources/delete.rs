@@ -3,13 +3,13 @@
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupKind, Object, Status, Value};
-use lockstep_storage::{Expected, Outcome, Written};
+use lockstep_storage::{Expected, Outcome, Revision, Written};
 
 use super::commit::put;
 use super::current::{Current, parse, served_bytes, to_stored};
 use super::print::Printer;
 use super::update::is_free;
-use super::{Answer, Api, DryRun, FINALIZER_CRD, Request, Resource};
+use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource};
 use crate::crd;
 
 const ORPHAN: &str = "orphan";
@@ -21,14 +21,19 @@ pub(super) struct DeleteOptions {
     uid: Option<String>,
     revision: Option<String>,
     propagation: Option<Propagation>,
+    /// How a deletion is told that is not done yet; old clients are told another way.
+    pending: u16,
     dry_run: DryRun,
 }
 
 /// What becomes of what an object owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Propagation {
+pub(crate) enum Propagation {
+    /// It goes after its owner.
     Background,
+    /// It goes before its owner.
     Foreground,
+    /// It stays.
     Orphan,
 }
 
@@ -72,6 +77,35 @@ impl Api {
         Ok(Answer::ok(Printer::of(request).list(&page)?))
     }
 
+    /// Removes an object that is as it was left at a revision, or asks those who hold it to let it
+    /// go. Deleting what goes already changes nothing.
+    pub(crate) async fn delete_internally(
+        &self,
+        (group, plural, key): (&str, &str, &str),
+        revision: Revision,
+        propagation: Propagation,
+        now: Seconds,
+    ) -> Internal {
+        let registry = self.registry();
+        let Some(resource) = registry.resource(group, plural) else {
+            return Internal::Moved;
+        };
+        let found = self.cached(group, plural, key);
+        let Some((mut object, _)) = found.filter(|(_, seen)| *seen == revision) else {
+            return Internal::Moved;
+        };
+        if protect(resource, &object).is_err() {
+            return Internal::Done(revision);
+        }
+        propagation.put_on(&mut object);
+        hold(resource, &mut object);
+        request_deletion(resource, &mut object, now);
+        let next = (!is_free(resource, &object)).then_some(object);
+        let expected = Expected::At(revision);
+        self.write_internally(group, plural, key, expected, next)
+            .await
+    }
+
     /// One try; none if the object moved meanwhile.
     async fn delete_once(
         &self,
@@ -110,16 +144,21 @@ impl Api {
         }
         request_deletion(resource, &mut object, request.now);
         let value = to_stored(served, &mut object)?;
+        let pending = |revision| {
+            let answer = Answer::ok(served_bytes(served, &value, revision)?);
+            Ok(Some(Answer {
+                code: options.pending,
+                ..answer
+            }))
+        };
         if value == old_value {
-            return Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)));
+            return pending(revision);
         }
         match self
             .commit(resource, &key, expected, put(value.clone()))
             .await?
         {
-            Outcome::Done { revision } => {
-                Ok(Some(Answer::ok(served_bytes(served, &value, revision)?)))
-            }
+            Outcome::Done { revision } => pending(revision),
             Outcome::Stopped { .. } => Ok(None),
         }
     }
@@ -197,6 +236,11 @@ impl DeleteOptions {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
             propagation: propagation(request, &body)?,
+            pending: if body["orphanDependents"] == false {
+                202
+            } else {
+                200
+            },
             dry_run,
         })
     }
@@ -219,17 +263,23 @@ impl DeleteOptions {
 
     /// Puts the finalizer of the policy on the object, instead of another policy's.
     fn propagate(&self, object: &mut Object) {
-        let Some(policy) = self.propagation else {
-            return;
-        };
+        if let Some(policy) = self.propagation {
+            policy.put_on(object);
+        }
+    }
+}
+
+impl Propagation {
+    /// Puts its finalizer on an object, instead of another's.
+    fn put_on(self, object: &mut Object) {
         let kept = object
             .finalizers()
             .filter(|name| ![ORPHAN, FOREGROUND].contains(name));
         let mut finalizers: Vec<String> = kept.map(str::to_owned).collect();
-        match policy {
-            Propagation::Background => {}
-            Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
-            Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
+        match self {
+            Self::Background => {}
+            Self::Foreground => finalizers.push(FOREGROUND.to_owned()),
+            Self::Orphan => finalizers.push(ORPHAN.to_owned()),
         }
         object.set_finalizers(finalizers);
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
-use lockstep_storage::{Expected, Outcome, Revision, Written};
+use lockstep_storage::{Expected, Fence, Key, Outcome, Revision, Written};
+use tokio::sync::watch;
 
 use super::commit::put;
 use super::current::{parse, to_stored};
@@ -18,6 +19,17 @@ pub(crate) const FINALIZER_CRD: &str = "customresourcecleanup.apiextensions.k8s.
 
 /// How long a write of a CRD waits for it to be in force.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);
+
+/// What became of a write of the server itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Internal {
+    /// It happened at this revision.
+    Done(Revision),
+    /// The object was not as expected, or is served no longer.
+    Moved,
+    /// The store did not do it, or did not say.
+    Failed,
+}
 
 impl Api {
     /// The memory behind this API.
@@ -117,9 +129,35 @@ impl Api {
         expected: Expected,
         object: Option<Object>,
     ) -> bool {
+        let written = self
+            .write_internally(group, plural, key, expected, object)
+            .await;
+        matches!(written, Internal::Done(_))
+    }
+
+    /// The same, told in detail.
+    pub(crate) async fn write_internally(
+        &self,
+        group: &str,
+        plural: &str,
+        key: &str,
+        expected: Expected,
+        object: Option<Object>,
+    ) -> Internal {
+        self.write_behind(&[], (group, plural, key), expected, object)
+            .await
+    }
+
+    async fn write_behind(
+        &self,
+        fences: &[Fence],
+        (group, plural, key): (&str, &str, &str),
+        expected: Expected,
+        object: Option<Object>,
+    ) -> Internal {
         let registry = self.registry();
         let Some(resource) = registry.resource(group, plural) else {
-            return false;
+            return Internal::Moved;
         };
         let served = Served {
             resource: resource.clone(),
@@ -128,10 +166,58 @@ impl Api {
         let written = match object.map(|mut object| to_stored(&served, &mut object)) {
             None => Written::Delete,
             Some(Ok(value)) => put(value),
-            Some(Err(_)) => return false,
+            Some(Err(_)) => return Internal::Failed,
         };
-        let outcome = self.commit(resource, key, expected, written).await;
-        matches!(outcome, Ok(Outcome::Done { .. }))
+        let outcome = self.commit_behind(fences, resource, key, expected, written);
+        match outcome.await {
+            Ok(Outcome::Done { revision }) => Internal::Done(revision),
+            Ok(Outcome::Stopped { .. }) => Internal::Moved,
+            Err(_) => Internal::Failed,
+        }
+    }
+
+    /// Makes an object of the server itself. One in a namespace is made only if the namespace is as
+    /// the cache shows it, and stays.
+    pub(crate) async fn create_internally(
+        &self,
+        (group, plural, key): (&str, &str, &str),
+        mut object: Object,
+        now: Seconds,
+    ) -> Internal {
+        object.set_meta_text("uid", &self.fresh_uid());
+        object.set_meta_text("creationTimestamp", &now.to_string());
+        let mut fences = Vec::new();
+        if !object.namespace().is_empty() {
+            let Some(fence) = self.open_namespace(object.namespace()) else {
+                return Internal::Moved;
+            };
+            fences.push(fence);
+        }
+        let expected = Expected::Absent;
+        self.write_behind(&fences, (group, plural, key), expected, Some(object))
+            .await
+    }
+
+    /// A namespace that stays, fenced off as the cache shows it.
+    fn open_namespace(&self, name: &str) -> Option<Fence> {
+        let registry = self.registry();
+        let resource = registry.resource("", "namespaces")?;
+        let (namespace, at) = self.cached("", "namespaces", name)?;
+        let key = Key::new(resource.store_key(&self.prefix, name)).ok()?;
+        let stays = namespace.deletion_timestamp().is_none();
+        stays.then_some(Fence { key, at })
+    }
+
+    /// Whether nothing holds an object of a resource back from being removed.
+    pub(crate) fn is_free(&self, group: &str, plural: &str, object: &Object) -> bool {
+        let registry = self.registry();
+        let resource = registry.resource(group, plural);
+        resource.is_some_and(|resource| is_free(resource, object))
+    }
+
+    /// Follows which CRDs are in force.
+    pub(crate) fn follow_crds(&self) -> watch::Receiver<Revision> {
+        self.followed.subscribe()
     }
 
     /// Deletes all objects of a resource that nobody holds, asks the holders of the others, and

@@ -10,6 +10,7 @@ mod create;
 mod current;
 mod delete;
 mod escalation;
+mod expiry;
 mod get;
 mod internal;
 mod list;
@@ -27,6 +28,7 @@ mod update;
 mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -35,14 +37,16 @@ use lockstep_storage::{Revision, Store};
 use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
-pub(crate) use internal::FINALIZER_CRD;
+pub(crate) use delete::Propagation;
+pub(crate) use internal::{FINALIZER_CRD, Internal};
 use print::Printer;
 
 pub use body::Incoming;
+use expiry::Expiry;
 pub(crate) use patch::PATCH_TYPES;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
-pub use resource::{Origin, Resource, Rules, Subresource, Verdict, Version};
+pub use resource::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
@@ -50,6 +54,9 @@ use crate::authz::StoredRules;
 use crate::cache::Cache;
 use crate::crd;
 use crate::route::Verb;
+
+/// How long events are kept unless somebody says otherwise.
+pub const EVENT_TTL: Duration = Duration::from_secs(3600);
 
 /// The API of one server.
 pub struct Api {
@@ -59,6 +66,8 @@ pub struct Api {
     registry: ArcSwap<Registry>,
     /// All CRDs up to this revision are in force here.
     followed: watch_channel::Sender<Revision>,
+    /// When objects go that go by themselves.
+    expiry: Expiry,
     /// What users hold, which is the most that they may give.
     rules: Arc<StoredRules>,
     /// A number that nobody had before, for uids and names.
@@ -80,6 +89,7 @@ impl Api {
             prefix: prefix.into(),
             registry: ArcSwap::from_pointee(registry),
             followed: watch_channel::channel(Revision::NONE).0,
+            expiry: Expiry::after(EVENT_TTL),
             rules: Arc::default(),
             fresh: Box::new(fresh),
         }
@@ -89,6 +99,16 @@ impl Api {
     #[must_use]
     pub fn with_rules(self, rules: Arc<StoredRules>) -> Self {
         Self { rules, ..self }
+    }
+
+    /// The same with events that go when they have not been written for so long; never, if it is
+    /// zero.
+    #[must_use]
+    pub fn with_event_ttl(self, ttl: Duration) -> Self {
+        Self {
+            expiry: Expiry::after(ttl),
+            ..self
+        }
     }
 
     /// What is served now.

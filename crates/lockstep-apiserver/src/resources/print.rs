@@ -19,6 +19,9 @@ use crate::views::{
     write_row,
 };
 
+/// What a line of a table takes, or metadata alone: a guess.
+const LINE_BYTES: usize = 512;
+
 /// What is known about an answer before its objects are.
 pub(super) struct Printer<'a> {
     pub(super) served: &'a Served,
@@ -116,7 +119,10 @@ impl<'a> Printer<'a> {
 
     /// A list.
     pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, Status> {
-        let size: usize = page.objects.iter().map(|o| o.value.len() + 64).sum();
+        let size: usize = match self.shape {
+            Shape::Whole => page.objects.iter().map(|o| o.value.len() + 64).sum(),
+            Shape::Metadata(_) | Shape::Table(..) => page.objects.len() * LINE_BYTES,
+        };
         let mut out = Vec::with_capacity(size + 256);
         match self.shape {
             Shape::Whole => {

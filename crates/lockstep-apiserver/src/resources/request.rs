@@ -106,18 +106,18 @@ impl Request<'_> {
             .parse()
             .map_err(|error| Status::bad_request(format!("{error}")))?;
         let resource = &self.served.resource;
-        let known = resource.rules.selectable_fields();
+        let known = resource.rules.selectable_fields(self.served.version);
         for requirement in selector.requirements() {
             let field = &*requirement.field;
             let is_known = matches!(field, "metadata.name" | "metadata.namespace")
-                || known.iter().any(|path| **path == *field);
+                || known.iter().any(|known| *known.name == *field);
             if !is_known {
                 return Err(Status::bad_request(match resource.origin {
-                    Origin::Custom => format!("field label not supported: {field}"),
-                    Origin::BuiltIn => format!(
+                    Origin::BuiltIn if known.is_empty() => format!(
                         "{field:?} is not a known field selector: only \"metadata.name\", \
                          \"metadata.namespace\""
                     ),
+                    _ => format!("field label not supported: {field}"),
                 }));
             }
         }

@@ -131,6 +131,11 @@ pub trait Rules: Send + Sync {
     /// Whether its objects count changes of their spec.
     fn counts_generations(&self) -> bool;
 
+    /// Whether its objects go by themselves when nobody has written them for a while.
+    fn expires(&self) -> bool {
+        false
+    }
+
     /// Whether a `PUT` of an object that does not exist creates it.
     fn creates_on_update(&self) -> bool {
         false
@@ -155,8 +160,8 @@ pub trait Rules: Send + Sync {
         part: Option<Subresource>,
     ) -> Verdict;
 
-    /// The fields that field selectors may name, besides name and namespace, as paths.
-    fn selectable_fields(&self) -> &[Box<str>] {
+    /// The fields that field selectors may name in this version, besides name and namespace.
+    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
         &[]
     }
 
@@ -168,6 +173,25 @@ pub trait Rules: Send + Sync {
     /// The columns of its tables in this version.
     fn columns(&self, _version: usize) -> &Columns {
         Columns::name_and_age()
+    }
+}
+
+/// A field that field selectors may name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SelectableField {
+    /// What selectors call it.
+    pub name: Box<str>,
+    /// Where it may lie, as names with dots between; the first that holds something counts.
+    pub paths: Vec<Box<str>>,
+}
+
+impl SelectableField {
+    /// A field that is called by where it lies.
+    pub fn at(path: &str) -> Self {
+        Self {
+            name: path.into(),
+            paths: vec![path.into()],
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use lockstep_object::Status;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
 
-use super::Request;
+use super::{Request, SelectableField};
 use crate::cache::{Object, Scope};
 
 /// A scope, and what objects in it have to be like.
@@ -14,6 +14,8 @@ pub(super) struct Selection {
     pub(super) scope: Scope,
     labels: LabelSelector,
     fields: FieldSelector,
+    /// Where the fields that it names may lie.
+    selectable: Vec<SelectableField>,
 }
 
 impl Selection {
@@ -33,9 +35,15 @@ impl Selection {
             _ if namespace.is_empty() || !resource.is_namespaced() => Scope::All,
             _ => Scope::Namespace(namespace.into()),
         };
+        let selectable = resource.rules.selectable_fields(request.served.version);
+        let is_named = |field: &&SelectableField| {
+            let mut named = fields.requirements().iter();
+            named.any(|requirement| *requirement.field == *field.name)
+        };
         Ok(Self {
             scope,
             labels,
+            selectable: selectable.iter().filter(is_named).cloned().collect(),
             fields,
         })
     }
@@ -66,17 +74,27 @@ impl Selection {
             let found = match &*requirement.field {
                 "metadata.name" => Cow::Borrowed(name),
                 "metadata.namespace" => Cow::Borrowed(namespace),
-                path => text_at(parsed.as_ref(), path),
+                field => self.text_of(parsed.as_ref(), field),
             };
             (found == *requirement.value) != requirement.negated
         })
     }
 }
 
+impl Selection {
+    /// What an object has in a field; empty if nothing.
+    fn text_of<'v>(&self, object: Option<&'v Value>, field: &str) -> Cow<'v, str> {
+        let known = self.selectable.iter().find(|known| *known.name == *field);
+        let paths = known.into_iter().flat_map(|known| &known.paths);
+        let mut texts = paths.map(|path| text_at(object, path));
+        texts.find(|text| !text.is_empty()).unwrap_or_default()
+    }
+}
+
 /// The scalar at a dotted path as text; empty if there is none.
 fn text_at<'v>(value: Option<&'v Value>, path: &str) -> Cow<'v, str> {
     let step = |value: &'v Value, name: &str| value.get(name);
-    let mut names = path.trim_start_matches('.').split('.');
+    let mut names = path.split('.');
     match value.and_then(|value| names.try_fold(value, step)) {
         Some(Value::String(text)) => Cow::Borrowed(text),
         Some(Value::Bool(value)) => Cow::Owned(value.to_string()),

@@ -313,17 +313,25 @@ impl WatchStream {
     }
 
     fn printer(&self) -> Printer<'_> {
-        let (seconds, at) = self.began;
-        let passed = Instant::now().saturating_duration_since(at).as_secs();
-        let now = seconds.unix().saturating_add_unsigned(passed);
         let Served { resource, version } = &self.served;
         Printer {
             served: &self.served,
             columns: resource.rules.columns(*version),
             verb: Verb::Watch,
             shape: self.shape,
-            now: Seconds::from_unix(now).unwrap_or(seconds),
+            now: match self.shape {
+                Shape::Table(..) => self.now(),
+                Shape::Whole | Shape::Metadata(_) => self.began.0,
+            },
         }
+    }
+
+    /// The time, which only tables ask for.
+    fn now(&self) -> Seconds {
+        let (seconds, at) = self.began;
+        let passed = Instant::now().saturating_duration_since(at).as_secs();
+        let now = seconds.unix().saturating_add_unsigned(passed);
+        Seconds::from_unix(now).unwrap_or(seconds)
     }
 
     fn bookmark(&mut self, revision: Revision, is_first_end: bool) -> Bytes {

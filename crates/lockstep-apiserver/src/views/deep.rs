@@ -3,10 +3,15 @@
 use std::io;
 use std::thread;
 
-use lockstep_object::yaml::YAML_STACK_BYTES;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use lockstep_object::yaml::{self, YAML_STACK_BYTES};
+use serde_json::Value;
+
+use super::YAML;
 
 /// The stack of such work: writing goes deeper than reading, as JSON may nest deeper than YAML.
-const STACK_BYTES: usize = 4 * YAML_STACK_BYTES;
+const STACK_BYTES: usize = 2 * YAML_STACK_BYTES;
 
 /// Reads or writes YAML on a thread that has the stack for the deepest document there can be. Fails
 /// if the system gives no thread.
@@ -17,4 +22,17 @@ pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Res
         let done = running.join();
         Ok(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// What a body says whose headers these are, if it can be read.
+pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Value> {
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|text| text.to_str().ok());
+    let media_type = content_type.and_then(|text| text.split(';').next());
+    if media_type.is_some_and(|media_type| media_type.trim() == YAML) {
+        let decoded = on_deep_stack(|| yaml::decode(body)).ok()?;
+        return decoded.ok().map(|decoded| decoded.value);
+    }
+    serde_json::from_slice(body).ok()
 }

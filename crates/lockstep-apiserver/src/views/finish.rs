@@ -8,12 +8,12 @@ use lockstep_object::{Status, json, yaml};
 
 use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
-use super::{Encoding, YAML, on_deep_stack};
+use super::{Asked, Encoding, Form, JSON, YAML, on_deep_stack};
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
 
-/// Answers above this are rewritten where nobody waits for the thread.
+/// Answers above this, and all in YAML, are rewritten where nobody waits for the thread.
 const INLINE_BYTES_MAX: usize = 64 * 1024;
 /// How many times larger than its JSON an answer may become by indentation, besides
 /// [`GROWTH_BYTES`].
@@ -21,10 +21,20 @@ const GROWTH_MAX: usize = 8;
 /// What every answer may grow by.
 const GROWTH_BYTES: usize = 1 << 20;
 
-/// Says how a JSON answer is to be written.
+/// Says how an answer is to be written if it is JSON.
 pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
-    response.extensions_mut().insert(encoding);
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_some_and(|content_type| content_type == JSON) {
+        response.extensions_mut().insert(encoding);
+    }
     response
+}
+
+/// The same for an answer that has no form but its own, such as a refusal: as the client wants it,
+/// or as it is.
+pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
+    let form = Form::negotiate(&request.headers, &request.query, Asked::Document);
+    mark(response, form.unwrap_or_default().encoding)
 }
 
 /// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are
@@ -39,7 +49,8 @@ pub(crate) async fn finish(request: &Request, response: &mut Response) {
     if encoding == Encoding::Json && (body.len() <= GZIP_BYTES_MIN || !compress) {
         return;
     }
-    let rewritten = if body.len() <= INLINE_BYTES_MAX {
+    let is_quick = encoding != Encoding::Yaml && body.len() <= INLINE_BYTES_MAX;
+    let rewritten = if is_quick {
         rewrite(body, encoding, compress)
     } else {
         let work = tokio::task::spawn_blocking(move || rewrite(body, encoding, compress));

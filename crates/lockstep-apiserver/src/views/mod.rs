@@ -15,10 +15,10 @@ mod shaped;
 
 pub(crate) use columns::age;
 pub use columns::{Cell, Column, Columns};
-pub(crate) use deep::on_deep_stack;
-pub(crate) use finish::{finish, mark};
+pub(crate) use deep::{on_deep_stack, read};
+pub(crate) use finish::{finish, mark, mark_as_asked};
 pub use negotiate::Asked;
-pub(crate) use negotiate::{JSON, YAML, body_types};
+pub(crate) use negotiate::{JSON, YAML, body_types, is_offered};
 pub(crate) use shaped::{Headers, close_table, open_table, partial_start, write_object, write_row};
 
 /// What a client takes of what there is.

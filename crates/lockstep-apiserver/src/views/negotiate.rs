@@ -61,26 +61,35 @@ pub(crate) fn body_types() -> Vec<&'static str> {
 impl Form {
     /// The form that a client wants most among those there are; 406 if it takes none of them.
     pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, Status> {
-        for range in accept::ranges(headers) {
-            let offers = OFFERS.iter().filter(|offer| offer.is_within(&range, asked));
-            for offer in offers {
-                let Some(kind) = Kind::of(&range, asked) else {
-                    continue;
-                };
-                let is_for_people = is_for_people(headers, query, &range);
-                return Ok(Self {
-                    shape: kind.shape(query)?,
-                    encoding: match offer.encoding {
-                        Encoding::Json if is_for_people && asked != Asked::Watch => {
-                            Encoding::IndentedJson
-                        }
-                        encoding => encoding,
-                    },
-                });
-            }
-        }
-        Err(refusal(asked))
+        let ranges = accept::ranges(headers);
+        let mut taken = ranges.iter().filter_map(|range| {
+            let (encoding, kind) = offered(range, asked)?;
+            Some((range, encoding, kind))
+        });
+        let Some((range, encoding, kind)) = taken.next() else {
+            return Err(refusal(asked));
+        };
+        let is_indented = asked != Asked::Watch && is_for_people(headers, query, range);
+        Ok(Self {
+            shape: kind.shape(query)?,
+            encoding: match encoding {
+                Encoding::Json if is_indented => Encoding::IndentedJson,
+                encoding => encoding,
+            },
+        })
     }
+}
+
+/// Whether there is anything within a media range.
+pub(crate) fn is_offered(range: &MediaRange, asked: Asked) -> bool {
+    offered(range, asked).is_some()
+}
+
+/// The first offer within a media range.
+fn offered(range: &MediaRange, asked: Asked) -> Option<(Encoding, Kind)> {
+    let mut offers = OFFERS.iter();
+    let offer = offers.find(|offer| offer.is_within(range, asked))?;
+    Some((offer.encoding, Kind::of(range, asked)?))
 }
 
 fn refusal(asked: Asked) -> Status {

@@ -94,13 +94,19 @@ async fn bodies_are_logged_at_their_level_without_managed_fields_and_nowhere_els
         let body = json!({ "metadata": { "name": "a", "managedFields": [1] }, "data": { "password": "secret" } }).to_string();
         client.send("POST", "/api/v1/echoes", &[], body.clone()).await;
         client.send("POST", "/api/v1/users", &[], body).await;
+        let yaml = [("content-type", "application/yaml")];
+        client.send("POST", "/api/v1/echoes", &yaml, "metadata: {name: b}\ndata: {a: yes}\n").await;
     })
     .await;
     let echo: Vec<&Value> = events
         .iter()
         .filter(|event| event["objectRef"]["resource"] == "echoes")
         .collect();
-    assert_eq!(echo.len(), 1);
+    assert_eq!(echo.len(), 2);
+    assert_eq!(
+        echo[1]["requestObject"],
+        json!({ "metadata": { "name": "b" }, "data": { "a": true } })
+    );
     assert_eq!(
         echo[0]["requestObject"],
         json!({ "metadata": { "name": "a" }, "data": { "password": "secret" } })

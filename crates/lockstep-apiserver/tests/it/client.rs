@@ -55,6 +55,7 @@ pub(crate) async fn raw(
     config: ClientConfig,
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
     let name = ServerName::try_from(name).unwrap();
     TlsConnector::from(Arc::new(config))
         .connect(name, stream)

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
+/// Texts that a reader of YAML takes for something else unless they are quoted.
+const ODD: &str = "yes|n|off|Null|~|0644|0x1f|1_000|1e3|.inf|12:30:45|2001-01-01|=|<<|-|| a |a: b|# c|\
+    two\nlines\n|\ttab|é\u{85}\u{2028}|{x}|[y]|*z|&z|!z|%z|@z|`z|'q'|\"q\"|trailing:|0b1|0o17|+1|1.|---|...";
+
 /// A server with its own resources, and its administrator.
 async fn start() -> (TestServer, Client) {
     let server = TestServer::with(Setup {
@@ -44,45 +48,10 @@ fn from_yaml(answer: &Answer) -> Value {
 #[tokio::test]
 async fn objects_lists_and_errors_are_answered_in_yaml() {
     let (_server, mut client) = start().await;
-    let odd = [
-        "yes",
-        "n",
-        "off",
-        "Null",
-        "~",
-        "0644",
-        "0x1f",
-        "1_000",
-        "1e3",
-        ".inf",
-        "12:30:45",
-        "2001-01-01",
-        "=",
-        "<<",
-        "-",
-        "",
-        " a ",
-        "a: b",
-        "# c",
-        "two\nlines\n",
-        "\ttab",
-        "é\u{85}\u{2028}",
-        "{x}",
-        "[y]",
-        "*z",
-        "&z",
-        "!z",
-        "%z",
-        "@z",
-        "`z",
-        "'q'",
-        "\"q\"",
-        "trailing:",
-    ];
-    let data: Value = odd
-        .iter()
+    let data: Value = ODD
+        .split('|')
         .enumerate()
-        .map(|(at, text)| (format!("k{at}"), (*text).into()))
+        .map(|(at, text)| (format!("k{at}"), text.into()))
         .collect::<serde_json::Map<_, _>>()
         .into();
     let sent = json!({ "metadata": { "name": "odd" }, "data": data });
@@ -301,4 +270,108 @@ async fn bodies_in_yaml_are_read_to_their_depth() {
     let (code, reason, message) = refused.failure();
     assert_eq!((code, reason.as_str()), (400, "BadRequest"));
     assert!(message.contains("exceeded max depth of 100"), "{message}");
+}
+
+/// api-machinery.md §3: discovery and refusals are written as asked too; aggregated discovery is JSON.
+#[tokio::test]
+async fn discovery_and_refusals_have_forms() {
+    let (server, mut client) = start().await;
+    for path in [
+        "/api",
+        "/apis",
+        "/apis/rbac.authorization.k8s.io",
+        "/api/v1",
+    ] {
+        let plain = get(&mut client, path, &[]).await;
+        let yaml = get(&mut client, path, &[YAML]).await;
+        assert_eq!(from_yaml(&yaml), plain.json(), "{path}");
+        let shown = get(&mut client, path, &[("user-agent", "curl/8")]).await;
+        assert_eq!(shown.body, format!("{:#}", plain.json()), "{path}");
+        let refused = get(&mut client, path, &[("accept", "text/html")]).await;
+        assert_eq!(refused.status, 406, "{path}");
+    }
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    for accept in [
+        format!("{aggregated},application/json"),
+        format!("application/vnd.kubernetes.protobuf,{aggregated}"),
+    ] {
+        let answer = get(&mut client, "/apis", &[("accept", &accept)]).await;
+        assert_eq!(answer.header("content-type"), aggregated, "{accept}");
+    }
+    let legacy = format!("application/json,{aggregated}");
+    let answer = get(&mut client, "/apis", &[("accept", &legacy)]).await;
+    assert_eq!(answer.json()["kind"], "APIGroupList");
+
+    let nowhere = get(&mut client, "/apis/no.io/v1/nothings", &[YAML]).await;
+    assert_eq!(nowhere.brief(), (404, "404 page not found\n"));
+    let unknown = get(&mut client, "/api/v1/nothings", &[YAML]).await;
+    assert_eq!(
+        (unknown.status.as_u16(), &from_yaml(&unknown)["reason"]),
+        (404, &json!("NotFound"))
+    );
+
+    let mut nobody = server.client(None).await;
+    let forbidden = get(&mut nobody, MAPS, &[YAML]).await;
+    assert_eq!(
+        (forbidden.status.as_u16(), &from_yaml(&forbidden)["reason"]),
+        (403, &json!("Forbidden"))
+    );
+}
+
+/// api-machinery.md §14: `responseObject` is the object, however it was written for the client.
+#[tokio::test]
+async fn answers_are_audited_before_they_are_rewritten() {
+    let server = TestServer::with(Setup {
+        handler: None,
+        audit: Some(json!({
+            "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+            "rules": [{ "level": "RequestResponse", "resources": [{ "group": "", "resources": ["configmaps"] }] },
+                      { "level": "None" }],
+        })),
+        ..Setup::default()
+    })
+    .await;
+    let mut client = server.client(Some(server.admin())).await;
+    while client.get("/readyz").await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    let sent = json!({ "metadata": { "name": "large" }, "data": { "a": "x".repeat(200 * 1024) } });
+    let headers = [YAML, ("accept-encoding", "gzip")];
+    let (parts, _) = client
+        .send_raw("POST", MAPS, &headers, sent.to_string())
+        .await;
+    assert_eq!(parts.headers["content-encoding"], "gzip");
+    let missing = get(&mut client, &format!("{MAPS}/none"), &headers).await;
+    assert_eq!(missing.header("content-type"), "application/yaml");
+    let log = server.path("audit.log");
+    let TestServer {
+        folder: _folder,
+        running,
+        stop,
+        ..
+    } = server;
+    drop(stop);
+    running.await.unwrap();
+    let text = std::fs::read_to_string(log).unwrap();
+    let events: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<[&Value; 3]> = events
+        .iter()
+        .map(|event| {
+            [
+                &event["responseObject"]["kind"],
+                &event["responseObject"]["metadata"]["name"],
+                &event["responseStatus"]["reason"],
+            ]
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            [&json!("ConfigMap"), &json!("large"), &Value::Null],
+            [&json!("Status"), &Value::Null, &json!("NotFound")],
+        ]
+    );
 }

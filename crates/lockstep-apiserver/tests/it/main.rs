@@ -11,6 +11,7 @@ mod endpoints;
 mod forms;
 mod frame;
 mod hostile;
+mod loops;
 mod openapi;
 mod protobuf;
 mod reviews;

@@ -15,18 +15,10 @@ async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
     .await
 }
 
-/// Waits until a server has done all it does at its start.
-async fn ready(server: &TestServer) {
-    let mut client = server.client(Some(server.admin())).await;
-    while client.get("/readyz").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
-}
-
 #[tokio::test]
 async fn default_roles_are_stored_objects() {
     let server = TestServer::with(Setup::own()).await;
-    ready(&server).await;
+    server.ready().await;
     let mut client = server.client(Some(server.admin())).await;
     let expected = lockstep_authz::default_objects();
     for (plural, kind) in [
@@ -70,7 +62,7 @@ async fn rules_are_neither_open_nor_closed_wrongly_at_a_start() {
     let mut anonymous = first.client(None).await;
     assert_eq!(anonymous.get("/version").await.status, 200, "not closed");
     assert_eq!(anonymous.get("/metrics").await.status, 403, "not open");
-    ready(&first).await;
+    first.ready().await;
     let mut client = first.client(Some(first.admin())).await;
     let path = format!("{RBAC}/clusterrolebindings/system:public-info-viewer");
     let mut binding = client.get(&path).await.json();
@@ -89,7 +81,7 @@ async fn rules_are_neither_open_nor_closed_wrongly_at_a_start() {
 async fn each_start_adds_what_is_missing_and_keeps_what_is_extra() {
     let store = memory();
     let first = on(&store).await;
-    ready(&first).await;
+    first.ready().await;
     let mut client = first.client(Some(first.admin())).await;
     let extra = json!({ "verbs": ["get"], "nonResourceURLs": ["/extra"] });
     let write = |name: &str, rules: Value, auto: &str| {
@@ -109,7 +101,7 @@ async fn each_start_adds_what_is_missing_and_keeps_what_is_extra() {
     first.stop().await;
 
     let second = on(&store).await;
-    ready(&second).await;
+    second.ready().await;
     let mut client = second.client(Some(second.admin())).await;
     let mut rules = async |name: &str| {
         let path = format!("{RBAC}/clusterroles/{name}");

@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
-    ApiServer, Config, CredentialFiles, Credentials, Handler, Request, Response, ResponseBody,
-    TlsVersion, bind, respond, text,
+    ApiServer, Config, CredentialFiles, Credentials, Handler, LoopConfig, Request, Response,
+    ResponseBody, TlsVersion, bind, respond, text,
 };
 use lockstep_featuregate::Builder;
 use lockstep_object::Status;
@@ -36,6 +37,7 @@ pub(crate) struct Setup {
     /// What is served: resources of tests in place of the server's own, or the latter.
     pub(crate) handler: Option<Handler>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) controllers: &'static str,
 }
 
 impl Setup {
@@ -61,6 +63,7 @@ impl Default for Setup {
             client_authorities: Vec::new(),
             handler: Some(test_resources()),
             store: memory(),
+            controllers: "*",
         }
     }
 }
@@ -108,6 +111,13 @@ impl TestServer {
             identity: credentials.identity(),
             tls_min: TlsVersion::V12,
             store: setup.store,
+            event_ttl: EVENT_TTL,
+            loops: LoopConfig {
+                controllers: setup.controllers.parse().unwrap(),
+                server: folder.path().display().to_string(),
+                host: "test-host".into(),
+                root_ca: credentials.root_ca(Timestamp::now()).unwrap(),
+            },
             handler: setup.handler,
         });
         let server = server.unwrap();
@@ -148,6 +158,14 @@ impl TestServer {
 
     pub(crate) async fn client_http1(&self, identity: Option<Identity>) -> Client {
         Client::connect(self.address, &self.authority(), identity, "http/1.1").await
+    }
+
+    /// Waits until the server has done all it does at its start.
+    pub(crate) async fn ready(&self) {
+        let mut client = self.client(Some(self.admin())).await;
+        while client.get("/readyz").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Stops the server and waits for its end.

@@ -12,6 +12,8 @@
 #[rustfmt::skip]
 pub mod authpb;
 #[rustfmt::skip]
+pub mod descriptors;
+#[rustfmt::skip]
 pub mod etcdserverpb;
 #[rustfmt::skip]
 pub mod mvccpb;

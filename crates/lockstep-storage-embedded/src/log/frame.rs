@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! length       u32   of everything behind the checksum
-//! checksum     u32   CRC-32C of the segment's sequence number (u64) and everything behind
+//! checksum     u32   CRC-32C of the segment's salt and sequence number (u64 each) and everything behind
 //! first index  u64   of the first command
 //! count        u32   of commands; 0 closes a log in order
 //! commands           each: length u32, bytes
@@ -10,12 +10,33 @@
 //!
 //! A frame is written while none before it is in doubt, so a frame that cannot be read is either
 //! the last one, torn by a crash, or damaged. The sequence number in the checksum makes what a
-//! recycled file held before unreadable.
+//! recycled file held before unreadable. The salt does the same to values that look like frames: a
+//! torn frame may leave one bare, and who wrote the value cannot know the salt.
 
 /// Bytes before the length counts.
 pub(super) const HEAD_BYTES: usize = 8;
 /// The shortest content: index and count.
 const CONTENT_BYTES_MIN: usize = 12;
+
+/// What the checksums of a segment's frames begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seed(u32);
+
+impl Seed {
+    pub(super) fn new(salt: u64, sequence: u64) -> Self {
+        let salt = crc32c::crc32c(&salt.to_le_bytes());
+        Self(crc32c::crc32c_append(salt, &sequence.to_le_bytes()))
+    }
+
+    /// Of a segment of format 1, which has no salt.
+    pub(super) fn without_salt(sequence: u64) -> Self {
+        Self(crc32c::crc32c(&sequence.to_le_bytes()))
+    }
+
+    fn checksum(self, content: &[u8]) -> u32 {
+        crc32c::crc32c_append(self.0, content)
+    }
+}
 
 /// A frame that was read.
 #[derive(PartialEq, Eq, Debug)]
@@ -63,11 +84,11 @@ impl FrameBuilder {
     }
 
     /// The bytes for a segment.
-    pub(super) fn seal(&mut self, sequence: u64) -> &[u8] {
+    pub(super) fn seal(&mut self, seed: Seed) -> &[u8] {
         let length = length_of(self.bytes.len() - HEAD_BYTES);
         self.bytes[8..16].copy_from_slice(&self.first_index.to_le_bytes());
         self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
-        let checksum = checksum(sequence, &self.bytes[HEAD_BYTES..]);
+        let checksum = seed.checksum(&self.bytes[HEAD_BYTES..]);
         self.bytes[0..4].copy_from_slice(&length.to_le_bytes());
         self.bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
         &self.bytes
@@ -76,10 +97,6 @@ impl FrameBuilder {
 
 fn length_of(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a group commit is smaller than 4 GiB")
-}
-
-fn checksum(sequence: u64, content: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&sequence.to_le_bytes()), content)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -105,10 +122,10 @@ pub(super) fn may_begin(bytes: &[u8], next_index: u64) -> bool {
 }
 
 /// The frame at the start of `bytes`, if it is whole and right.
-pub(super) fn read(bytes: &[u8], sequence: u64) -> Option<Frame<'_>> {
+pub(super) fn read(bytes: &[u8], seed: Seed) -> Option<Frame<'_>> {
     let length = usize_at(bytes, 0).filter(|length| *length >= CONTENT_BYTES_MIN)?;
     let content = bytes.get(HEAD_BYTES..HEAD_BYTES.checked_add(length)?)?;
-    if u32_at(bytes, 4)? != checksum(sequence, content) {
+    if u32_at(bytes, 4)? != seed.checksum(content) {
         return None;
     }
     let (index, mut rest) = content.split_first_chunk()?;
@@ -131,43 +148,53 @@ pub(super) fn read(bytes: &[u8], sequence: u64) -> Option<Frame<'_>> {
 mod tests {
     use super::*;
 
-    fn sealed(sequence: u64) -> Vec<u8> {
+    fn sealed(seed: Seed) -> Vec<u8> {
         let mut builder = FrameBuilder::default();
         builder.begin(7);
         builder.push(|bytes| bytes.extend_from_slice(b"one"));
         builder.push(|_| {});
         assert_eq!(builder.next_index(), 9);
-        builder.seal(sequence).to_vec()
+        builder.seal(seed).to_vec()
     }
 
     #[test]
     fn a_known_frame_has_these_bytes_for_ever() {
-        let hex: String = sealed(3).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = |seed| -> String {
+            let bytes = sealed(seed);
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        };
         assert_eq!(
-            hex,
+            hex(Seed::without_salt(3)),
             "1700000000ea88ca070000000000000002000000030000006f6e6500000000"
+        );
+        assert_eq!(
+            hex(Seed::new(0x0123_4567_89ab_cdef, 3)),
+            "17000000afc448a6070000000000000002000000030000006f6e6500000000"
         );
     }
 
     #[test]
     fn a_frame_comes_back_only_from_its_own_segment_and_whole() {
-        let bytes = sealed(3);
+        let seed = Seed::new(99, 3);
+        let bytes = sealed(seed);
         let frame = Frame {
             first_index: 7,
             commands: vec![b"one", b""],
             length: bytes.len(),
         };
-        assert_eq!(read(&bytes, 3), Some(frame));
-        assert_eq!(read(&bytes, 4), None);
+        assert_eq!(read(&bytes, seed), Some(frame));
+        for other in [Seed::new(99, 4), Seed::new(98, 3), Seed::without_salt(3)] {
+            assert_eq!(read(&bytes, other), None);
+        }
         for end in 0..bytes.len() {
-            assert_eq!(read(&bytes[..end], 3), None, "cut at {end}");
+            assert_eq!(read(&bytes[..end], seed), None, "cut at {end}");
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[end] ^= 1 << bit;
-                assert_eq!(read(&flipped, 3), None, "bit {bit} of byte {end}");
+                assert_eq!(read(&flipped, seed), None, "bit {bit} of byte {end}");
             }
         }
-        assert_eq!(read(&[0; 100], 3), None);
-        assert_eq!(read(&[0xff; 100], 3), None);
+        assert_eq!(read(&[0; 100], seed), None);
+        assert_eq!(read(&[0xff; 100], seed), None);
     }
 }

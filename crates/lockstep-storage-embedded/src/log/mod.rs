@@ -5,15 +5,26 @@ mod scan;
 mod segment;
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::sync::Arc;
 
 pub(crate) use frame::FrameBuilder;
+use frame::Seed;
 pub use scan::LogError;
 pub(crate) use scan::Scan;
-use segment::HEADER_BYTES;
+use segment::{Birth, HEADER_BYTES};
 
 use crate::disk::{Disk, DiskFile};
 use crate::faults::Step;
+use crate::histogram::Histogram;
+use crate::queue::Clock;
+
+/// What durations of the disk are told apart by: doubling from a millisecond to eight seconds.
+pub(crate) const TIMES_MICROS: &[u64] = &[
+    1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_024_000,
+    2_048_000, 4_096_000, 8_192_000,
+];
 
 /// How many files that are no longer needed are kept for use as new ones.
 const SPARE_FILES_MAX: usize = 2;
@@ -23,6 +34,9 @@ pub(crate) struct Log {
     disk: Disk,
     segment_bytes: u64,
     file: DiskFile,
+    /// The length of the file.
+    file_bytes: u64,
+    seed: Seed,
     sequence: u64,
     /// Where the next frame goes.
     offset: u64,
@@ -31,6 +45,8 @@ pub(crate) struct Log {
     finished: VecDeque<(u64, u64)>,
     /// Files of segments that are no longer needed, by their sequence.
     spare: Vec<u64>,
+    /// How long the disk took for each frame.
+    sync_times: Arc<Histogram>,
 }
 
 impl Log {
@@ -41,24 +57,26 @@ impl Log {
             disk.remove(&segment::name(*sequence))?;
         }
         let next_index = scan.next_index();
-        let (sequence, offset, file) = match scan.segments.last() {
+        let (sequence, offset, seed, file) = match scan.segments.last() {
             Some(last) => {
                 let file = disk.open(&segment::name(last.sequence))?;
                 // What a process wrote before it was killed is readable and may not be safe.
                 file.sync()?;
-                (last.sequence, last.end, file)
+                (last.sequence, last.end, last.seed, file)
             }
             None => {
-                let place = (1, next_index);
-                let file = open_segment(disk, place, segment_bytes, None)?;
-                (1, HEADER_BYTES, file)
+                let birth = birth(1, next_index);
+                let file = open_segment(disk, birth, segment_bytes, None)?;
+                (birth.sequence, HEADER_BYTES, birth.seed(), file)
             }
         };
         let finished = scan.segments.iter().rev().skip(1).rev();
         Ok(Self {
             disk: disk.clone(),
             segment_bytes,
+            file_bytes: file.len()?,
             file,
+            seed,
             sequence,
             offset: offset as u64,
             next_index,
@@ -66,6 +84,7 @@ impl Log {
                 .map(|segment| (segment.sequence, segment.next_index - 1))
                 .collect(),
             spare: Vec::new(),
+            sync_times: Arc::new(Histogram::new(TIMES_MICROS)),
         })
     }
 
@@ -74,14 +93,18 @@ impl Log {
         self.next_index
     }
 
+    pub(crate) fn sync_times(&self) -> &Arc<Histogram> {
+        &self.sync_times
+    }
+
     /// Writes a frame and waits until it is safe. After an error the log must not be used: what is
     /// on disk is unknown.
     pub(crate) fn append(&mut self, frame: &mut FrameBuilder) -> io::Result<()> {
         let length = frame.len() as u64;
-        if self.offset + length > self.file.len()? {
+        if self.offset + length > self.file_bytes {
             self.rotate(length)?;
         }
-        let bytes = frame.seal(self.sequence);
+        let bytes = frame.seal(self.seed);
         self.disk.faults.reach(Step::BeforeWrite)?;
         if self.disk.faults.is_reached(Step::HalfWritten) {
             self.file.write(self.offset, &bytes[..bytes.len() / 2])?;
@@ -89,7 +112,9 @@ impl Log {
         self.disk.faults.reach(Step::HalfWritten)?;
         self.file.write(self.offset, bytes)?;
         self.disk.faults.reach(Step::Written)?;
-        self.file.sync()?;
+        let (synced, took) = Clock::timed(|| self.file.sync());
+        synced?;
+        self.sync_times.observe(took);
         self.disk.faults.reach(Step::Synced)?;
         self.offset += length;
         self.next_index = frame.next_index();
@@ -124,29 +149,36 @@ impl Log {
     fn rotate(&mut self, length: u64) -> io::Result<()> {
         let finished = (self.sequence, self.next_index - 1);
         let bytes = self.segment_bytes.max(HEADER_BYTES as u64 + length);
-        let sequence = self.sequence + 1;
+        let birth = birth(self.sequence + 1, self.next_index);
         let spare = if bytes == self.segment_bytes {
             self.spare.pop()
         } else {
             None
         };
-        let place = (sequence, self.next_index);
-        self.file = open_segment(&self.disk, place, bytes, spare)?;
+        self.file = open_segment(&self.disk, birth, bytes, spare)?;
+        self.file_bytes = self.file.len()?;
         self.finished.push_back(finished);
-        self.sequence = sequence;
+        self.sequence = birth.sequence;
+        self.seed = birth.seed();
         self.offset = HEADER_BYTES as u64;
         Ok(())
     }
 }
 
+/// A segment with a salt that nobody knows before it is made.
+fn birth(sequence: u64, first_index: u64) -> Birth {
+    // The standard library keys every hasher from the system's randomness.
+    let salt = RandomState::new().hash_one(sequence);
+    Birth {
+        sequence,
+        first_index,
+        salt,
+    }
+}
+
 /// Makes a segment ready for its first frame, out of an old file if there is one.
-fn open_segment(
-    disk: &Disk,
-    (sequence, first_index): (u64, u64),
-    bytes: u64,
-    spare: Option<u64>,
-) -> io::Result<DiskFile> {
-    let name = segment::name(sequence);
+fn open_segment(disk: &Disk, birth: Birth, bytes: u64, spare: Option<u64>) -> io::Result<DiskFile> {
+    let name = segment::name(birth.sequence);
     let file = match spare {
         Some(spare) => {
             disk.rename(&segment::name(spare), &name)?;
@@ -162,7 +194,7 @@ fn open_segment(
         }
     };
     disk.faults.reach(Step::SegmentMade)?;
-    segment::write_header(&file, sequence, first_index)?;
+    segment::write_header(&file, birth)?;
     file.sync()?;
     if spare.is_none() {
         disk.sync_names()?;

@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::frame;
+use super::frame::{self, Seed};
 use super::segment::{self, HEADER_BYTES, Header};
+
+const WRONG_HEADER: &str = "the header of the segment is wrong";
 
 /// Why a log cannot be read back. Nothing was changed on disk.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +61,8 @@ pub(crate) struct Segment {
     pub(crate) sequence: u64,
     pub(crate) first_index: u64,
     pub(crate) next_index: u64,
+    /// What the checksums of its frames begin with.
+    pub(super) seed: Seed,
     /// Where its last frame ends.
     pub(crate) end: usize,
     /// Whether its last frame says that the log was closed in order.
@@ -137,23 +141,31 @@ impl Scan {
 
     fn read_segment(&mut self, bytes: &[u8], sequence: u64, is_last: bool) {
         let expected = self.segments.last().map(|segment| segment.next_index);
-        let first_index = match segment::read_header(bytes, sequence) {
-            Header::Right { first_index } => first_index,
+        let (first_index, seed) = match segment::read_header(bytes, sequence) {
+            Header::Right { first_index, seed } => (first_index, seed),
             Header::UnknownFormat { found } => {
                 let file = self.file(sequence);
                 self.errors.push(LogError::UnknownFormat { file, found });
                 return;
             }
-            // Without frames behind it, nobody can have relied on what a half written header says.
-            Header::Unfinished | Header::Damaged => {
+            Header::Unfinished if is_last => {
+                self.unfinished = Some(sequence);
+                return;
+            }
+            // What stands behind is told as far as it can be read.
+            Header::Unfinished => {
+                self.damaged(sequence, 0, WRONG_HEADER);
+                (
+                    expected.unwrap_or(self.applied + 1),
+                    Seed::without_salt(sequence),
+                )
+            }
+            Header::Damaged { seeds } => {
+                self.damaged(sequence, 0, WRONG_HEADER);
                 let next_index = expected.unwrap_or(self.applied + 1);
-                let first = next_frame(bytes, HEADER_BYTES, sequence, next_index);
-                if is_last && first.is_none() {
-                    self.unfinished = Some(sequence);
-                    return;
-                }
-                self.damaged(sequence, 0, "the header of the segment is wrong");
-                next_index
+                let fits = |seed: &Seed| next_frame(bytes, HEADER_BYTES, *seed, next_index);
+                let seed = seeds.into_iter().find(|seed| fits(seed).is_some());
+                (next_index, seed.unwrap_or(seeds[0]))
             }
         };
         let before = self.segments.last();
@@ -162,15 +174,21 @@ impl Scan {
         {
             self.damaged(before, end, "the last frames of the segment are damaged");
         }
-        let segment = self.read_frames(bytes, sequence, first_index);
+        let segment = self.read_frames(bytes, sequence, first_index, seed);
         self.segments.push(segment);
     }
 
     /// Reads on behind damage, to tell about all of it.
-    fn read_frames(&mut self, bytes: &[u8], sequence: u64, first_index: u64) -> Segment {
+    fn read_frames(
+        &mut self,
+        bytes: &[u8],
+        sequence: u64,
+        first_index: u64,
+        seed: Seed,
+    ) -> Segment {
         let (mut at, mut next_index, mut is_closed) = (HEADER_BYTES, first_index, false);
         loop {
-            while let Some(frame) = frame::read(&bytes[at.min(bytes.len())..], sequence) {
+            while let Some(frame) = frame::read(&bytes[at.min(bytes.len())..], seed) {
                 if frame.first_index != next_index {
                     self.damaged(sequence, at, "a frame has the wrong index");
                     next_index = frame.first_index;
@@ -182,7 +200,7 @@ impl Scan {
                 }
                 at += frame.length;
             }
-            let Some(intact) = next_frame(bytes, at + 1, sequence, next_index) else {
+            let Some(intact) = next_frame(bytes, at + 1, seed, next_index) else {
                 break;
             };
             self.damaged(sequence, at, "a frame is damaged and intact ones follow");
@@ -192,6 +210,7 @@ impl Scan {
             sequence,
             first_index,
             next_index,
+            seed,
             end: at,
             is_closed,
         }
@@ -238,12 +257,12 @@ fn sequences(folder: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Where the next whole frame of this segment begins at or behind `from`, and its first index.
-fn next_frame(bytes: &[u8], from: usize, sequence: u64, next_index: u64) -> Option<(usize, u64)> {
+fn next_frame(bytes: &[u8], from: usize, seed: Seed, next_index: u64) -> Option<(usize, u64)> {
     (from..bytes.len()).find_map(|at| {
         let rest = &bytes[at..];
         if !frame::may_begin(rest, next_index) {
             return None;
         }
-        frame::read(rest, sequence).map(|frame| (at, frame.first_index))
+        frame::read(rest, seed).map(|frame| (at, frame.first_index))
     })
 }

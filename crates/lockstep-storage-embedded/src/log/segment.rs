@@ -2,24 +2,31 @@
 //!
 //! ```text
 //! magic     8 bytes  "lockslog"
-//! format    u32      1
+//! format    u32      2
 //! reserved  u32      0
 //! sequence  u64      the number in the file's name
 //! first     u64      the index of its first command
+//! salt      u64      chosen at random; in the checksums of the frames
 //! checksum  u32      CRC-32C of all bytes before
 //! zeros              up to byte 64
 //! frames             one behind the other; behind the last: zeros, or what the file held before
 //! ```
+//!
+//! Format 1 has no salt, and its checksum in the place of the salt. Its segments are read and filled
+//! up, never made.
 
 use std::io;
 
-use super::frame;
+use super::frame::{self, Seed};
 use crate::disk::DiskFile;
 
 pub(super) const HEADER_BYTES: usize = 64;
-const CHECKED_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"lockslog";
-const FORMAT: u32 = 1;
+const FORMAT: u64 = 2;
+/// Where the checksum is, behind all that it is of.
+const CHECKED_BYTES: usize = 40;
+const FORMAT_WITHOUT_SALT: u64 = 1;
+const CHECKED_BYTES_WITHOUT_SALT: usize = 32;
 
 /// The name of the file of a sequence number.
 pub(super) fn name(sequence: u64) -> String {
@@ -45,12 +52,27 @@ pub(super) fn fill(file: &DiskFile, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn write_header(file: &DiskFile, sequence: u64, first_index: u64) -> io::Result<()> {
+/// What a segment is made with.
+#[derive(Clone, Copy)]
+pub(super) struct Birth {
+    pub(super) sequence: u64,
+    pub(super) first_index: u64,
+    pub(super) salt: u64,
+}
+
+impl Birth {
+    pub(super) fn seed(self) -> Seed {
+        Seed::new(self.salt, self.sequence)
+    }
+}
+
+pub(super) fn write_header(file: &DiskFile, birth: Birth) -> io::Result<()> {
     let mut header = [0; HEADER_BYTES];
     header[0..8].copy_from_slice(MAGIC);
-    header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
-    header[16..24].copy_from_slice(&sequence.to_le_bytes());
-    header[24..32].copy_from_slice(&first_index.to_le_bytes());
+    header[8..16].copy_from_slice(&FORMAT.to_le_bytes());
+    header[16..24].copy_from_slice(&birth.sequence.to_le_bytes());
+    header[24..32].copy_from_slice(&birth.first_index.to_le_bytes());
+    header[32..40].copy_from_slice(&birth.salt.to_le_bytes());
     let checksum = crc32c::crc32c(&header[..CHECKED_BYTES]);
     header[CHECKED_BYTES..CHECKED_BYTES + 4].copy_from_slice(&checksum.to_le_bytes());
     // The first frame of a recycled file must not be mistaken while the new one is not there yet;
@@ -63,45 +85,59 @@ pub(super) fn write_header(file: &DiskFile, sequence: u64, first_index: u64) -> 
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Header {
     /// It is the one that belongs there.
-    Right { first_index: u64 },
-    /// It is of another segment or was never finished: making this one was interrupted.
+    Right { first_index: u64, seed: Seed },
+    /// It is of another segment or was never written: making this one was interrupted before its
+    /// first frame, since a header is safe before that. It lies within one sector, so no part of
+    /// it can be there without the rest.
     Unfinished,
     /// It is of a format that this program does not know.
     UnknownFormat { found: u32 },
-    /// It is damaged.
-    Damaged,
+    /// It is damaged. What the seed of the frames may be, as far as can be told.
+    Damaged { seeds: [Seed; 2] },
 }
 
 pub(super) fn read_header(bytes: &[u8], sequence: u64) -> Header {
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Header::Unfinished;
+    }
+    let damaged = Header::Damaged {
+        seeds: [
+            Seed::new(number_at(bytes, 32).unwrap_or_default(), sequence),
+            Seed::without_salt(sequence),
+        ],
+    };
     let Some(header) = bytes.get(..HEADER_BYTES) else {
-        return Header::Unfinished;
+        return damaged;
     };
-    if header.iter().all(|byte| *byte == 0) {
-        return Header::Unfinished;
+    if header[0..8] != *MAGIC {
+        return damaged;
     }
-    let number = |at: usize| -> u64 {
-        let mut number = [0; 8];
-        number.copy_from_slice(&header[at..at + 8]);
-        u64::from_le_bytes(number)
-    };
-    let checksum = crc32c::crc32c(&header[..CHECKED_BYTES]);
-    if header[0..8] != *MAGIC || number(CHECKED_BYTES) != u64::from(checksum) {
-        return Header::Damaged;
-    }
-    // Format and the reserved zeros behind it.
-    match u32::try_from(number(8)) {
-        Ok(FORMAT) => {}
-        found => {
-            let found = found.unwrap_or(u32::MAX);
+    let number = |at| number_at(header, at).unwrap_or_default();
+    let is_whole =
+        |checked: usize| number(checked) == u64::from(crc32c::crc32c(&header[..checked]));
+    // With the reserved zeros behind it.
+    let format = number(8);
+    let seed = match format {
+        FORMAT if is_whole(CHECKED_BYTES) => Seed::new(number(32), sequence),
+        FORMAT_WITHOUT_SALT if is_whole(CHECKED_BYTES_WITHOUT_SALT) => Seed::without_salt(sequence),
+        FORMAT | FORMAT_WITHOUT_SALT => return damaged,
+        // Where a later format has its checksum is as good as unknown.
+        _ if is_whole(CHECKED_BYTES) || is_whole(CHECKED_BYTES_WITHOUT_SALT) => {
+            let found = u32::try_from(format).unwrap_or(u32::MAX);
             return Header::UnknownFormat { found };
         }
+        _ => return damaged,
+    };
+    if number(16) != sequence {
+        return Header::Unfinished;
     }
-    if number(16) == sequence {
-        let first_index = number(24);
-        Header::Right { first_index }
-    } else {
-        Header::Unfinished
-    }
+    let first_index = number(24);
+    Header::Right { first_index, seed }
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let number = bytes.get(at..at + 8)?;
+    number.try_into().ok().map(u64::from_le_bytes)
 }
 
 #[cfg(test)]
@@ -114,18 +150,42 @@ mod tests {
     fn a_known_header_has_these_bytes_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let file = Disk::new(folder.path(), Faults::default(), Waiting::ForDisk).make("segment");
-        write_header(&file.unwrap(), 3, 7).unwrap();
+        let birth = Birth {
+            sequence: 3,
+            first_index: 7,
+            salt: 0x0123_4567_89ab_cdef,
+        };
+        write_header(&file.unwrap(), birth).unwrap();
         let bytes = std::fs::read(folder.path().join("segment")).unwrap();
-        let hex: String = bytes[..40]
+        let hex: String = bytes[..48]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
         assert_eq!(
             hex,
-            "6c6f636b736c6f670100000000000000030000000000000007000000000000004b0404a800000000"
+            "6c6f636b736c6f67020000000000000003000000000000000700000000000000efcdab8967452301c3785c0700000000"
         );
-        assert_eq!(bytes[40..], [0; 32]);
-        assert_eq!(read_header(&bytes, 3), Header::Right { first_index: 7 });
+        assert_eq!(bytes[48..], [0; 24]);
+        let right = Header::Right {
+            first_index: 7,
+            seed: birth.seed(),
+        };
+        assert_eq!(read_header(&bytes, 3), right);
+        assert_eq!(read_header(&bytes, 4), Header::Unfinished);
+    }
+
+    #[test]
+    fn a_known_header_of_format_1_is_read_for_ever() {
+        let hex =
+            "6c6f636b736c6f670100000000000000030000000000000007000000000000004b0404a800000000";
+        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        let mut bytes: Vec<_> = (0..hex.len()).step_by(2).map(byte).collect();
+        bytes.resize(100, 0);
+        let right = Header::Right {
+            first_index: 7,
+            seed: Seed::without_salt(3),
+        };
+        assert_eq!(read_header(&bytes, 3), right);
         assert_eq!(read_header(&bytes, 4), Header::Unfinished);
     }
 

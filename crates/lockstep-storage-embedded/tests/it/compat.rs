@@ -52,3 +52,13 @@ fn a_folder_of_format_1_that_was_closed_in_order_opens() {
 fn a_folder_of_format_1_whose_process_was_killed_opens() {
     check("format-1/killed", 0);
 }
+
+#[test]
+fn a_folder_of_format_2_that_was_closed_in_order_opens() {
+    check("format-2/closed", COMMANDS);
+}
+
+#[test]
+fn a_folder_of_format_2_whose_process_was_killed_opens() {
+    check("format-2/killed", 0);
+}

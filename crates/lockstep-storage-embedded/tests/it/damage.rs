@@ -120,6 +120,65 @@ fn a_torn_tail_is_cut() {
     assert_eq!(digest_of(&store), digest(&expected(COMMANDS - 1)));
 }
 
+/// A frame with one empty command, whose checksum begins with `seed`.
+fn forged(seed: &[u8], first_index: u64) -> Vec<u8> {
+    let mut content = first_index.to_le_bytes().to_vec();
+    content.extend(1_u32.to_le_bytes());
+    content.extend(0_u32.to_le_bytes());
+    let mut frame = u32::try_from(content.len()).unwrap().to_le_bytes().to_vec();
+    let checksum = crc32c::crc32c_append(crc32c::crc32c(seed), &content);
+    frame.extend(checksum.to_le_bytes());
+    frame.extend(content);
+    frame
+}
+
+/// Writes a last command whose value is `value`, and tears its frame in front of the value.
+fn torn_before(value: &[u8], folder: &Path) -> PathBuf {
+    let file = segment(folder);
+    let mut bytes = fs::read(&file).unwrap();
+    let starts = frames(&bytes);
+    let closing = starts[starts.len() - 2];
+    let written = closing + 8 + 12 + 4 + 20;
+    bytes[closing..].fill(0);
+    bytes[closing + 9] = 1;
+    bytes[written..written + value.len()].copy_from_slice(value);
+    fs::write(&file, &bytes).unwrap();
+    file
+}
+
+#[test]
+fn a_value_that_looks_like_a_frame_does_not_stop_a_start_after_a_torn_write() {
+    let folder = crashed();
+    let sequence = 1_u64.to_le_bytes();
+    torn_before(&forged(&sequence, COMMANDS + 1), folder.path());
+    let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(COMMANDS)));
+    drop(store);
+    // One who knew the salt could: it stands in the header.
+    let folder = crashed();
+    let salt = &fs::read(segment(folder.path())).unwrap()[32..40];
+    let seed = [salt, &sequence].concat();
+    let file = torn_before(&forged(&seed, COMMANDS + 1), folder.path());
+    let refused = damage_of(EmbeddedStore::open(folder.path(), &options()));
+    let torn = frames_up_to(
+        &fs::read(&file).unwrap(),
+        usize::try_from(COMMANDS).unwrap() + 1,
+    );
+    assert_eq!(refused, Some((file, *torn.last().unwrap() as u64)));
+}
+
+#[test]
+fn every_segment_has_a_salt_of_its_own() {
+    let folder = several_segments();
+    let salts = ["log-0000000000000001.seg", "log-0000000000000002.seg"].map(|name| {
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        bytes[32..40].to_vec()
+    });
+    let nothing = vec![0; 8];
+    assert_ne!(salts[0], salts[1]);
+    assert!(!salts.contains(&nothing));
+}
+
 fn copy_of(folder: &Path) -> tempfile::TempDir {
     let copy = fast_folder();
     for entry in fs::read_dir(folder).unwrap() {
@@ -134,7 +193,7 @@ fn a_damaged_header_is_refused() {
     let folder = crashed();
     let file = segment(folder.path());
     let intact = fs::read(&file).unwrap();
-    for at in 0..36 {
+    for at in 0..44 {
         let mut damaged = intact.clone();
         damaged[at] ^= 1;
         fs::write(&file, &damaged).unwrap();
@@ -148,15 +207,15 @@ fn a_log_of_a_later_format_is_told_apart_from_damage() {
     let folder = crashed();
     let file = segment(folder.path());
     let mut later = fs::read(&file).unwrap();
-    later[8] = 2;
-    let checksum = crc32c::crc32c(&later[..32]);
-    later[32..36].copy_from_slice(&checksum.to_le_bytes());
+    later[8] = 3;
+    let checksum = crc32c::crc32c(&later[..40]);
+    later[40..44].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&file, &later).unwrap();
     let refused = EmbeddedStore::open(folder.path(), &options())
         .err()
         .unwrap();
     let expected = format!(
-        "`{}` has log format 2, which this program does not know",
+        "`{}` has log format 3, which this program does not know",
         file.display()
     );
     assert_eq!(refused.to_string(), expected);

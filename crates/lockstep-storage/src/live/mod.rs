@@ -3,6 +3,7 @@
 //! [`Live`] is synchronous. It does not decide when a command may be applied; the store around it
 //! does, for example after the command is safe on disk.
 
+mod interest;
 mod source;
 mod watchers;
 

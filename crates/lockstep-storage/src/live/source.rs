@@ -62,6 +62,9 @@ impl WatchSource for LiveSource {
             return Poll::Ready(Ok(WatchMessage::Progress { progress }));
         }
         let outdated = watcher.waker.replace(cx.waker().clone());
+        if watcher.progress_wanted {
+            watchers.note_early(self.id);
+        }
         drop((watchers, state));
         drop(outdated);
         Poll::Pending

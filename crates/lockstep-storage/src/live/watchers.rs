@@ -1,20 +1,26 @@
 //! Who waits for which changes.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::task::Waker;
 
 use lockstep_mvcc::{Machine, Revision, WatchSelector};
+
+use super::interest::Interest;
 
 /// The watchers of a machine. None of them holds events: each knows the first revision that it has
 /// not delivered, and reads on from there.
 #[derive(Default)]
 pub(super) struct Watchers {
-    last_id: u64,
-    by_id: BTreeMap<WatcherId, Watcher>,
+    /// By their ids; an id without a watcher is free.
+    by_id: Vec<Option<Watcher>>,
+    free: Vec<WatcherId>,
+    interest: Interest,
+    /// Those that wait to tell their progress until their watch has begun.
+    early: BTreeSet<WatcherId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct WatcherId(u64);
+pub(super) struct WatcherId(pub(super) usize);
 
 pub(super) struct Watcher {
     selector: WatchSelector,
@@ -35,8 +41,8 @@ impl Watchers {
         first: Revision,
         current: Revision,
     ) -> WatcherId {
-        self.last_id += 1;
-        let id = WatcherId(self.last_id);
+        let id = self.free.pop().unwrap_or(WatcherId(self.by_id.len()));
+        self.interest.add(&selector.keys, id);
         let watcher = Watcher {
             selector,
             first,
@@ -44,34 +50,53 @@ impl Watchers {
             progress_wanted: false,
             waker: None,
         };
-        self.by_id.insert(id, watcher);
+        if id.0 == self.by_id.len() {
+            self.by_id.push(None);
+        }
+        self.by_id[id.0] = Some(watcher);
         id
     }
 
     /// The caller drops what is returned after it let go of the locks, as with all wakers.
     pub(super) fn remove(&mut self, id: WatcherId) -> Option<Watcher> {
-        self.by_id.remove(&id)
+        let watcher = self.by_id[id.0].take()?;
+        self.interest.remove(&watcher.selector.keys, id);
+        self.early.remove(&id);
+        self.free.push(id);
+        Some(watcher)
     }
 
     pub(super) fn get(&mut self, id: WatcherId) -> Option<&mut Watcher> {
-        self.by_id.get_mut(&id)
+        self.by_id[id.0].as_mut()
+    }
+
+    /// Has the watcher woken when its watch begins.
+    pub(super) fn note_early(&mut self, id: WatcherId) {
+        self.early.insert(id);
     }
 
     /// Notes what the newest revision has for whom. The caller wakes who is returned after it let
     /// go of the locks: waking runs code of others.
     pub(super) fn note(&mut self, machine: &Machine, revision: Revision) -> Vec<Waker> {
         let mut woken = Vec::new();
-        for watcher in self.by_id.values_mut() {
-            if watcher.progress_wanted && watcher.may_tell_progress(revision) {
+        let by_id = &mut self.by_id;
+        self.early.retain(|id| match &mut by_id[id.0] {
+            Some(watcher) if watcher.may_tell_progress(revision) => {
                 woken.extend(watcher.waker.take());
+                false
             }
-            if watcher.pending.is_some() || revision < watcher.first {
-                continue;
-            }
-            let mut changes = machine.changes(revision);
-            if changes.any(|kv| watcher.selector.matches(kv)) {
-                watcher.pending = Some(revision);
-                woken.extend(watcher.waker.take());
+            watcher => watcher.is_some(),
+        });
+        for kv in machine.changes(revision) {
+            for id in self.interest.of(&kv.key) {
+                let Some(watcher) = &mut by_id[id.0] else {
+                    continue;
+                };
+                let is_waiting = watcher.pending.is_none() && revision >= watcher.first;
+                if is_waiting && watcher.selector.matches(kv) {
+                    watcher.pending = Some(revision);
+                    woken.extend(watcher.waker.take());
+                }
             }
         }
         woken

@@ -71,8 +71,49 @@ async fn an_alarm_makes_a_member_unhealthy_unless_it_is_excluded() {
 async fn metrics_have_the_names_that_dashboards_know() {
     let server = Running::start().await;
     server.put("a", "1").await;
+    let refused = server.kv().range(crate::harness::get("")).await;
+    assert_eq!(
+        crate::harness::told(&refused.unwrap_err()),
+        "InvalidArgument: etcdserver: key is not provided"
+    );
+    assert_eq!(answer(server.port, "/health").await.0, 200);
     let (status, text) = answer(server.port, "/metrics").await;
     assert_eq!(status, 200);
+    let kv = |name: &str| {
+        format!("grpc_method=\"{name}\",grpc_service=\"etcdserverpb.KV\",grpc_type=\"unary\"")
+    };
+    let (put, range) = (kv("Put"), kv("Range"));
+    let stream =
+        "grpc_method=\"Watch\",grpc_service=\"etcdserverpb.Watch\",grpc_type=\"bidi_stream\"";
+    for line in [
+        format!("grpc_server_started_total{{{put}}} 1"),
+        format!("grpc_server_started_total{{{stream}}} 0"),
+        format!("grpc_server_handled_total{{grpc_code=\"OK\",{put}}} 1"),
+        format!("grpc_server_handled_total{{grpc_code=\"InvalidArgument\",{range}}} 1"),
+        format!("grpc_server_msg_received_total{{{put}}} 1"),
+        format!("grpc_server_msg_sent_total{{{put}}} 1"),
+        format!("grpc_server_msg_sent_total{{{range}}} 0"),
+        format!("grpc_server_handling_seconds_bucket{{{put},le=\"+Inf\"}} 1"),
+        format!("grpc_server_handling_seconds_count{{{put}}} 1"),
+    ] {
+        assert!(
+            text.lines().any(|told| told == line),
+            "{line} is not in {text}"
+        );
+    }
+    for line in [
+        "etcd_disk_wal_fsync_duration_seconds_bucket{le=\"8.192\"} 1",
+        "etcd_disk_wal_fsync_duration_seconds_count 1",
+        "etcd_disk_backend_commit_duration_seconds_bucket{le=\"0.001\"}",
+        "etcd_mvcc_put_total 1",
+        "etcd_server_health_success 1",
+        "etcd_server_proposals_failed_total 0",
+    ] {
+        assert!(
+            text.lines().any(|told| told.starts_with(line)),
+            "{line} is not in {text}"
+        );
+    }
     for line in [
         "etcd_server_has_leader 1",
         "etcd_server_is_leader 1",

@@ -4,6 +4,7 @@
 
 mod harness;
 
+mod gateway;
 mod http;
 mod kv;
 mod lease;

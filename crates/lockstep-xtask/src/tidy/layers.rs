@@ -91,6 +91,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
     ),
     row("lockstep-authz", Layer::Rules, MayUse::Words(&[])),
+    row(
+        "lockstep-controllers",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-authz"]),
+    ),
     row("lockstep-storageversion", Layer::Rules, MayUse::Words(&[])),
     row("lockstep-mvcc", Layer::Rules, MayUse::Words(&[])),
     row(
@@ -123,7 +128,6 @@ const TABLE: &[Row] = &[
         Layer::Servers,
         MayUse::Rules(&["lockstep-storage"]),
     ),
-    row("lockstep-controllers", Layer::Servers, MayUse::Words(&[])),
     row(
         "lockstep-store",
         Layer::Servers,

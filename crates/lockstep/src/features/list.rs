@@ -70,7 +70,12 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     }
     let found = match arguments.live.rows()? {
         Some(rows) => rows,
-        None => rows(&arguments.preview.gates()?),
+        None => {
+            let gates = arguments.preview.gates()?;
+            let mut found = rows(&gates);
+            found.extend(arguments.preview.expressions(&gates));
+            found
+        }
     };
     let rows: Vec<Row> = found
         .into_iter()

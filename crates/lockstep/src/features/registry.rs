@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lockstep_featuregate::{
     BinaryVersion, Builder, Component, DEFAULT_COMPONENT, Errors, Gates, RegistrationError,
-    Registry, StartError, Version, file,
+    Registry, StartError, Version, file, listing::Row,
 };
 
 use serde_json::Value;
@@ -44,6 +44,14 @@ impl Preview {
         let source = self.source.file.is_some() || self.source.version.is_some();
         let settings = !self.settings.feature_gates.is_empty() || self.settings.config.is_some();
         source || settings || !self.emulated_version.is_empty()
+    }
+
+    /// The parts of the expression language, which are no part of a registry in a file.
+    pub(crate) fn expressions(&self, gates: &Gates) -> Vec<Row> {
+        match self.source.file {
+            Some(_) => Vec::new(),
+            None => lockstep_apiserver::expressions::rows(gates),
+        }
     }
 
     /// The gates as a server would have them.

@@ -9,10 +9,10 @@ use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
-use lockstep_apiserver::{CredentialFiles, TlsVersion, parse_go_duration};
+use lockstep_apiserver::{CredentialFiles, LoopConfig, Switches, TlsVersion, parse_go_duration};
 
 use super::logging;
-use super::stores::StoreAddress;
+use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
     /// `embedded`, or `etcd://host:port,…`
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub(crate) store: StoreAddress,
+    #[command(flatten)]
+    pub(crate) etcd: EtcdFiles,
     /// The address to listen on; 0.0.0.0 means all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
@@ -76,6 +78,18 @@ pub(crate) struct Arguments {
     /// Where the audit log goes; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
+
+    /// Background loops to run, by the names of kube-controller-manager: `*` means all, `-name` all but one
+    #[arg(
+        long,
+        value_name = "NAMES",
+        default_value = "*",
+        allow_hyphen_values = true
+    )]
+    controllers: Switches,
+    /// How long events are kept after they were last written; 0 means for ever
+    #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = duration)]
+    pub(crate) event_ttl: Duration,
 
     /// Requests that read, at once; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -158,6 +172,20 @@ impl Arguments {
             request_timeout: self.request_timeout,
             shutdown_delay: self.shutdown_delay_duration,
             http2_streams_max: self.http2_max_streams_per_connection,
+        }
+    }
+
+    /// What runs in the background. A server is told from others by its machine and directory.
+    pub(crate) fn loops(&self, root_ca: String) -> LoopConfig {
+        let host = rustix::system::uname();
+        let host = host.nodename().to_string_lossy().into_owned();
+        let data_dir = std::path::absolute(&self.data_dir);
+        let data_dir = data_dir.unwrap_or_else(|_| self.data_dir.clone());
+        LoopConfig {
+            controllers: self.controllers.clone(),
+            server: format!("{host}:{}", data_dir.display()),
+            host,
+            root_ca,
         }
     }
 

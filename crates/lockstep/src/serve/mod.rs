@@ -77,7 +77,7 @@ async fn serve(
     let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(&arguments.store, &directory).await?;
+    let store = stores::open(&arguments.store, &arguments.etcd, &directory).await?;
     let listener = listen(arguments.address()).await?;
     let address = listener
         .local_addr()
@@ -102,18 +102,30 @@ async fn serve(
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
+        event_ttl: arguments.event_ttl,
+        loops: arguments.loops(
+            credentials
+                .root_ca(Timestamp::now())
+                .map_err(|error| configuration(&error))?,
+        ),
         handler: None,
     });
     let server = server.map_err(|error| configuration(&error))?;
     credentials
         .write_kubeconfig(address, Timestamp::now())
         .map_err(|error| configuration(&error))?;
-    if words == Words::All {
-        announce(arguments, address);
-    }
+    let ready = server.ready();
+    let announcing = async {
+        ready.await;
+        if words == Words::All {
+            announce(arguments, address);
+        }
+        std::future::pending().await
+    };
     let exit = tokio::select! {
         exit = run_until_told(server, listener, &mut signals) => exit,
         never = reload(&credentials, address) => match never {},
+        never = announcing => match never {},
     };
     drop(store);
     Ok(exit)

@@ -1,12 +1,12 @@
 //! Which store a server keeps its objects in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use lockstep_storage::Store;
 use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options};
-use lockstep_storage_etcd::{EtcdStore, Options as EtcdOptions};
+use lockstep_storage_etcd::{EtcdStore, IdentityFiles, Options as EtcdOptions, TlsFiles};
 
 use super::directory::Directory;
 use crate::failure::{Exit, Failure};
@@ -18,6 +18,43 @@ pub(crate) enum StoreAddress {
     Embedded,
     /// A cluster of etcd members.
     Etcd(Vec<String>),
+}
+
+/// How an etcd cluster is trusted, and who the server is to it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EtcdFiles {
+    /// Authorities of etcd's certificates; given, connections to etcd are encrypted
+    #[arg(long = "etcd-cafile", id = "etcd_ca", value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The certificate to show to etcd
+    #[arg(long = "etcd-certfile", id = "etcd_certificate", value_name = "FILE", requires_all = ["etcd_key", "etcd_ca"])]
+    certificate: Option<PathBuf>,
+    /// Its key
+    #[arg(
+        long = "etcd-keyfile",
+        id = "etcd_key",
+        value_name = "FILE",
+        requires = "etcd_certificate"
+    )]
+    key: Option<PathBuf>,
+}
+
+impl EtcdFiles {
+    fn options(&self, members: &[String]) -> EtcdOptions {
+        let scheme = match self.ca {
+            Some(_) => "https",
+            None => "http",
+        };
+        let endpoints = members.iter().map(|member| format!("{scheme}://{member}"));
+        let identity = self.certificate.clone().zip(self.key.clone());
+        EtcdOptions {
+            tls: self.ca.clone().map(|authorities| TlsFiles {
+                authorities,
+                identity: identity.map(|(certificate, key)| IdentityFiles { certificate, key }),
+            }),
+            ..EtcdOptions::new(endpoints)
+        }
+    }
 }
 
 impl FromStr for StoreAddress {
@@ -53,9 +90,15 @@ impl StoreAddress {
 /// Opens the store.
 pub(crate) async fn open(
     address: &StoreAddress,
+    files: &EtcdFiles,
     directory: &Directory,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
+        StoreAddress::Embedded if files.ca.is_some() => {
+            let text = "`--etcd-cafile` says how to trust etcd, but the store is embedded";
+            let failure = Failure::of_server(Exit::ServerFlags, text);
+            Err(failure.with_help("add `--store etcd://host:port`"))
+        }
         StoreAddress::Embedded => {
             let folder = directory.path().join("store");
             let store = EmbeddedStore::open(&folder, &Options::default());
@@ -66,11 +109,13 @@ pub(crate) async fn open(
             Err(Failure::of_server(Exit::ServerFlags, text))
         }
         StoreAddress::Etcd(members) => {
-            let endpoints = members.iter().map(|member| format!("http://{member}"));
-            let store = EtcdStore::connect(EtcdOptions::new(endpoints)).await;
+            let store = EtcdStore::connect(files.options(members)).await;
             Ok(Arc::new(store.map_err(|error| {
                 let failure = Failure::of_server(Exit::Configuration, error.to_string());
-                failure.with_help("is etcd running, and reachable without TLS at these addresses?")
+                failure.with_help(match files.ca {
+                    Some(_) => "is etcd running, and is its certificate from `--etcd-cafile`?",
+                    None => "is etcd running, and reachable without TLS? With TLS it needs `--etcd-cafile`",
+                })
             })?))
         }
     }

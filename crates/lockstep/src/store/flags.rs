@@ -30,8 +30,11 @@ pub(super) enum Effect {
     Honoured,
     /// Nothing, and why that is no harm. Giving it is worth a warning.
     None(&'static str),
-    /// It cannot be ignored, so it is refused unless it says what holds anyway.
-    Refused { unless: &'static [&'static str] },
+    /// It cannot be ignored, so it is refused, and why, unless it says what holds anyway.
+    Refused {
+        unless: &'static [&'static str],
+        why: &'static str,
+    },
 }
 
 const fn used(name: &'static str, kind: Kind, help: &'static str) -> Flag {
@@ -52,19 +55,25 @@ const fn idle(name: &'static str, kind: Kind, why: &'static str) -> Flag {
     }
 }
 
-const fn refused(name: &'static str, kind: Kind, unless: &'static [&'static str]) -> Flag {
+const fn refused(
+    name: &'static str,
+    kind: Kind,
+    unless: &'static [&'static str],
+    why: &'static str,
+) -> Flag {
     Flag {
         name,
         kind,
-        effect: Effect::Refused { unless },
-        help: "Refused: not implemented yet, and not safe to ignore",
+        effect: Effect::Refused { unless, why },
+        help: why,
     }
 }
 
 use Kind::{Duration, Switch, Text};
 
 const ONE_MEMBER: &str = "there is a single member";
-const NO_AUTH: &str = "there is no authentication yet";
+const NO_AUTH: &str = "there is no authentication";
+const NO_GATES: &str = "this store has no feature gates to set";
 const OWN_LOG: &str = "the log is kept as long as the state needs it";
 
 /// Every flag that is known.
@@ -156,6 +165,11 @@ pub(super) const FLAGS: &[Flag] = &[
         Duration,
         "How long the answer may take [default: 20s]",
     ),
+    used(
+        "enable-grpc-gateway",
+        Switch,
+        "Whether those who speak JSON are served [default: true]",
+    ),
     used("cert-file", Text, "The certificate of the server"),
     used("key-file", Text, "The key of the certificate"),
     used("client-cert-auth", Switch, "Clients need a certificate"),
@@ -190,17 +204,62 @@ pub(super) const FLAGS: &[Flag] = &[
         Text,
         "default, stderr, stdout or a file [default: default]",
     ),
-    refused("initial-cluster-state", Text, &["new"]),
-    refused("force-new-cluster", Switch, &["false"]),
-    refused("auto-tls", Switch, &["false"]),
-    refused("client-cert-allowed-hostname", Text, &[""]),
-    refused("tls-min-version", Text, &["", "TLS1.2"]),
-    refused("tls-max-version", Text, &["", "TLS1.3"]),
-    refused("cipher-suites", Text, &[""]),
-    refused("cors", Text, &["", "*"]),
-    refused("host-whitelist", Text, &["", "*"]),
-    refused("feature-gates", Text, &[""]),
-    refused("cluster-feature-gates", Text, &[""]),
+    refused(
+        "initial-cluster-state",
+        Text,
+        &["new"],
+        "a single member has no cluster to join",
+    ),
+    refused(
+        "force-new-cluster",
+        Switch,
+        &["false"],
+        "a single member has no others to forget",
+    ),
+    refused(
+        "auto-tls",
+        Switch,
+        &["false"],
+        "no certificates are made here; give --cert-file and --key-file",
+    ),
+    refused(
+        "client-cert-allowed-hostname",
+        Text,
+        &[""],
+        "the names in clients' certificates are not looked at",
+    ),
+    refused(
+        "tls-min-version",
+        Text,
+        &["", "TLS1.2"],
+        "TLS 1.2 and 1.3 are always offered",
+    ),
+    refused(
+        "tls-max-version",
+        Text,
+        &["", "TLS1.3"],
+        "TLS 1.2 and 1.3 are always offered",
+    ),
+    refused(
+        "cipher-suites",
+        Text,
+        &[""],
+        "the suites of the TLS library are offered, and cannot be chosen",
+    ),
+    refused(
+        "cors",
+        Text,
+        &["", "*"],
+        "which web pages may ask cannot be chosen",
+    ),
+    refused(
+        "host-whitelist",
+        Text,
+        &["", "*"],
+        "the host that a request names is not looked at",
+    ),
+    refused("feature-gates", Text, &[""], NO_GATES),
+    refused("cluster-feature-gates", Text, &[""], NO_GATES),
     idle("listen-peer-urls", Text, ONE_MEMBER),
     idle("heartbeat-interval", Text, ONE_MEMBER),
     idle("initial-election-tick-advance", Switch, ONE_MEMBER),
@@ -244,11 +303,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "grpc-keepalive-min-time",
         Duration,
         "clients may ask as often as they like",
-    ),
-    idle(
-        "enable-grpc-gateway",
-        Switch,
-        "the JSON gateway is not served yet",
     ),
     idle("enable-pprof", Switch, "there are no profiles to serve"),
     idle("enable-v2", Switch, "there is no v2 API"),
@@ -313,7 +367,11 @@ fn argument(flag: &'static Flag) -> Arg {
         .hide_env(true)
         .help(flag.help)
         .action(ArgAction::Set)
-        .hide(flag.effect != Effect::Honoured);
+        .hide(matches!(flag.effect, Effect::None(_)));
+    let argument = match flag.effect {
+        Effect::Refused { .. } => argument.help_heading("Refused, since they cannot be ignored"),
+        Effect::Honoured | Effect::None(_) => argument,
+    };
     match flag.kind {
         Kind::Switch => argument
             .num_args(0..=1)

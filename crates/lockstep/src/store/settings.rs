@@ -56,11 +56,10 @@ impl Settings {
             match flag.effect {
                 Effect::Honoured => {}
                 Effect::None(why) => idle.push(format!("--{} ({why})", flag.name)),
-                Effect::Refused { unless } if unless.contains(&value.as_str()) => {}
-                Effect::Refused { .. } => {
+                Effect::Refused { unless, .. } if unless.contains(&value.as_str()) => {}
+                Effect::Refused { why, .. } => {
                     let name = flag.name;
-                    let text =
-                        format!("--{name}={value} is not implemented, and not safe to ignore");
+                    let text = format!("--{name}={value} is refused: {why}");
                     return Err(wrong(text).with_help(format!("leave --{name} out")));
                 }
             }
@@ -95,9 +94,10 @@ impl Settings {
         }
     }
 
-    fn switch(&self, name: &str) -> Result<bool, Failure> {
+    fn switch(&self, name: &str, default: bool) -> Result<bool, Failure> {
         match self.text(name) {
-            None | Some("false" | "0" | "f" | "F" | "FALSE" | "False") => Ok(false),
+            None => Ok(default),
+            Some("false" | "0" | "f" | "F" | "FALSE" | "False") => Ok(false),
             Some("true" | "1" | "t" | "T" | "TRUE" | "True") => Ok(true),
             Some(text) => Err(wrong(format!(
                 "--{name}: `{text}` is neither true nor false"
@@ -147,6 +147,7 @@ impl Settings {
                 .text("initial-cluster-token")
                 .unwrap_or(&default.cluster_token)
                 .to_owned(),
+            gateway: self.switch("enable-grpc-gateway", default.gateway)?,
             tls: self.tls(&listen_client)?,
             request_bytes_max: self.number("max-request-bytes", default.request_bytes_max)?,
             txn_ops_max: self.number("max-txn-ops", default.txn_ops_max)?,
@@ -159,7 +160,7 @@ impl Settings {
                 .duration("grpc-keepalive-interval", default.keepalive_interval)?,
             keepalive_timeout: self
                 .duration("grpc-keepalive-timeout", default.keepalive_timeout)?,
-            waits_for_disk: !self.switch("unsafe-no-fsync")?,
+            waits_for_disk: !self.switch("unsafe-no-fsync", false)?,
             name,
             listen_client,
             advertise_client_urls,
@@ -192,7 +193,7 @@ impl Settings {
     fn tls(&mut self, listen: &[Address]) -> Result<Option<TlsFiles>, Failure> {
         let (certificate, key) = (self.text("cert-file"), self.text("key-file"));
         let authorities = self.text("trusted-ca-file");
-        if self.switch("client-cert-auth")? && authorities.is_none() {
+        if self.switch("client-cert-auth", false)? && authorities.is_none() {
             return Err(wrong("--client-cert-auth needs --trusted-ca-file"));
         }
         let files = match (certificate, key) {

@@ -53,7 +53,7 @@ fn wrong_flags_end_with_64_and_say_what_to_do() {
         ),
         (
             &["--auto-tls"],
-            "--auto-tls=true is not implemented, and not safe to ignore",
+            "--auto-tls=true is refused: no certificates are made here; give --cert-file and --key-file",
         ),
         (
             &["--initial-cluster", "a=http://x:1,b=http://y:1"],

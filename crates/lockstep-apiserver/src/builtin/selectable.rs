@@ -1,0 +1,52 @@
+//! The fields of built-in kinds that field selectors may name.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::resources::SelectableField;
+
+/// Fields that are named as they lie, by group and plural.
+const FIELDS: &[(&str, &str, &[&str])] = &[
+    (
+        "",
+        "events",
+        &[
+            "involvedObject.apiVersion",
+            "involvedObject.fieldPath",
+            "involvedObject.kind",
+            "involvedObject.name",
+            "involvedObject.namespace",
+            "involvedObject.resourceVersion",
+            "involvedObject.uid",
+            "reason",
+            "reportingComponent",
+            "type",
+        ],
+    ),
+    ("", "namespaces", &["status.phase"]),
+    ("", "secrets", &["type"]),
+];
+
+/// The selectable fields of a resource, besides name and namespace.
+pub(super) fn of(group: &'static str, plural: &'static str) -> &'static [SelectableField] {
+    static TABLE: LazyLock<BTreeMap<(&str, &str), Vec<SelectableField>>> = LazyLock::new(table);
+    let fields = TABLE.get(&(group, plural));
+    fields.map(Vec::as_slice).unwrap_or_default()
+}
+
+fn table() -> BTreeMap<(&'static str, &'static str), Vec<SelectableField>> {
+    let rows = FIELDS.iter().map(|(group, plural, names)| {
+        let fields = names.iter().map(|name| SelectableField::at(name));
+        ((*group, *plural), fields.collect())
+    });
+    let mut table: BTreeMap<_, Vec<SelectableField>> = rows.collect();
+    // Events have been told by a component, and are told by a controller.
+    table
+        .entry(("", "events"))
+        .or_default()
+        .push(SelectableField {
+            name: "source".into(),
+            paths: vec!["source.component".into(), "reportingComponent".into()],
+        });
+    table
+}

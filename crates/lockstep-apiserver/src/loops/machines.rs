@@ -1,0 +1,81 @@
+//! The loops that are switched on.
+
+use lockstep_controllers::{
+    Action, Aggregation, Change, Controller, Furnish, Garbage, Namespaces, Resource, World,
+};
+use lockstep_object::metadata::Seconds;
+
+use super::LoopConfig;
+
+/// All loops; one that is switched off is none.
+pub(super) struct Machines {
+    garbage: Option<Garbage>,
+    namespaces: Option<Namespaces>,
+    furnish: Vec<Furnish>,
+    aggregation: Option<Aggregation>,
+}
+
+impl Machines {
+    pub(super) fn new(config: &LoopConfig) -> Self {
+        let is_on = |controller| config.controllers.has(controller);
+        let accounts = is_on(Controller::ServiceAccount).then(Furnish::service_accounts);
+        let root_ca = is_on(Controller::RootCaPublisher).then(|| Furnish::root_ca(&config.root_ca));
+        Self {
+            garbage: is_on(Controller::GarbageCollector).then(Garbage::default),
+            namespaces: is_on(Controller::Namespace).then(Namespaces::default),
+            furnish: accounts.into_iter().chain(root_ca).collect(),
+            aggregation: is_on(Controller::ClusterRoleAggregation).then(Aggregation::default),
+        }
+    }
+
+    /// Hands a change to every loop.
+    pub(super) fn observe(&mut self, change: &Change<'_>) {
+        if let Some(garbage) = &mut self.garbage {
+            garbage.observe(change);
+        }
+        if let Some(namespaces) = &mut self.namespaces {
+            namespaces.observe(change);
+        }
+        for furnish in &mut self.furnish {
+            furnish.observe(change);
+        }
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.observe(change);
+        }
+    }
+
+    /// A resource is served no longer.
+    pub(super) fn forget(&mut self, resource: &Resource) {
+        if let Some(garbage) = &mut self.garbage {
+            garbage.forget(resource);
+        }
+    }
+
+    /// What is served has changed.
+    pub(super) fn kinds_changed(&mut self) {
+        if let Some(garbage) = &mut self.garbage {
+            garbage.kinds_changed();
+        }
+        if let Some(namespaces) = &mut self.namespaces {
+            namespaces.kinds_changed();
+        }
+    }
+
+    /// What all loops want done.
+    pub(super) fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if let Some(garbage) = &mut self.garbage {
+            actions.extend(garbage.plan(world, now));
+        }
+        if let Some(namespaces) = &mut self.namespaces {
+            actions.extend(namespaces.plan(world, now));
+        }
+        for furnish in &mut self.furnish {
+            actions.extend(furnish.plan(world));
+        }
+        if let Some(aggregation) = &mut self.aggregation {
+            actions.extend(aggregation.plan(world));
+        }
+        actions
+    }
+}

@@ -1,0 +1,51 @@
+//! Roles made of the rules of others.
+
+use lockstep_authz::{GROUP, aggregated_rules};
+use lockstep_object::{Object, Value};
+
+use crate::{Action, Change, Resource, Stored, World};
+
+/// The state of the loop: whether a role changed.
+#[derive(Default)]
+pub struct Aggregation {
+    is_dirty: bool,
+}
+
+impl Aggregation {
+    /// Takes a change in.
+    pub fn observe(&mut self, change: &Change<'_>) {
+        self.is_dirty |= change.id.resource.is(GROUP, "clusterroles");
+    }
+
+    /// Gives every aggregated role the rules of those it gathers.
+    pub fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+        if !std::mem::take(&mut self.is_dirty) {
+            return Vec::new();
+        }
+        let resource = Resource::new(GROUP, "clusterroles");
+        let ids = world.keys(&resource, None);
+        let ids = ids.into_iter().map(|key| resource.id(&key));
+        let stored: Vec<_> = ids
+            .filter_map(|id| world.object(&id).map(|stored| (id, stored)))
+            .collect();
+        let all: Vec<&Object> = stored.iter().map(|(_, stored)| &stored.object).collect();
+        let mut actions = Vec::new();
+        for (id, Stored { object, revision }) in &stored {
+            let Some(rules) = aggregated_rules(object, all.iter().copied()) else {
+                continue;
+            };
+            let present = object.at(&["rules"]).and_then(Value::as_array);
+            if present.map(Vec::as_slice).unwrap_or_default() == rules {
+                continue;
+            }
+            let mut next = object.clone();
+            next.fields_mut().insert("rules".to_owned(), rules.into());
+            actions.push(Action::Replace {
+                id: id.clone(),
+                revision: *revision,
+                object: next,
+            });
+        }
+        actions
+    }
+}

@@ -1,0 +1,141 @@
+//! Who of several servers runs the loops: the one that holds a lease.
+//!
+//! As elsewhere in Kubernetes, nobody compares clocks: a lease is free when it has not been renewed
+//! for as long as it says, measured by who wants it from when it was last seen to change.
+
+use lockstep_object::metadata::Micros;
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use crate::Stored;
+
+/// The lease.
+pub const LEASE_NAME: &str = "lockstep-controllers";
+/// How long a lease holds that is not renewed.
+pub const LEASE_SECONDS: u64 = 15;
+/// How long its holder goes on without having renewed it.
+pub const RENEW_DEADLINE_MS: u64 = 10_000;
+/// How often its holder renews it.
+pub const RENEW_MS: u64 = 2_000;
+
+/// One server's view of the election. Times are milliseconds of a clock that never goes back.
+pub struct Election {
+    me: String,
+    /// The revision of the lease that was seen last, and when it was new.
+    seen: Option<(u64, u64)>,
+}
+
+/// What to do next.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Move {
+    /// Write the lease, in place of what was left at a revision, or where there is none.
+    Write {
+        /// The revision.
+        revision: Option<u64>,
+        /// The lease.
+        lease: Object,
+    },
+    /// Wait for the lease to change, but not beyond this time.
+    Wait {
+        /// The time.
+        until: u64,
+    },
+}
+
+impl Election {
+    /// A candidate: the name of the server, which no other has at the same time, an underscore, and
+    /// what tells this process from those that were this server before.
+    pub fn new(me: String) -> Self {
+        Self { me, seen: None }
+    }
+
+    /// What one who wants the lease does about it as it is now.
+    pub fn campaign(&mut self, stored: Option<&Stored>, now: u64, wall: Micros) -> Move {
+        let Some(Stored { object, revision }) = stored else {
+            return self.write(None, wall);
+        };
+        let is_news = self.seen.is_none_or(|(seen, _)| seen != *revision);
+        let since = match self.seen {
+            Some((_, since)) if !is_news => since,
+            _ => now,
+        };
+        self.seen = Some((*revision, since));
+        let holder = holder(object);
+        let until = since.saturating_add(duration_ms(object));
+        if holder.is_empty() || server(holder) == server(&self.me) || now >= until {
+            self.write(stored, wall)
+        } else {
+            Move::Wait { until }
+        }
+    }
+
+    /// Whether this server holds the lease.
+    pub fn is_held(&self, stored: Option<&Stored>) -> bool {
+        stored.is_some_and(|stored| holder(&stored.object) == self.me)
+    }
+
+    /// The lease renewed by its holder.
+    pub fn renew(&self, stored: &Stored, wall: Micros) -> Object {
+        let mut lease = stored.object.clone();
+        let spec = lease.fields_mut().entry("spec").or_insert(Value::Null);
+        if !spec.is_object() {
+            *spec = json!({});
+        }
+        spec["renewTime"] = wall.to_string().into();
+        lease
+    }
+
+    /// The lease let go, so that others need not wait.
+    pub fn release(&self, stored: &Stored, wall: Micros) -> Object {
+        let mut lease = self.renew(stored, wall);
+        if let Some(spec) = lease.fields_mut().get_mut("spec") {
+            spec["holderIdentity"] = "".into();
+            spec["leaseDurationSeconds"] = 1.into();
+        }
+        lease
+    }
+
+    fn write(&self, stored: Option<&Stored>, wall: Micros) -> Move {
+        let before = stored.map(|stored| &stored.object);
+        let transitions = before.map_or(0, |lease| {
+            let count = lease.at(&["spec", "leaseTransitions"]);
+            let count = count.and_then(Value::as_i64).unwrap_or_default();
+            count.saturating_add(i64::from(holder(lease) != self.me))
+        });
+        let mut lease = before.cloned().unwrap_or_else(|| {
+            crate::made(json!({
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": { "name": LEASE_NAME, "namespace": crate::servers::NAMESPACE },
+            }))
+        });
+        let spec = json!({
+            "acquireTime": wall.to_string(),
+            "holderIdentity": self.me,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "leaseTransitions": transitions,
+            "renewTime": wall.to_string(),
+        });
+        lease.fields_mut().insert("spec".to_owned(), spec);
+        Move::Write {
+            revision: stored.map(|stored| stored.revision),
+            lease,
+        }
+    }
+}
+
+/// The server of a holder. Who held the lease as the same server is dead.
+fn server(holder: &str) -> &str {
+    holder.rsplit_once('_').map_or(holder, |(server, _)| server)
+}
+
+fn holder(lease: &Object) -> &str {
+    let holder = lease.at(&["spec", "holderIdentity"]);
+    holder.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn duration_ms(lease: &Object) -> u64 {
+    let seconds = lease.at(&["spec", "leaseDurationSeconds"]);
+    let seconds = seconds.and_then(Value::as_u64).unwrap_or(LEASE_SECONDS);
+    seconds.saturating_mul(1000)
+}

@@ -1,0 +1,64 @@
+//! Events that loops tell people about.
+
+use lockstep_object::metadata::Seconds;
+use serde_json::json;
+
+use crate::{Action, Id, Resource, World};
+
+/// Where events of objects without a namespace go.
+const NOWHERE: &str = "default";
+
+/// What an event says.
+pub(crate) struct About<'a> {
+    /// Which object it is about.
+    pub(crate) id: &'a Id,
+    pub(crate) reason: &'a str,
+    pub(crate) message: &'a str,
+    /// Who says so.
+    pub(crate) component: &'a str,
+}
+
+/// A warning about an object. It has one name for each object, so that it is told once; none if it
+/// was told already, or the object is gone.
+pub(crate) fn warning(world: &dyn World, about: &About<'_>, now: Seconds) -> Option<Action> {
+    let subject = world.object(about.id)?.object;
+    let (id, uid) = (about.id, subject.uid());
+    let namespace = id.namespace().unwrap_or(NOWHERE);
+    let suffix: String = uid
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(16)
+        .collect();
+    let name = format!("{}.{suffix}", id.name());
+    let event = Resource::new("", "events").id(&format!("{namespace}/{name}"));
+    if world.meta(&event).is_some() {
+        return None;
+    }
+    let object = crate::made(json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": { "name": name, "namespace": namespace },
+        "involvedObject": {
+            "apiVersion": subject.api_version(),
+            "kind": subject.kind(),
+            "name": id.name(),
+            "namespace": id.namespace().unwrap_or_default(),
+            "uid": uid,
+        },
+        "reason": about.reason,
+        "message": about.message,
+        "type": "Warning",
+        "count": 1,
+        "firstTimestamp": now.to_string(),
+        "lastTimestamp": now.to_string(),
+        "source": { "component": about.component },
+        "reportingComponent": about.component,
+        "reportingInstance": "",
+    }));
+    Some(Action::Create { id: event, object })
+}
+
+/// The resource of namespaces.
+pub(crate) fn namespaces() -> Resource {
+    Resource::new("", "namespaces")
+}

@@ -1,0 +1,246 @@
+//! What becomes of one object.
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{GroupVersion, Object, Value};
+
+use super::graph::Graph;
+use crate::event::{self, About};
+use crate::{Action, FOREGROUND, Id, Kind, Meta, ORPHAN, Owner, Propagation, World};
+
+/// How things stand with an owner.
+enum Standing {
+    /// It is there.
+    Solid,
+    /// It is not: there is none of its name, or another.
+    Absent,
+    /// It goes as soon as its dependents are gone.
+    Waiting,
+    /// It is of a kind that nobody knows.
+    Unknown,
+    /// It is, or would be, in another namespace than its dependent.
+    Misplaced(String),
+}
+
+/// What is to be done about an object; none if that cannot be known before other kinds are.
+pub(super) fn judge(
+    graph: &Graph,
+    world: &dyn World,
+    id: &Id,
+    meta: &Meta,
+    now: Seconds,
+) -> Option<Vec<Action>> {
+    if meta.is_deleting {
+        return Some(released(graph, world, id, meta));
+    }
+    let (mut solid, mut loose, mut waits) = (false, Vec::new(), false);
+    for owner in &meta.owners {
+        match standing(graph, world, id, owner) {
+            Standing::Solid => solid = true,
+            Standing::Absent => loose.push(&*owner.uid),
+            Standing::Waiting => {
+                waits = true;
+                loose.push(&*owner.uid);
+            }
+            Standing::Unknown => return None,
+            Standing::Misplaced(problem) => {
+                return Some(complain(world, id, &problem, now).into_iter().collect());
+            }
+        }
+    }
+    Some(if solid {
+        edit(world, id, meta, |object| without_owners(object, &loose))
+    } else if loose.is_empty() {
+        Vec::new()
+    } else if waits && has_dependents(graph, meta) {
+        go_with_dependents(graph, world, id, meta)
+    } else {
+        let propagation = match () {
+            () if meta.is_held_by(ORPHAN) => Propagation::Orphan,
+            () if meta.is_held_by(FOREGROUND) => Propagation::Foreground,
+            () => Propagation::Background,
+        };
+        vec![delete(id, meta, propagation)]
+    })
+}
+
+/// Lets go of an owner that waits, once there is nothing to wait for.
+fn released(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
+    let mut dependents = graph.dependents(&meta.uid);
+    if meta.is_held_by(FOREGROUND) {
+        let is_blocked = dependents.any(|(dependent, blocks)| blocks && dependent != id);
+        return if is_blocked {
+            Vec::new()
+        } else {
+            edit(world, id, meta, |object| {
+                without_finalizer(object, FOREGROUND);
+            })
+        };
+    }
+    if !meta.is_held_by(ORPHAN) {
+        return Vec::new();
+    }
+    let uid = &*meta.uid;
+    let freed: Vec<Action> = dependents
+        .filter_map(|(dependent, _)| Some((dependent, world.meta(dependent)?)))
+        .flat_map(|(dependent, seen)| {
+            edit(world, dependent, &seen, |object| {
+                without_owners(object, &[uid]);
+            })
+        })
+        .collect();
+    if freed.is_empty() {
+        return edit(world, id, meta, |object| without_finalizer(object, ORPHAN));
+    }
+    freed
+}
+
+/// The owner waits for this object, which has dependents of its own: they go first. If one of them
+/// waits in turn, they all wait for each other: this object stops blocking.
+fn go_with_dependents(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
+    let mut dependents = graph.dependents(&meta.uid);
+    let is_circle = dependents.any(|(dependent, _)| {
+        let dependent = world.meta(dependent);
+        dependent.is_some_and(|dependent| dependent.waits_for_dependents())
+    });
+    if is_circle && meta.owners.iter().any(|owner| owner.is_blocking) {
+        return edit(world, id, meta, unblocked);
+    }
+    vec![delete(id, meta, Propagation::Foreground)]
+}
+
+fn has_dependents(graph: &Graph, meta: &Meta) -> bool {
+    graph.dependents(&meta.uid).next().is_some()
+}
+
+fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> Standing {
+    let Some(kind) = kind(world, owner) else {
+        return if graph.is_gone(&owner.uid) {
+            Standing::Absent
+        } else {
+            Standing::Unknown
+        };
+    };
+    let key = match (kind.is_namespaced, dependent.namespace()) {
+        (false, _) => owner.name.to_string(),
+        (true, Some(namespace)) => format!("{namespace}/{}", owner.name),
+        (true, None) => {
+            let problem = format!("{} is in a namespace, but the object is not", shown(owner));
+            return Standing::Misplaced(problem);
+        }
+    };
+    let found = world.meta(&kind.resource.id(&key));
+    match found.filter(|found| found.uid == owner.uid) {
+        Some(found) if found.waits_for_dependents() => Standing::Waiting,
+        Some(_) => Standing::Solid,
+        None if graph.is_gone(&owner.uid) => Standing::Absent,
+        None => match elsewhere(world, kind, owner) {
+            None => Standing::Absent,
+            Some(_) => {
+                let namespace = dependent.namespace().unwrap_or_default();
+                let problem = format!("{} does not exist in namespace {namespace:?}", shown(owner));
+                Standing::Misplaced(problem)
+            }
+        },
+    }
+}
+
+/// The namespace of an owner that is not where its dependent is.
+fn elsewhere(world: &dyn World, kind: &Kind, owner: &Owner) -> Option<String> {
+    if !kind.is_namespaced {
+        return None;
+    }
+    let namespaces = world.keys(&event::namespaces(), None);
+    let found = namespaces.into_iter().find(|namespace| {
+        let id = kind.resource.id(&format!("{namespace}/{}", owner.name));
+        world.meta(&id).is_some_and(|found| found.uid == owner.uid)
+    });
+    found.map(|namespace| namespace.to_string())
+}
+
+/// The kind that an owner says it is.
+fn kind<'w>(world: &'w dyn World, owner: &Owner) -> Option<&'w Kind> {
+    let asked = GroupVersion::parse(&owner.api_version).ok()?;
+    let mut kinds = world.kinds().iter();
+    kinds.find(|known| {
+        *known.resource.group == *asked.group
+            && *known.kind == *owner.kind
+            && known
+                .versions
+                .iter()
+                .any(|version| **version == *asked.version)
+    })
+}
+
+fn shown(owner: &Owner) -> String {
+    let Owner {
+        api_version,
+        kind,
+        name,
+        uid,
+        ..
+    } = owner;
+    format!("ownerRef [{api_version}/{kind}, name: {name}, uid: {uid}]")
+}
+
+fn complain(world: &dyn World, id: &Id, problem: &str, now: Seconds) -> Option<Action> {
+    event::warning(
+        world,
+        &About {
+            id,
+            reason: "OwnerRefInvalidNamespace",
+            message: problem,
+            component: "garbage-collector-controller",
+        },
+        now,
+    )
+}
+
+fn delete(id: &Id, meta: &Meta, propagation: Propagation) -> Action {
+    Action::Delete {
+        id: id.clone(),
+        revision: meta.revision,
+        propagation,
+    }
+}
+
+/// Changes an object that is still as it was seen. What changes nothing is not done.
+fn edit(world: &dyn World, id: &Id, meta: &Meta, change: impl Fn(&mut Object)) -> Vec<Action> {
+    let stored = world.object(id);
+    let Some(stored) = stored.filter(|stored| stored.revision == meta.revision) else {
+        return Vec::new();
+    };
+    let mut object = stored.object.clone();
+    change(&mut object);
+    if object == stored.object {
+        return Vec::new();
+    }
+    vec![Action::Replace {
+        id: id.clone(),
+        revision: stored.revision,
+        object,
+    }]
+}
+
+fn without_owners(object: &mut Object, uids: &[&str]) {
+    let Some(Value::Array(owners)) = object.metadata_mut().get_mut("ownerReferences") else {
+        return;
+    };
+    owners.retain(|owner| !owner["uid"].as_str().is_some_and(|uid| uids.contains(&uid)));
+    if owners.is_empty() {
+        object.metadata_mut().remove("ownerReferences");
+    }
+}
+
+fn without_finalizer(object: &mut Object, finalizer: &str) {
+    let kept = object.finalizers().filter(|held| *held != finalizer);
+    let kept = kept.map(str::to_owned).collect();
+    object.set_finalizers(kept);
+}
+
+fn unblocked(object: &mut Object) {
+    if let Some(Value::Array(owners)) = object.metadata_mut().get_mut("ownerReferences") {
+        for owner in owners.iter_mut().filter(|owner| owner.is_object()) {
+            owner["blockOwnerDeletion"] = false.into();
+        }
+    }
+}

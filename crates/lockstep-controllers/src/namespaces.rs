@@ -1,0 +1,228 @@
+//! Namespaces that go: first what is in them, then they themselves.
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::conditions::{self, Condition};
+use crate::event::namespaces;
+use crate::{Action, Change, Id, Kind, Propagation, Resource, World};
+
+/// What holds a namespace until its content is gone.
+const HOLDER: &str = "kubernetes";
+
+/// The state of the loop.
+#[derive(Default)]
+pub struct Namespaces {
+    /// Namespaces that go.
+    going: BTreeSet<Arc<str>>,
+    /// Those to look at.
+    dirty: BTreeSet<Arc<str>>,
+}
+
+/// What is left in a namespace that does not go by itself.
+#[derive(Default)]
+struct Left {
+    by_resource: BTreeMap<Resource, usize>,
+    by_finalizer: BTreeMap<Box<str>, usize>,
+}
+
+impl Namespaces {
+    /// Takes a change in.
+    pub fn observe(&mut self, change: &Change<'_>) {
+        if change.id.resource.is("", "namespaces") {
+            let name = &change.id.key;
+            if change.now.is_some_and(|now| now.is_deleting) {
+                self.going.insert(name.clone());
+                self.dirty.insert(name.clone());
+            } else {
+                self.going.remove(name);
+                self.dirty.remove(name);
+            }
+        } else if let Some(namespace) = change.id.namespace()
+            && let Some(name) = self.going.get(namespace)
+        {
+            self.dirty.insert(name.clone());
+        }
+    }
+
+    /// What is served has changed.
+    pub fn kinds_changed(&mut self) {
+        self.dirty.extend(self.going.iter().cloned());
+    }
+
+    /// What is to be done about every namespace in which something changed.
+    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for name in std::mem::take(&mut self.dirty) {
+            match plan_one(world, &name, now) {
+                Some(found) => actions.extend(found),
+                None => drop(self.dirty.insert(name)),
+            }
+        }
+        actions
+    }
+}
+
+/// What is to be done about one namespace; none if not everything of it is visible yet.
+fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> {
+    let id = namespaces().id(name);
+    let Some(stored) = world.object(&id) else {
+        return Some(Vec::new());
+    };
+    if stored.revision > world.seen() {
+        return None;
+    }
+    let namespace = stored.object;
+    if namespace.deletion_timestamp().is_none() || !is_held(&namespace) {
+        return Some(Vec::new());
+    }
+    let (mut actions, left) = clear(world, name);
+    let mut next = namespace.clone();
+    if actions.is_empty() && left.by_resource.is_empty() {
+        release(&mut next);
+    } else if left.by_resource.is_empty() {
+        // Everything goes by itself; there is nothing to tell.
+        return Some(actions);
+    }
+    conditions::write(&mut next, &left.conditions(), now);
+    if next != namespace {
+        actions.push(Action::Replace {
+            id,
+            revision: stored.revision,
+            object: next,
+        });
+    }
+    Some(actions)
+}
+
+/// Deletes what is in a namespace, pods before everything else, and tells what others hold.
+fn clear(world: &dyn World, namespace: &str) -> (Vec<Action>, Left) {
+    let is_inside = |kind: &&Kind| kind.is_namespaced && kind.is_deletable;
+    let kinds = || world.kinds().iter().filter(is_inside);
+    let ids = |kind: &Kind| {
+        let keys = world.keys(&kind.resource, Some(namespace));
+        let ids = keys.into_iter().map(|key| kind.resource.id(&key));
+        ids.collect::<Vec<Id>>()
+    };
+    let pods = kinds().filter(|kind| kind.resource.is("", "pods"));
+    let pods: Vec<Id> = pods.flat_map(ids).collect();
+    let doomed = if pods.is_empty() {
+        kinds().flat_map(ids).collect()
+    } else {
+        pods
+    };
+    let (mut actions, mut left) = (Vec::new(), Left::default());
+    for id in doomed {
+        let Some(meta) = world.meta(&id) else {
+            continue;
+        };
+        if !meta.finalizers.is_empty() {
+            *left.by_resource.entry(id.resource.clone()).or_default() += 1;
+        }
+        for finalizer in meta.finalizers {
+            *left.by_finalizer.entry(finalizer).or_default() += 1;
+        }
+        if !meta.is_deleting {
+            actions.push(Action::Delete {
+                id,
+                revision: meta.revision,
+                propagation: Propagation::Background,
+            });
+        }
+    }
+    (actions, left)
+}
+
+fn is_held(namespace: &Object) -> bool {
+    let holders = namespace.at(&["spec", "finalizers"]);
+    let mut holders = holders.and_then(Value::as_array).into_iter().flatten();
+    holders.any(|holder| holder == HOLDER)
+}
+
+/// Lets a namespace go, as far as this loop holds it.
+fn release(namespace: &mut Object) {
+    let holders = namespace.at(&["spec", "finalizers"]);
+    let holders = holders.and_then(Value::as_array).into_iter().flatten();
+    let kept: Vec<Value> = holders
+        .filter(|holder| *holder != HOLDER)
+        .cloned()
+        .collect();
+    let spec = if kept.is_empty() {
+        json!({})
+    } else {
+        json!({ "finalizers": kept })
+    };
+    namespace.fields_mut().insert("spec".to_owned(), spec);
+}
+
+impl Left {
+    fn conditions(&self) -> [Condition; 5] {
+        let is_left = !self.by_resource.is_empty();
+        let is_held = !self.by_finalizer.is_empty();
+        let instances = self.by_resource.iter().map(|(resource, count)| {
+            let Resource { group, plural } = resource;
+            format!("{plural}.{group} has {count} resource instances")
+        });
+        let instances: Vec<String> = instances.collect();
+        let holders = self.by_finalizer.iter();
+        let holders = holders.map(|(name, count)| format!("{name} in {count} resource instances"));
+        let holders: Vec<String> = holders.collect();
+        let fine = |kind, reason, message: &str| Condition {
+            kind,
+            is_true: false,
+            reason,
+            message: message.to_owned(),
+        };
+        [
+            fine(
+                "NamespaceDeletionDiscoveryFailure",
+                "ResourcesDiscovered",
+                "All resources successfully discovered",
+            ),
+            fine(
+                "NamespaceDeletionGroupVersionParsingFailure",
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed",
+            ),
+            fine(
+                "NamespaceDeletionContentFailure",
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization",
+            ),
+            if is_left {
+                Condition {
+                    kind: "NamespaceContentRemaining",
+                    is_true: true,
+                    reason: "SomeResourcesRemain",
+                    message: format!("Some resources are remaining: {}", instances.join(", ")),
+                }
+            } else {
+                fine(
+                    "NamespaceContentRemaining",
+                    "ContentRemoved",
+                    "All content successfully removed",
+                )
+            },
+            if is_held {
+                Condition {
+                    kind: "NamespaceFinalizersRemaining",
+                    is_true: true,
+                    reason: "SomeFinalizersRemain",
+                    message: format!(
+                        "Some content in the namespace has finalizers remaining: {}",
+                        holders.join(", ")
+                    ),
+                }
+            } else {
+                fine(
+                    "NamespaceFinalizersRemaining",
+                    "ContentHasNoFinalizers",
+                    "All content-preserving finalizers finished",
+                )
+            },
+        ]
+    }
+}

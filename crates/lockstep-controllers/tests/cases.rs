@@ -1,0 +1,146 @@
+//! The loops as data: what a cluster holds, and what is done about it until nothing is left to do.
+//!
+//! A case has `objects`, and perhaps `before`: objects that were there and are gone. Each round is
+//! what the loop plans; the runner carries it out and lets the loop see what changed. Replaced
+//! objects are told by what changed in them.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+mod cluster;
+
+use cluster::Cluster;
+use lockstep_controllers::{
+    Action, Aggregation, Change, Furnish, Garbage, Namespaces, World, servers,
+};
+use lockstep_object::metadata::{Micros, Seconds};
+use serde_json::{Value, json};
+
+/// 2026-11-16T00:00:00Z
+const NOW: i64 = 1_794_787_200;
+/// Whoever needs more rounds than this never ends.
+const ROUNDS_MAX: usize = 12;
+
+/// A loop, whichever.
+enum Loop {
+    Garbage(Garbage),
+    Namespaces(Namespaces),
+    Furnish(Furnish),
+    Aggregation(Aggregation),
+    Servers,
+}
+
+impl Loop {
+    fn named(name: &str) -> Self {
+        match name {
+            "garbage" => Self::Garbage(Garbage::default()),
+            "namespaces" => Self::Namespaces(Namespaces::default()),
+            "accounts" => Self::Furnish(Furnish::service_accounts()),
+            "root-ca" => Self::Furnish(Furnish::root_ca("PEM")),
+            "aggregation" => Self::Aggregation(Aggregation::default()),
+            "servers" => Self::Servers,
+            other => panic!("{other} is no loop"),
+        }
+    }
+
+    fn observe(&mut self, change: &Change<'_>) {
+        match self {
+            Self::Garbage(garbage) => garbage.observe(change),
+            Self::Namespaces(namespaces) => namespaces.observe(change),
+            Self::Furnish(furnish) => furnish.observe(change),
+            Self::Aggregation(aggregation) => aggregation.observe(change),
+            Self::Servers => {}
+        }
+    }
+
+    fn kinds_changed(&mut self) {
+        match self {
+            Self::Garbage(garbage) => garbage.kinds_changed(),
+            Self::Namespaces(namespaces) => namespaces.kinds_changed(),
+            Self::Furnish(_) | Self::Aggregation(_) | Self::Servers => {}
+        }
+    }
+
+    fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+        let now = Seconds::from_unix(NOW).unwrap();
+        match self {
+            Self::Garbage(garbage) => garbage.plan(world, now),
+            Self::Namespaces(namespaces) => namespaces.plan(world, now),
+            Self::Furnish(furnish) => furnish.plan(world),
+            Self::Aggregation(aggregation) => aggregation.plan(world),
+            Self::Servers => servers::collect(world, Micros::from_unix(NOW * 1_000_000).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn loops_do_what_the_cases_say() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
+    files.sort_by_key(|file| file.as_ref().unwrap().path());
+    let (mut failed, mut count) = (Vec::new(), 0);
+    for file in files {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let options = serde_saphyr::options! { with_snippet: false };
+        let document: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
+        for case in document["cases"].as_array().unwrap() {
+            assert!(case["row"].is_string(), "{case} cites its row");
+            let name = document["loop"].as_str().unwrap();
+            let rounds = run(name, case);
+            count += 1;
+            if rounds != case["rounds"] {
+                let file = path.file_name().unwrap().to_string_lossy();
+                let (expected, name) = (&case["rounds"], &case["name"]);
+                failed.push(format!(
+                    "{file} {name}\n  expected {expected}\n  actual   {rounds}"
+                ));
+            }
+        }
+    }
+    assert!(count > 0, "there are cases");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+fn run(name: &str, case: &Value) -> Value {
+    let mut looped = Loop::named(name);
+    let hidden = case["unserved"].as_str().unwrap_or_default();
+    let mut cluster = Cluster::new(hidden);
+    let list = |field: &str| case[field].as_array().cloned().unwrap_or_default();
+    for object in list("before") {
+        cluster.put(&object);
+    }
+    for change in cluster.changes() {
+        looped.observe(&change.borrowed());
+    }
+    for object in list("before") {
+        cluster.remove(&object);
+    }
+    for object in list("objects") {
+        cluster.put(&object);
+    }
+    let mut rounds = Vec::new();
+    let mut serve_at = case["served_after"].as_u64();
+    loop {
+        for change in cluster.changes() {
+            looped.observe(&change.borrowed());
+        }
+        if serve_at == Some(rounds.len() as u64) {
+            serve_at = None;
+            cluster.serve_all();
+            looped.kinds_changed();
+        }
+        let actions = looped.plan(&cluster);
+        if actions.is_empty() && serve_at.is_none() {
+            return json!(rounds);
+        }
+        assert!(rounds.len() < ROUNDS_MAX, "no end: {rounds:?}");
+        let told: Vec<Value> = actions.iter().map(|action| cluster.told(action)).collect();
+        rounds.push(told);
+        for action in actions {
+            cluster.act(action);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Which path stands for which method.
+
+use std::sync::LazyLock;
+
+use lockstep_etcd_api::DESCRIPTORS;
+use prost_reflect::{DescriptorPool, MethodDescriptor};
+use tonic::Status;
+
+use crate::dispatch::not_yet;
+use crate::methods::{METHODS, Method, PACKAGE};
+
+/// The definitions, taken apart when the first request comes.
+static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    DescriptorPool::decode(DESCRIPTORS).expect("the definitions were generated from files")
+});
+
+/// The names that the version in a path has had.
+const VERSIONS: [&str; 3] = ["/v3/", "/v3beta/", "/v3alpha/"];
+
+/// The rest of a path of the gateway.
+pub(super) fn behind_version(path: &str) -> Option<&str> {
+    VERSIONS
+        .iter()
+        .find_map(|version| path.strip_prefix(version))
+}
+
+/// The method that a path stands for.
+pub(super) fn method(path: &str) -> Result<MethodDescriptor, Status> {
+    let unknown = || Status::not_found("Not Found");
+    let rest = behind_version(path).ok_or_else(unknown)?;
+    if rest.starts_with("lock/") {
+        return Err(not_yet("the lock service"));
+    }
+    if rest.starts_with("election/") {
+        return Err(not_yet("the election service"));
+    }
+    let row = METHODS.iter().find(|row| row.paths.contains(&rest));
+    row.and_then(described).ok_or_else(unknown)
+}
+
+fn described(row: &Method) -> Option<MethodDescriptor> {
+    let service = POOL.get_service_by_name(&format!("{PACKAGE}.{}", row.service))?;
+    service.methods().find(|method| method.name() == row.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::Kind;
+
+    #[test]
+    fn the_table_has_every_method_of_the_definitions_as_it_is() {
+        let mut count = 0;
+        for row in METHODS {
+            let method = described(row).unwrap();
+            let kind = match (method.is_client_streaming(), method.is_server_streaming()) {
+                (false, false) => Kind::Unary,
+                (false, true) => Kind::ServerStream,
+                (true, _) => Kind::BidiStream,
+            };
+            assert_eq!(row.kind, kind, "{}", row.name);
+            count += 1;
+        }
+        let all = POOL.services().map(|service| service.methods().count());
+        assert_eq!(count, all.sum::<usize>());
+    }
+
+    #[test]
+    fn paths_are_told_apart() {
+        let mut paths: Vec<_> = METHODS.iter().flat_map(|row| row.paths).collect();
+        paths.sort_unstable();
+        let count = paths.len();
+        paths.dedup();
+        assert_eq!(paths.len(), count);
+    }
+}

@@ -1,0 +1,161 @@
+//! Every method of the API: one row each.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// One method.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Method {
+    /// The service, without its package.
+    pub(crate) service: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// Its paths in the gateway, behind the version.
+    pub(crate) paths: &'static [&'static str],
+}
+
+/// How many messages go in which direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Unary,
+    ServerStream,
+    BidiStream,
+}
+
+impl Kind {
+    /// As metrics call it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Unary => "unary",
+            Self::ServerStream => "server_stream",
+            Self::BidiStream => "bidi_stream",
+        }
+    }
+}
+
+const fn row(
+    service: &'static str,
+    name: &'static str,
+    kind: Kind,
+    paths: &'static [&'static str],
+) -> Method {
+    Method {
+        service,
+        name,
+        kind,
+        paths,
+    }
+}
+
+use Kind::{BidiStream, ServerStream, Unary};
+
+pub(crate) const METHODS: &[Method] = &[
+    row("KV", "Range", Unary, &["kv/range"]),
+    row("KV", "RangeStream", ServerStream, &[]),
+    row("KV", "Put", Unary, &["kv/put"]),
+    row("KV", "DeleteRange", Unary, &["kv/deleterange"]),
+    row("KV", "Txn", Unary, &["kv/txn"]),
+    row("KV", "Compact", Unary, &["kv/compaction"]),
+    row("Watch", "Watch", BidiStream, &["watch"]),
+    row("Lease", "LeaseGrant", Unary, &["lease/grant"]),
+    row(
+        "Lease",
+        "LeaseRevoke",
+        Unary,
+        &["lease/revoke", "kv/lease/revoke"],
+    ),
+    row("Lease", "LeaseKeepAlive", BidiStream, &["lease/keepalive"]),
+    row(
+        "Lease",
+        "LeaseTimeToLive",
+        Unary,
+        &["lease/timetolive", "kv/lease/timetolive"],
+    ),
+    row(
+        "Lease",
+        "LeaseLeases",
+        Unary,
+        &["lease/leases", "kv/lease/leases"],
+    ),
+    row("Cluster", "MemberAdd", Unary, &["cluster/member/add"]),
+    row("Cluster", "MemberRemove", Unary, &["cluster/member/remove"]),
+    row("Cluster", "MemberUpdate", Unary, &["cluster/member/update"]),
+    row("Cluster", "MemberList", Unary, &["cluster/member/list"]),
+    row(
+        "Cluster",
+        "MemberPromote",
+        Unary,
+        &["cluster/member/promote"],
+    ),
+    row("Maintenance", "Alarm", Unary, &["maintenance/alarm"]),
+    row("Maintenance", "Status", Unary, &["maintenance/status"]),
+    row(
+        "Maintenance",
+        "Defragment",
+        Unary,
+        &["maintenance/defragment"],
+    ),
+    row("Maintenance", "Hash", Unary, &["maintenance/hash"]),
+    row("Maintenance", "HashKV", Unary, &["maintenance/hashkv"]),
+    row(
+        "Maintenance",
+        "Snapshot",
+        ServerStream,
+        &["maintenance/snapshot"],
+    ),
+    row(
+        "Maintenance",
+        "MoveLeader",
+        Unary,
+        &["maintenance/transfer-leadership"],
+    ),
+    row(
+        "Maintenance",
+        "Downgrade",
+        Unary,
+        &["maintenance/downgrade"],
+    ),
+    row("Auth", "AuthEnable", Unary, &["auth/enable"]),
+    row("Auth", "AuthDisable", Unary, &["auth/disable"]),
+    row("Auth", "AuthStatus", Unary, &["auth/status"]),
+    row("Auth", "Authenticate", Unary, &["auth/authenticate"]),
+    row("Auth", "UserAdd", Unary, &["auth/user/add"]),
+    row("Auth", "UserGet", Unary, &["auth/user/get"]),
+    row("Auth", "UserList", Unary, &["auth/user/list"]),
+    row("Auth", "UserDelete", Unary, &["auth/user/delete"]),
+    row("Auth", "UserChangePassword", Unary, &["auth/user/changepw"]),
+    row("Auth", "UserGrantRole", Unary, &["auth/user/grant"]),
+    row("Auth", "UserRevokeRole", Unary, &["auth/user/revoke"]),
+    row("Auth", "RoleAdd", Unary, &["auth/role/add"]),
+    row("Auth", "RoleGet", Unary, &["auth/role/get"]),
+    row("Auth", "RoleList", Unary, &["auth/role/list"]),
+    row("Auth", "RoleDelete", Unary, &["auth/role/delete"]),
+    row("Auth", "RoleGrantPermission", Unary, &["auth/role/grant"]),
+    row("Auth", "RoleRevokePermission", Unary, &["auth/role/revoke"]),
+];
+
+/// The package of all services.
+pub(crate) const PACKAGE: &str = "etcdserverpb";
+
+/// The place of a method in the table, by the path of its requests.
+pub(crate) fn place(path: &str) -> Option<usize> {
+    static PLACES: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+        let path = |row: &Method| format!("/{PACKAGE}.{}/{}", row.service, row.name);
+        METHODS.iter().map(path).zip(0..).collect()
+    });
+    PLACES.get(path).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_is_found_by_the_path_of_its_requests() {
+        for (at, row) in METHODS.iter().enumerate() {
+            let path = format!("/etcdserverpb.{}/{}", row.service, row.name);
+            assert_eq!(place(&path), Some(at), "{path}");
+        }
+        assert_eq!(place("/etcdserverpb.KV/Nothing"), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! What tests and benchmarks of several crates share. Nothing that ships may use it.
+
+pub mod machine;

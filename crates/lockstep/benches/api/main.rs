@@ -1,0 +1,101 @@
+//! What the API costs, beside a kube-apiserver.
+//!
+//! `cargo xtask bench api` builds the server and starts this. What a server costs is the processor time of
+//! its process, which other work on the machine disturbs little. With `LOCKSTEP_BENCH_KUBE_APISERVER` and
+//! `LOCKSTEP_BENCH_ETCD` a kube-apiserver runs the same load on the same machine; without them the
+//! figures stand beside those that one gave on a machine of this size.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark talks to the person who started it"
+)]
+
+mod client;
+mod load;
+mod objects;
+mod parts;
+mod server;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use lockstep_testkit::machine;
+
+use parts::{Part, Settings};
+use server::Program;
+use table::Table;
+
+/// Measures what the API costs.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench api --")]
+struct Options {
+    /// Objects to make, get, list and change
+    #[arg(long, default_value_t = 3_300)]
+    objects: usize,
+    /// Clients at once, each with a connection of its own
+    #[arg(long, default_value_t = 32)]
+    clients: usize,
+    /// CRDs to start with in `crds`
+    #[arg(long, default_value_t = 1_000)]
+    crds: usize,
+    /// Objects to hold in `memory`
+    #[arg(long, default_value_t = 100_000)]
+    many: usize,
+    /// Only these parts, with commas between
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Given by cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench api: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> anyhow::Result<()> {
+    let Some(ours) = std::env::var_os("LOCKSTEP_BENCH_SERVER") else {
+        anyhow::bail!("LOCKSTEP_BENCH_SERVER is not set; start with `cargo xtask bench api`");
+    };
+    let mut programs = vec![Program::Lockstep(PathBuf::from(ours))];
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let reference = variable("LOCKSTEP_BENCH_KUBE_APISERVER").zip(variable("LOCKSTEP_BENCH_ETCD"));
+    let is_live = reference.is_some();
+    programs.extend(reference.map(|(server, etcd)| Program::Kubernetes { server, etcd }));
+    let settings = Settings {
+        objects: options.objects.max(100),
+        clients: options.clients.max(1),
+        crds: options.crds,
+        many: options.many,
+    };
+    println!("machine: {}", machine::description());
+    // One thread: the client must leave the server a processor of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut table = Table::default();
+    for program in &programs {
+        let is_wanted = |part: &Part| options.only.is_empty() || options.only.contains(part);
+        for part in Part::ALL.into_iter().filter(is_wanted) {
+            eprintln!("bench api: {} {part} …", program.title());
+            runtime.block_on(part.run(program, settings, &mut table))?;
+        }
+    }
+    if !is_live {
+        println!(
+            "the reference is kube-apiserver 1.36.4 on etcd 3.6.8, measured earlier on a machine of 2 cores;"
+        );
+        println!("set LOCKSTEP_BENCH_KUBE_APISERVER and LOCKSTEP_BENCH_ETCD to measure it here");
+    }
+    println!("\n{}", table.text(is_live));
+    Ok(())
+}

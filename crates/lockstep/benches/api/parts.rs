@@ -1,0 +1,294 @@
+//! What is measured.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use futures::future::try_join_all;
+use http_body_util::BodyExt as _;
+
+use crate::client::{Call, Client};
+use crate::load::Clients;
+use crate::objects::{collection, crd, name, object};
+use crate::server::{Program, Server};
+use crate::table::{Bar, Measure, Table};
+
+/// How many gets are measured for each object.
+const GETS_PER_OBJECT: usize = 3;
+const LISTS: usize = 60;
+const PAGES: usize = 1_000;
+const WATCHERS: usize = 50;
+const WATCHED_CHANGES: usize = 400;
+/// What memory is measured after, so that what happens in the background has happened.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) objects: usize,
+    pub(crate) clients: usize,
+    pub(crate) crds: usize,
+    pub(crate) many: usize,
+}
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Part {
+    /// Start, idle memory, the first object of a CRD
+    Start,
+    /// What requests and watch events cost
+    Requests,
+    /// A start with many CRDs
+    Crds,
+    /// Many objects in memory
+    Memory,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+const fn measure(name: &'static str, unit: &'static str, reference: f64, bar: Bar) -> Measure {
+    Measure {
+        name,
+        unit,
+        reference: Some(reference),
+        bar,
+    }
+}
+
+const READY: Measure = measure(
+    "start to ready, empty directory",
+    "ms",
+    3_700.0,
+    Bar::NoMoreThan(300.0),
+);
+const IDLE: Measure = measure("memory, idle", "MB", 350.0, Bar::NoMoreThan(60.0));
+const FIRST: Measure = measure("CRD to first object", "ms", 2_000.0, Bar::NoMoreThan(50.0));
+const CREATE: Measure = measure("create, CPU", "µs", 2_600.0, Bar::TimesLess(5.0));
+const GET: Measure = measure("get, CPU", "µs", 1_100.0, Bar::TimesLess(15.0));
+const LIST: Measure = measure("full list, CPU", "µs", 214_000.0, Bar::TimesLess(30.0));
+const PAGE: Measure = measure("page of 100, CPU", "µs", 7_000.0, Bar::TimesLess(15.0));
+const PATCH: Measure = measure("merge patch, CPU", "µs", 2_700.0, Bar::TimesLess(5.0));
+const EVENT: Measure = measure(
+    "watch event delivered, CPU",
+    "µs",
+    52.0,
+    Bar::TimesLess(8.0),
+);
+const MANY_CRDS: Measure = Measure {
+    name: "start with 1,000 CRDs",
+    unit: "ms",
+    reference: None,
+    bar: Bar::NoMoreThan(2_000.0),
+};
+const MANY_CRDS_MEMORY: Measure = Measure {
+    name: "memory with 1,000 CRDs",
+    unit: "MB",
+    reference: None,
+    bar: Bar::NoMoreThan(400.0),
+};
+const MANY_OBJECTS: Measure = Measure {
+    name: "memory with 100,000 objects of 1 KB",
+    unit: "MB",
+    reference: None,
+    bar: Bar::NoMoreThan(400.0),
+};
+
+impl Part {
+    pub(crate) const ALL: [Self; 4] = [Self::Start, Self::Requests, Self::Crds, Self::Memory];
+
+    pub(crate) async fn run(
+        self,
+        program: &Program,
+        settings: Settings,
+        table: &mut Table,
+    ) -> anyhow::Result<()> {
+        let mut add = |measure, value| table.add(measure, program.title(), value);
+        match self {
+            Self::Start => start(program, &mut add).await,
+            Self::Requests => requests(program, settings, &mut add).await,
+            Self::Crds => crds(program, settings, &mut add).await,
+            Self::Memory => memory(program, settings, &mut add).await,
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn microseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+async fn start(program: &Program, add: &mut impl FnMut(Measure, f64)) -> anyhow::Result<()> {
+    let server = Server::start(program).await?;
+    add(READY, milliseconds(server.start_time));
+    tokio::time::sleep(SETTLE).await;
+    add(IDLE, server.megabytes()?);
+    let client = Client::connect(server.port).await?;
+    let begun = crate::server::now();
+    define(&client, 0).await?;
+    add(FIRST, milliseconds(begun.elapsed()));
+    Ok(())
+}
+
+/// Makes a CRD, and an object of it, as soon as the server takes it.
+async fn define(client: &Client, number: usize) -> anyhow::Result<()> {
+    client
+        .send(&Call::post(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            crd(number),
+        ))
+        .await?;
+    while number == 0
+        && client
+            .send(&Call::post(collection(0), object(0)))
+            .await
+            .is_err()
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(())
+}
+
+async fn requests(
+    program: &Program,
+    settings: Settings,
+    add: &mut impl FnMut(Measure, f64),
+) -> anyhow::Result<()> {
+    let server = Server::start(program).await?;
+    let clients = Clients::connect(&server, settings.clients).await?;
+    define(clients.first(), 0).await?;
+    let count = settings.objects;
+    let path = |number: usize| format!("{}/{}", collection(0), name(number % count));
+    let made = |number: usize| Call::post(collection(0), object(number + 1));
+    add(
+        CREATE,
+        microseconds(clients.cost(&server, count, made).await?),
+    );
+    let gets = clients.cost(&server, count * GETS_PER_OBJECT, |number| {
+        Call::get(path(number))
+    });
+    add(GET, microseconds(gets.await?));
+    let lists = clients.cost(&server, LISTS, |_| Call::get(collection(0)));
+    add(LIST, microseconds(lists.await?));
+    let pages = clients.cost(&server, PAGES, |_| {
+        Call::get(format!("{}?limit=100", collection(0)))
+    });
+    add(PAGE, microseconds(pages.await?));
+    let change = |number: usize| {
+        Call::merge(
+            path(number),
+            format!(r#"{{"spec":{{"size":{}}}}}"#, number + count),
+        )
+    };
+    let patched = clients.cost(&server, count, change).await?;
+    add(PATCH, microseconds(patched));
+    let event = watched(&server, &clients, patched, &path).await?;
+    add(EVENT, microseconds(event));
+    Ok(())
+}
+
+/// What one event costs on its way to one watcher, without the write that caused it.
+async fn watched(
+    server: &Server,
+    clients: &Clients,
+    write: Duration,
+    path: &impl Fn(usize) -> String,
+) -> anyhow::Result<Duration> {
+    let listed = clients
+        .first()
+        .send(&Call::get(format!("{}?limit=1", collection(0))))
+        .await?;
+    let listed: serde_json::Value = serde_json::from_slice(&listed)?;
+    let from = listed["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default();
+    let watch = Call::get(format!(
+        "{}?watch=true&resourceVersion={from}",
+        collection(0)
+    ));
+    let opening = clients
+        .iter()
+        .cycle()
+        .take(WATCHERS)
+        .map(|client| client.open(&watch));
+    let watches = try_join_all(opening).await?;
+    let delivered = Cell::new(0_usize);
+    let delivered = &delivered;
+    let before = server.processor_time()?;
+    let reading = watches.into_iter().map(|answer| async move {
+        let mut body = answer.into_body();
+        let mut seen = 0;
+        while seen < WATCHED_CHANGES {
+            let Some(frame) = body.frame().await else {
+                anyhow::bail!("a watch ended")
+            };
+            let data = frame?.into_data().unwrap_or_default();
+            let lines = data.split(|byte| *byte == b'\n').count() - 1;
+            seen += lines;
+            delivered.set(delivered.get() + lines);
+        }
+        anyhow::Ok(())
+    });
+    let writing = async {
+        for number in 0..WATCHED_CHANGES {
+            let body = format!(
+                r#"{{"spec":{{"color":"{}"}}}}"#,
+                ["red", "blue"][number % 2]
+            );
+            let change = Call::merge(path(number), body);
+            clients.first().send(&change).await?;
+        }
+        anyhow::Ok(())
+    };
+    tokio::try_join!(try_join_all(reading), writing)?;
+    let used = server.processor_time()?.saturating_sub(before);
+    let writes = write * u32::try_from(WATCHED_CHANGES)?;
+    Ok(used.saturating_sub(writes) / u32::try_from(delivered.get())?.max(1))
+}
+
+async fn crds(
+    program: &Program,
+    settings: Settings,
+    add: &mut impl FnMut(Measure, f64),
+) -> anyhow::Result<()> {
+    let server = Server::start(program).await?;
+    let client = Client::connect(server.port).await?;
+    for number in 0..settings.crds {
+        define(&client, number).await?;
+    }
+    drop(client);
+    let server = server.restart(program).await?;
+    add(MANY_CRDS, milliseconds(server.start_time));
+    let last = Client::connect(server.port).await?;
+    last.send(&Call::get(collection(settings.crds.saturating_sub(1))))
+        .await?;
+    tokio::time::sleep(SETTLE).await;
+    add(MANY_CRDS_MEMORY, server.megabytes()?);
+    Ok(())
+}
+
+async fn memory(
+    program: &Program,
+    settings: Settings,
+    add: &mut impl FnMut(Measure, f64),
+) -> anyhow::Result<()> {
+    let server = Server::start(program).await?;
+    let clients = Clients::connect(&server, settings.clients).await?;
+    define(clients.first(), 0).await?;
+    clients
+        .cost(&server, settings.many, |number| {
+            Call::post(collection(0), object(number + 1))
+        })
+        .await?;
+    tokio::time::sleep(SETTLE).await;
+    add(MANY_OBJECTS, server.megabytes()?);
+    Ok(())
+}
