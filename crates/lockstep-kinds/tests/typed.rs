@@ -26,7 +26,9 @@ fn check(case: &Case) {
     let table = Table::builtin();
     let mut words = case.kind.rsplitn(3, '/');
     let (kind, version) = (words.next().unwrap(), words.next().unwrap());
-    let id = table.kind(words.next().unwrap_or(""), version, kind).unwrap();
+    let id = table
+        .kind(words.next().unwrap_or(""), version, kind)
+        .unwrap();
     let mut object = case.input.as_object().unwrap().clone();
     let mut unknown = Vec::new();
     match typed::read(table, id, &mut object, &mut unknown) {

@@ -5,9 +5,8 @@ use lockstep_object::incoming::{FieldValidation, KindOwner, malformed, mistyped,
 use lockstep_object::metadata::{Malformed, check_types};
 use lockstep_object::{Object, Status, Value, json, yaml};
 
-use super::message::PROTOBUF;
 use super::{Origin, Request, Served};
-use crate::views::{JSON, YAML, on_deep_stack};
+use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
 
 /// A body that could be read.
 pub(super) struct Document {

@@ -7,10 +7,7 @@ use lockstep_object::{GroupVersionKind, Map, Status, Value};
 
 use super::body::Document;
 use super::{Origin, Request};
-use crate::views::body_types;
-
-/// The media type of protobuf.
-pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+use crate::views::{PROTOBUF, body_types};
 
 impl Request<'_> {
     /// Reads the body as a message of a kind: that of the resource, or one that every resource

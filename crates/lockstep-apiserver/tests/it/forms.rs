@@ -223,7 +223,8 @@ async fn large_answers_are_compressed_and_watches_are_not() {
 #[tokio::test]
 async fn forms_that_nobody_knows_are_refused() {
     let (_server, mut client) = start().await;
-    let refused = "only the following media types are accepted: application/json, application/yaml";
+    let refused = "only the following media types are accepted: application/json, application/yaml, \
+                   application/vnd.kubernetes.protobuf";
     for accept in [
         "application/cbor",
         "text/html",
@@ -238,7 +239,8 @@ async fn forms_that_nobody_knows_are_refused() {
         );
     }
     let watch = get(&mut client, &format!("{MAPS}?watch=1"), &[YAML]).await;
-    let streams = "only the following media types are accepted: application/json;stream=watch";
+    let streams = "only the following media types are accepted: application/json;stream=watch, \
+                   application/vnd.kubernetes.protobuf;stream=watch";
     assert_eq!(
         watch.failure(),
         (406, "NotAcceptable".into(), streams.into())

@@ -13,6 +13,7 @@ mod wire;
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, encode};
 pub use envelope::{Envelope, EnvelopeError, MAGIC, wrap};
+pub use wire::put_bytes;
 
 /// How deep messages may nest.
 pub const MESSAGE_DEPTH_MAX: usize = 200;

@@ -76,7 +76,8 @@ pub(super) fn put_double(tag: u32, value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-pub(super) fn put_bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
+/// Writes a field of bytes, a text or a message.
+pub fn put_bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
     encode_key(tag, WireType::LengthDelimited, out);
     encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
