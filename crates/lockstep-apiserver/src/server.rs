@@ -26,6 +26,7 @@ use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
+use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
 use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::transport::{self, Drain, TlsVersion};
@@ -90,6 +91,7 @@ pub(crate) struct Server {
     client_ca: String,
     loops: Loops,
     pub(crate) handler: Option<Handler>,
+    pub(crate) openapi: Documents,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -130,6 +132,7 @@ impl ApiServer {
             metrics: Metrics::new(),
             store: config.store,
             handler: config.handler,
+            openapi: Documents::default(),
             milestones: Milestones::default(),
             drain: Drain::default(),
             ready: CancellationToken::new(),

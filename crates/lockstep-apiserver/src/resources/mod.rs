@@ -15,6 +15,7 @@ mod get;
 mod internal;
 mod list;
 mod list_options;
+mod message;
 mod patch;
 mod print;
 mod registry;
@@ -42,6 +43,7 @@ use print::Printer;
 
 pub use body::Incoming;
 use expiry::Expiry;
+pub(crate) use patch::PATCH_TYPES;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};

@@ -12,6 +12,8 @@ mod forms;
 mod frame;
 mod hostile;
 mod loops;
+mod openapi;
+mod protobuf;
 mod reviews;
 mod roles;
 mod server;

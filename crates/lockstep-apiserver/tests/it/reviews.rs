@@ -255,7 +255,7 @@ async fn questions_that_make_no_sense_are_refused() {
             "subjectaccessreviews",
             json!({ "spec": { "user": 5, "resourceAttributes": attributes } }),
             400,
-            "json: cannot unmarshal number into Go struct field SubjectAccessReview.spec.user of type string",
+            "json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.user of type string",
         ),
         (
             "subjectaccessreviews",
