@@ -89,10 +89,6 @@ impl Loops {
     }
 
     async fn lead(&self, decided: impl Fn() + Send + Sync) -> Infallible {
-        if self.config.controllers.is_empty() {
-            decided();
-            std::future::pending::<Infallible>().await;
-        }
         loop {
             self.leader.campaign(&decided).await;
             tracing::info!("the background loops run here");
