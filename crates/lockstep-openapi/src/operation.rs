@@ -247,49 +247,12 @@ fn operation(
     } else {
         Schema::Named(schema_of_part(group, version, kind))
     };
-    let body = |schema: Schema| Body {
-        schema,
-        is_required: true,
-        media_types: Vec::new(),
-    };
-    let (parameters, body, answers, answer): (Vec<Parameter>, _, &[u16], _) = match verb.action {
-        "list" => (LIST.to_vec(), None, &[200], Schema::List),
-        "get" => (Vec::new(), None, &[200], shown),
-        "post" => (
-            WRITE.to_vec(),
-            Some(body(shown.clone())),
-            &[200, 201, 202],
-            shown,
-        ),
-        "put" => (
-            WRITE.to_vec(),
-            Some(body(shown.clone())),
-            &[200, 201],
-            shown,
-        ),
-        "patch" => {
-            let media_types = resource.patch_types.iter().map(|&name| name.to_owned());
-            let patch = Body {
-                media_types: media_types.collect(),
-                ..body(Schema::Named(PATCH.to_owned()))
-            };
-            let parameters = WRITE.iter().chain(&[FORCE]).copied().collect();
-            (parameters, Some(patch), &[200, 201], shown)
-        }
-        _ => {
-            let options = Body {
-                is_required: false,
-                ..body(Schema::Named(DELETE_OPTIONS.to_owned()))
-            };
-            let status = Schema::Named(STATUS.to_owned());
-            let is_collection = verb.action == "deletecollection";
-            let more = LIST
-                .iter()
-                .filter(|row| is_collection && row.name != "watch");
-            let parameters = DELETE.iter().chain(more).copied().collect();
-            (parameters, Some(options), &[200, 202], status)
-        }
-    };
+    let Exchange {
+        parameters,
+        body,
+        answers,
+        answer,
+    } = exchange(resource, verb, shown);
     Operation {
         method: verb.method,
         action: verb.action,
@@ -306,6 +269,67 @@ fn operation(
         answer,
         has_protobuf: resource.source == Source::BuiltIn,
         streams: verb.action == "list",
+    }
+}
+
+/// What is sent, and what comes back.
+struct Exchange {
+    parameters: Vec<Parameter>,
+    body: Option<Body>,
+    answers: &'static [u16],
+    answer: Schema,
+}
+
+fn exchange(resource: &Resource<'_>, verb: &Verb, shown: Schema) -> Exchange {
+    let body = |schema: Schema| Body {
+        schema,
+        is_required: true,
+        media_types: Vec::new(),
+    };
+    let (parameters, body, answers, answer): (Vec<Parameter>, _, &'static [u16], _) =
+        match verb.action {
+            "list" => (LIST.to_vec(), None, &[200], Schema::List),
+            "get" => (Vec::new(), None, &[200], shown),
+            "post" => (
+                WRITE.to_vec(),
+                Some(body(shown.clone())),
+                &[200, 201, 202],
+                shown,
+            ),
+            "put" => (
+                WRITE.to_vec(),
+                Some(body(shown.clone())),
+                &[200, 201],
+                shown,
+            ),
+            "patch" => {
+                let media_types = resource.patch_types.iter().map(|&name| name.to_owned());
+                let patch = Body {
+                    media_types: media_types.collect(),
+                    ..body(Schema::Named(PATCH.to_owned()))
+                };
+                let parameters = WRITE.iter().chain(&[FORCE]).copied().collect();
+                (parameters, Some(patch), &[200, 201], shown)
+            }
+            _ => {
+                let options = Body {
+                    is_required: false,
+                    ..body(Schema::Named(DELETE_OPTIONS.to_owned()))
+                };
+                let status = Schema::Named(STATUS.to_owned());
+                let is_collection = verb.action == "deletecollection";
+                let more = LIST
+                    .iter()
+                    .filter(|row| is_collection && row.name != "watch");
+                let parameters = DELETE.iter().chain(more).copied().collect();
+                (parameters, Some(options), &[200, 202], status)
+            }
+        };
+    Exchange {
+        parameters,
+        body,
+        answers,
+        answer,
     }
 }
 

@@ -176,21 +176,30 @@ type Schemas = BTreeMap<String, Value>;
 
 /// The table as it should be; the present one, if that is right, when the facts are not here.
 pub(super) fn produce(root: &Path, present: &Path) -> anyhow::Result<String> {
-    let Some(folder) = facts(root) else {
-        println!(
-            "{}: the facts are not here ({VARIABLE}); held to its own sum",
-            present.display()
-        );
-        let text = std::fs::read_to_string(root.join(present))?;
-        unsealed(&text).context("its sum is not that of its contents; nobody writes it by hand")?;
-        return Ok(text);
-    };
+    match facts(root) {
+        Some(folder) => from_facts(&folder),
+        None => {
+            let place = present.display();
+            println!("{place}: the facts are not here ({VARIABLE}); held to its own sum");
+            held_to_its_sum(&root.join(present))
+        }
+    }
+}
+
+fn from_facts(folder: &Path) -> anyhow::Result<String> {
     let fields = std::fs::read_to_string(folder.join("builtin-fields.json"))?;
     let schemas = std::fs::read_to_string(folder.join("builtin-schema.json"))?;
-    table(
-        &serde_json::from_str(&fields)?,
-        &serde_json::from_str(&schemas)?,
-    )
+    let (fields, schemas) = (
+        serde_json::from_str(&fields)?,
+        serde_json::from_str(&schemas)?,
+    );
+    table(&fields, &schemas)
+}
+
+fn held_to_its_sum(place: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(place)?;
+    unsealed(&text).context("its sum is not that of its contents; nobody writes it by hand")?;
+    Ok(text)
 }
 
 fn facts(root: &Path) -> Option<PathBuf> {
@@ -286,4 +295,65 @@ fn published(path: &str) -> String {
     let mut parts: Vec<&str> = domain.split('.').rev().collect();
     parts.extend(rest.split('/'));
     parts.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_without_its_facts_is_held_to_its_sum() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().join("kinds.txt");
+        let right = sealed("package core/v1 io.k8s.api.core.v1 core v1\n");
+        std::fs::write(&place, &right).expect("written");
+        assert_eq!(held_to_its_sum(&place).ok(), Some(right.clone()));
+        std::fs::write(&place, right.replace("core v1", "core v2")).expect("written");
+        let error = held_to_its_sum(&place).expect_err("somebody edited it");
+        assert_eq!(
+            error.to_string(),
+            "its sum is not that of its contents; nobody writes it by hand"
+        );
+    }
+
+    #[test]
+    fn facts_become_rows_with_names_told_by_their_packages() {
+        let fact = |json: &str| serde_json::from_str(json).expect("a fact");
+        let fields = Fields {
+            types: BTreeMap::from([
+                (
+                    "k8s.io/api/core/v1.ConfigMap".to_owned(),
+                    vec![
+                        fact(r#"{"j": "", "t": "metav1.TypeMeta", "i": true}"#),
+                        fact(r#"{"j": "data", "t": "map[string]string", "o": true, "n": "2"}"#),
+                        fact(r#"{"j": "immutable", "t": "bool", "p": true, "o": true, "n": "4"}"#),
+                    ],
+                ),
+                (
+                    "k8s.io/apimachinery/pkg/apis/meta/v1.TypeMeta".to_owned(),
+                    vec![fact(r#"{"j": "kind", "t": "string", "o": true, "n": "1"}"#)],
+                ),
+            ]),
+            aliases: BTreeMap::new(),
+        };
+        let schema = serde_json::json!({"required": ["data"], "properties": {
+            "data": {"type": "object", "x-kubernetes-map-type": "atomic"},
+            "immutable": {"type": "boolean", "default": true}}});
+        let schemas = Schemas::from([("io.k8s.api.core.v1.ConfigMap".to_owned(), schema)]);
+        let made = table(&fields, &schemas).expect("a table");
+        let rows: Vec<&str> = made
+            .lines()
+            .skip_while(|line| *line != "type ConfigMap kind")
+            .take(4)
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "type ConfigMap kind",
+                " . meta/v1.TypeMeta - -",
+                " data map[string]string 2 or map=atomic",
+                " immutable *bool 4 o default=true",
+            ]
+        );
+    }
 }
