@@ -11,11 +11,14 @@ use super::conditions::{self, Taken, Verdict};
 use super::{BUCKET, Definition, GROUP, PLURAL, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope};
 use crate::resources::{Api, FINALIZER_CRD, Origin, Served};
+use crate::webhooks::Clients;
 
 /// Follows all CRDs of a store and keeps the registry of a server up to date.
 pub struct Follower {
     api: Arc<Api>,
     now: fn() -> Seconds,
+    /// Who calls the webhooks of CRDs; a CRD that changes keeps the connections of its webhook.
+    clients: Clients,
     /// Clean-ups of CRDs that go away; they end with the follower.
     cleaning: JoinSet<()>,
 }
@@ -26,6 +29,7 @@ impl Follower {
         Self {
             api,
             now,
+            clients: Clients::default(),
             cleaning: JoinSet::new(),
         }
     }
@@ -69,7 +73,7 @@ impl Follower {
         let definition = Definition::of(&crd);
         let verdict = self.judge(definition);
         let is_served = verdict == Verdict::Served || definition.is("Established");
-        match resource(&crd, stored.revision) {
+        match resource(&crd, stored.revision, &self.clients) {
             Ok(custom) if is_served => self.api.serve(custom),
             _ => self.drop_resource(&crd),
         }

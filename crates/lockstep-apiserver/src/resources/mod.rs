@@ -6,6 +6,7 @@
 mod answer;
 mod body;
 mod commit;
+mod convert;
 mod create;
 mod current;
 mod delete;
@@ -25,6 +26,7 @@ mod selection;
 mod token;
 mod update;
 mod watch;
+mod watch_converted;
 
 use std::sync::Arc;
 use std::time::Duration;

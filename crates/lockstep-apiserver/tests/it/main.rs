@@ -5,14 +5,17 @@
 mod audit;
 mod authentication;
 mod client;
+mod conversion;
 mod credentials;
 mod drain;
 mod endpoints;
 mod forms;
 mod frame;
+mod hook;
 mod hostile;
 mod loops;
 mod reviews;
 mod roles;
 mod server;
+mod webhooks;
 mod zpages;
