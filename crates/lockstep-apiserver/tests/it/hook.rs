@@ -11,7 +11,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    date_time_ymd,
+};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use serde_json::Value;
@@ -71,6 +74,10 @@ fn params(name: &str, until_year: i32) -> CertificateParams {
 pub(crate) fn self_signed(name: &str, is_ca: IsCa, until_year: i32) -> Pair {
     let mut params = params(name, until_year);
     params.is_ca = is_ca;
+    sealed(&params)
+}
+
+fn sealed(params: &CertificateParams) -> Pair {
     let key = KeyPair::generate().unwrap();
     let certificate = params.self_signed(&key).unwrap().pem();
     Pair {
@@ -78,6 +85,13 @@ pub(crate) fn self_signed(name: &str, is_ca: IsCa, until_year: i32) -> Pair {
         certificate,
         key: key.serialize_pem(),
     }
+}
+
+/// A certificate that vouches for itself, for one use.
+pub(crate) fn used_by(purpose: ExtendedKeyUsagePurpose) -> Pair {
+    let mut params = params("127.0.0.1", 2099);
+    params.extended_key_usages = vec![purpose];
+    sealed(&params)
 }
 
 /// The usual one: its own authority, for 127.0.0.1.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_apiserver::webhooks::{CallLimits, ClientConfig, Clients, Endpoint};
-use rcgen::{BasicConstraints, IsCa};
+use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::hook::{Hook, Pair, Said, Say, issued, own_authority, self_signed};
+use crate::hook::{Hook, Pair, Said, Say, issued, own_authority, self_signed, used_by};
 
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),
@@ -68,6 +68,14 @@ async fn a_certificate_is_trusted_if_the_bundle_has_it_or_its_authority() {
         (
             with(self_signed("127.0.0.1", authority, 2021), ""),
             refused("Expired"),
+        ),
+        (
+            with(used_by(ExtendedKeyUsagePurpose::ServerAuth), ""),
+            believed(),
+        ),
+        (
+            with(used_by(ExtendedKeyUsagePurpose::ClientAuth), ""),
+            refused("InvalidPurpose"),
         ),
     ];
     for ((pair, bundle), expected) in rows {
