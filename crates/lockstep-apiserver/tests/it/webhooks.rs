@@ -92,6 +92,36 @@ async fn a_certificate_is_trusted_if_the_bundle_has_it_or_its_authority() {
     assert_eq!(told, Err(expected.to_owned()));
 }
 
+/// dependencies.md §3, row "trust": certificates as people make them, in one line.
+#[tokio::test]
+async fn a_certificate_that_openssl_signs_by_itself_is_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let line = format!(
+        "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=webhook -addext \
+         subjectAltName=IP:127.0.0.1 -keyout {} -out {}",
+        at("key"),
+        at("crt")
+    );
+    let made = std::process::Command::new("openssl")
+        .args(line.split(' '))
+        .output();
+    let Ok(made) = made else {
+        println!("SKIPPED: openssl is not installed, so nobody made a certificate as people do");
+        return;
+    };
+    assert!(made.status.success(), "{made:?}");
+    let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let pair = Pair {
+        certificate: read("crt"),
+        key: read("key"),
+        authority: read("crt"),
+    };
+    let hook = Hook::start(&pair, yes()).await;
+    let told = call(&hook.url, &pair.authority, LIMITS).await;
+    assert_eq!(told, Ok(r#"{"a":1}"#.to_owned()));
+}
+
 /// api-machinery.md §11: timeout; nothing else is waited for without end either.
 #[tokio::test]
 async fn a_call_ends_whatever_the_webhook_does() {
