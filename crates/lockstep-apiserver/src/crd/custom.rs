@@ -13,7 +13,7 @@ use super::definition::DefinedVersion;
 use super::{Converter, Definition};
 use crate::cache::BucketKey;
 use crate::resources::{
-    Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+    Ending, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -49,11 +49,13 @@ pub enum CustomError {
     Incomplete,
 }
 
-/// The resource of a CRD that was left at a revision. Its webhooks are called by these clients.
+/// The resource of a CRD that was left at a revision. Its webhooks are called by these clients, and
+/// `ending` tells when it is no longer what clients were told it is.
 pub fn resource(
     crd: &Object,
     revision: Revision,
     clients: &Clients,
+    ending: Arc<Ending>,
 ) -> Result<Resource, CustomError> {
     let definition = Definition::of(crd);
     let mut defined: Vec<DefinedVersion<'_>> = definition.versions().collect();
@@ -97,6 +99,7 @@ pub fn resource(
                 .map(|version| alike(&defined, *version))
                 .collect(),
             converter: Converter::of(definition, clients),
+            ending,
             columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
             scales: defined.iter().copied().map(scale).collect(),
@@ -168,6 +171,7 @@ struct CustomRules {
     /// For each version the first that has the same schema.
     alike: Vec<usize>,
     converter: Option<Converter>,
+    ending: Arc<Ending>,
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
     scales: Vec<Option<ScalePaths>>,
@@ -193,6 +197,10 @@ impl Rules for CustomRules {
 
     fn converter(&self) -> Option<&Converter> {
         self.converter.as_ref()
+    }
+
+    fn ending(&self) -> Option<&Ending> {
+        Some(&self.ending)
     }
 
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {

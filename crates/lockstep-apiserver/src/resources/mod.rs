@@ -10,6 +10,7 @@ mod convert;
 mod create;
 mod current;
 mod delete;
+mod ending;
 mod escalation;
 mod expiry;
 mod get;
@@ -43,6 +44,7 @@ pub(crate) use internal::{FINALIZER_CRD, Internal};
 use print::Printer;
 
 pub use body::Incoming;
+pub use ending::Ending;
 use expiry::Expiry;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};

@@ -9,7 +9,7 @@ use lockstep_object::names::NameRule;
 use lockstep_object::{GroupKind, GroupResource, Object};
 use lockstep_storage::Revision;
 
-use super::ScalePaths;
+use super::{Ending, ScalePaths};
 use crate::cache::BucketKey;
 use crate::crd::Converter;
 use crate::route::Verb;
@@ -160,6 +160,12 @@ pub trait Rules: Send + Sync {
     /// Who makes an object of one version one of another; none if only its `apiVersion` differs,
     /// and its shape.
     fn converter(&self) -> Option<&Converter> {
+        None
+    }
+
+    /// When the kind is no longer what clients were told it is: watches end then, and clients begin
+    /// anew. None if that never happens.
+    fn ending(&self) -> Option<&Ending> {
         None
     }
 

@@ -229,7 +229,10 @@ impl WatchStream {
     /// Waits for changes, for the time of a bookmark, or for the end.
     async fn wait(&mut self) {
         let wake = self.next_bookmark.min(self.ends);
+        let ended = self.served.ended();
         tokio::select! {
+            biased;
+            at = ended => self.end(at),
             changes = self.watching.next() => match changes {
                 Ok(changes) => self.take_in(&changes),
                 Err(_) => self.fail(),
@@ -249,6 +252,18 @@ impl WatchStream {
                 self.ready.extend(event);
             }
             self.told = self.told.max(change.revision);
+        }
+    }
+
+    /// Takes what came before the end, and ends.
+    fn end(&mut self, at: Revision) {
+        self.is_over = true;
+        while let Ok(mut changes) = self.watching.take() {
+            if changes.is_empty() {
+                return;
+            }
+            changes.retain(|change| change.revision < at);
+            self.take_in(&changes);
         }
     }
 

@@ -3,7 +3,7 @@
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use super::world::{V1, V2, World, brief, in_v2, liar};
+use super::world::{CRD, V1, V2, World, brief, in_v1, in_v2, liar};
 
 /// The next events of a watch.
 async fn events(watch: &mut hyper::body::Incoming, count: usize) -> Vec<Value> {
@@ -104,4 +104,36 @@ async fn a_change_is_not_converted_for_each_who_watches_it() {
     }
     let calls = world.calls().len();
     assert!((1..=4).contains(&calls), "{calls} calls for 20 watches");
+}
+
+/// A watch shows what it was told the resource is, and ends when that is no longer so.
+#[tokio::test]
+async fn watches_end_with_the_spec_that_they_were_begun_under() {
+    let mut world = World::usual().await;
+    world.widget("a", 1).await;
+    let path = format!("{V2}?watch=true");
+    let watch = world.client.open("GET", &path, &[], "".into()).await;
+    let mut watch = watch.unwrap().into_body();
+    events(&mut watch, 1).await;
+    let labelled = json!({ "metadata": { "labels": { "a": "b" } } });
+    assert_eq!(world.patch(CRD, &labelled).await.status, 200);
+    world
+        .patch(&format!("{V1}/a"), &json!({ "spec": { "size": 2 } }))
+        .await;
+    let event = events(&mut watch, 1).await;
+    assert_eq!(told(&event[0]), json!(["MODIFIED", in_v2("a", 2)]));
+    let none = json!({ "spec": { "conversion": { "strategy": "None", "webhook": null } } });
+    assert_eq!(world.patch(CRD, &none).await.status, 200);
+    let rest = watch.collect().await.unwrap().to_bytes();
+    assert_eq!(rest, "");
+    let watch = world
+        .client
+        .open("GET", &format!("{V1}?watch=true"), &[], "".into())
+        .await;
+    let mut watch = watch.unwrap().into_body();
+    events(&mut watch, 1).await;
+    assert_eq!(world.client.send("DELETE", CRD, &[], "").await.status, 200);
+    let rest = watch.collect().await.unwrap().to_bytes();
+    let deleted: Value = serde_json::from_slice(&rest).unwrap();
+    assert_eq!(told(&deleted), json!(["DELETED", in_v1("a", 2)]));
 }
