@@ -131,6 +131,17 @@ impl Credentials {
         Ok(String::from_utf8_lossy(&authority).into_owned())
     }
 
+    /// All authorities of client certificates, in PEM.
+    pub fn client_ca(&self, now: Timestamp) -> Result<String, CredentialError> {
+        let own = self.files.own_files(now)?;
+        let mut all = own.authority.certificate().to_owned();
+        for path in &self.files.client_authorities {
+            let text = read_file(path)?;
+            all.push_str(&String::from_utf8_lossy(&text));
+        }
+        Ok(all)
+    }
+
     fn authority(&self, own: &OwnFiles) -> Result<Vec<u8>, CredentialError> {
         let is_ours =
             self.identity.certificate_file() == own.serving_certificate && own.serving_is_ours;

@@ -22,6 +22,7 @@ mod frame;
 pub mod limits;
 mod loops;
 mod metrics;
+mod openapi;
 mod request;
 pub mod resources;
 mod response;

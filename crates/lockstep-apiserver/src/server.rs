@@ -8,6 +8,7 @@ use lockstep_featuregate::Gates;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,8 +26,9 @@ use crate::frame::InFlight;
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
+use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
-use crate::start::{make_default_roles, make_system_objects};
+use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
@@ -34,6 +36,9 @@ use crate::trust::ServingIdentity;
 const PREFIX: &str = "/registry/";
 /// How long a start that cannot go on waits before it tries again.
 const START_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long work that ended by a panic rests.
+const WORK_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a server is made of.
 pub struct Config {
@@ -55,6 +60,8 @@ pub struct Config {
     pub tls_min: TlsVersion,
     /// Where objects live.
     pub store: Arc<dyn Store>,
+    /// The authorities of client certificates, in PEM, for other servers to know clients by.
+    pub client_ca: String,
     /// How long events are kept after they were last written; zero means for ever.
     pub event_ttl: Duration,
     /// What runs in the background.
@@ -81,8 +88,10 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
+    client_ca: String,
     loops: Loops,
     pub(crate) handler: Option<Handler>,
+    pub(crate) openapi: Documents,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -108,6 +117,7 @@ impl ApiServer {
         let api = api.with_event_ttl(config.event_ttl);
         let api = Arc::new(api);
         let server = Server {
+            client_ca: config.client_ca,
             loops: Loops::new(Arc::clone(&api), config.loops),
             api,
             address: OnceLock::new(),
@@ -122,6 +132,7 @@ impl ApiServer {
             metrics: Metrics::new(),
             store: config.store,
             handler: config.handler,
+            openapi: Documents::default(),
             milestones: Milestones::default(),
             drain: Drain::default(),
             ready: CancellationToken::new(),
@@ -156,6 +167,7 @@ impl ApiServer {
         tokio::select! {
             _ = serving => {}
             never = server.keep_going() => match never {},
+            never = server.keep_working() => match never {},
         }
         server.loops.retire().await;
         tasks.close();
@@ -174,24 +186,40 @@ impl Server {
         self.address.get().cloned().unwrap_or_default()
     }
 
-    /// Does what has to happen before the server is ready, and what goes on as long as it runs.
+    /// Keeps the memory of the server up to date as long as it runs.
     async fn keep_going(&self) -> Infallible {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
-        let starting = async {
-            self.start().await;
-            let decided = || self.milestones.reach(Milestone::Loops);
-            self.loops.run(decided).await
-        };
         let judging = self.rules.follow(self.api.cache());
-        tokio::join!(feeding, following, judging, starting).3
+        tokio::join!(feeding, following, judging);
+        std::future::pending().await
+    }
+
+    /// Works in the background as long as the server runs; again, should a panic end it.
+    async fn keep_working(self: &Arc<Self>) -> Infallible {
+        loop {
+            let mut work = JoinSet::new();
+            work.spawn(Arc::clone(self).work());
+            work.join_next().await;
+            tracing::error!("the work in the background ended and begins anew");
+            tokio::time::sleep(WORK_PAUSE).await;
+        }
+    }
+
+    /// Does what has to happen before the server is ready, then what the background loops want. A
+    /// task of its own: a plan that takes a while must not hold up those who wait for an answer.
+    async fn work(self: Arc<Self>) {
+        self.start().await;
+        let decided = || {
+            self.milestones.reach(Milestone::Loops);
+            self.ready.cancel();
+        };
+        match self.loops.run(decided).await {}
     }
 
     async fn start(&self) {
-        for milestone in [Milestone::Credentials, Milestone::Admission] {
-            self.milestones.reach(milestone);
-        }
+        self.milestones.reach(Milestone::Admission);
         while self.api.cache().caught_up().await.is_err() {}
         self.milestones.reach(Milestone::Caches);
         while !make_system_objects(&self.api, now()).await {
@@ -200,6 +228,12 @@ impl Server {
             tokio::time::sleep(START_PAUSE).await;
         }
         self.milestones.reach(Milestone::SystemObjects);
+        while !publish_client_ca(&self.api, &self.client_ca, now()).await {
+            self.rules.settle(self.api.cache()).await;
+            tracing::warn!("the authorities of clients cannot be published; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        self.milestones.reach(Milestone::Credentials);
         while !make_default_roles(&self.api, now()).await {
             // What was stored before counts meanwhile.
             self.rules.settle(self.api.cache()).await;
@@ -211,7 +245,6 @@ impl Server {
         self.milestones.reach(Milestone::Roles);
         self.api.in_force().await;
         self.milestones.reach(Milestone::Discovery);
-        self.ready.cancel();
     }
 }
 

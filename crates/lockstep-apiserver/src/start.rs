@@ -50,6 +50,60 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
     true
 }
 
+/// Where other servers learn by which authorities clients are known.
+const CLIENT_CA: (&str, &str) = ("kube-system", "extension-apiserver-authentication");
+
+/// Publishes the authorities of client certificates; those of other servers on the store stay. Tells
+/// whether they are there.
+pub(crate) async fn publish_client_ca(api: &Api, own: &str, now: Seconds) -> bool {
+    let (namespace, name) = CLIENT_CA;
+    let key = format!("{namespace}/{name}");
+    for _ in 0..TRIES_MAX {
+        let stored = api.read_internally("", "configmaps", &key).await;
+        let (at, mut map) = match stored {
+            Some((map, revision)) => (Expected::At(revision), map),
+            None => {
+                let map = json!({
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": { "name": name, "namespace": namespace },
+                });
+                let Ok(map) = Object::from_value(map) else {
+                    return false;
+                };
+                (Expected::Absent, new(api, &map, now))
+            }
+        };
+        let known = map.at(&["data", "client-ca-file"]);
+        let known = known.and_then(|text| text.as_str()).unwrap_or_default();
+        let missing: Vec<&str> = certificates(own)
+            .filter(|certificate| !known.contains(certificate))
+            .collect();
+        if missing.is_empty() {
+            return true;
+        }
+        let all = format!("{known}{}", missing.concat());
+        let data = map.fields_mut().entry("data").or_insert_with(|| json!({}));
+        if !data.is_object() {
+            *data = json!({});
+        }
+        data["client-ca-file"] = all.into();
+        if api
+            .store_internally("", "configmaps", &key, at, Some(map))
+            .await
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// The certificates of a PEM file, one by one.
+fn certificates(pem: &str) -> impl Iterator<Item = &str> {
+    let parts = pem.split_inclusive("-----END CERTIFICATE-----\n");
+    parts.filter(|part| part.contains("-----BEGIN CERTIFICATE-----"))
+}
+
 /// Makes the default roles and bindings that are missing and adds what others lack; roles first,
 /// since a binding of a role that is not there gives nothing. Tells whether everything is there.
 pub(crate) async fn make_default_roles(api: &Arc<Api>, now: Seconds) -> bool {

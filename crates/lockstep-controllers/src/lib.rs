@@ -15,6 +15,7 @@
 
 mod action;
 mod aggregation;
+mod api_services;
 mod conditions;
 pub mod election;
 mod event;
@@ -28,6 +29,7 @@ mod world;
 
 pub use action::{Action, Propagation};
 pub use aggregation::Aggregation;
+pub use api_services::ApiServices;
 pub use furnish::Furnish;
 pub use garbage::Garbage;
 pub use meta::{FOREGROUND, Meta, ORPHAN, Owner};

@@ -60,11 +60,6 @@ impl Switches {
     pub fn has(&self, controller: Controller) -> bool {
         self.0.contains(&controller)
     }
-
-    /// Whether none runs.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Default for Switches {

@@ -13,7 +13,7 @@ mod cluster;
 
 use cluster::Cluster;
 use lockstep_controllers::{
-    Action, Aggregation, Change, Furnish, Garbage, Namespaces, World, servers,
+    Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, World, servers,
 };
 use lockstep_object::metadata::{Micros, Seconds};
 use serde_json::{Value, json};
@@ -29,6 +29,7 @@ enum Loop {
     Namespaces(Namespaces),
     Furnish(Furnish),
     Aggregation(Aggregation),
+    ApiServices(ApiServices),
     Servers,
 }
 
@@ -40,6 +41,7 @@ impl Loop {
             "accounts" => Self::Furnish(Furnish::service_accounts()),
             "root-ca" => Self::Furnish(Furnish::root_ca("PEM")),
             "aggregation" => Self::Aggregation(Aggregation::default()),
+            "api-services" => Self::ApiServices(ApiServices::default()),
             "servers" => Self::Servers,
             other => panic!("{other} is no loop"),
         }
@@ -51,6 +53,7 @@ impl Loop {
             Self::Namespaces(namespaces) => namespaces.observe(change),
             Self::Furnish(furnish) => furnish.observe(change),
             Self::Aggregation(aggregation) => aggregation.observe(change),
+            Self::ApiServices(services) => services.observe(change),
             Self::Servers => {}
         }
     }
@@ -59,6 +62,7 @@ impl Loop {
         match self {
             Self::Garbage(garbage) => garbage.kinds_changed(),
             Self::Namespaces(namespaces) => namespaces.kinds_changed(),
+            Self::ApiServices(services) => services.kinds_changed(),
             Self::Furnish(_) | Self::Aggregation(_) | Self::Servers => {}
         }
     }
@@ -70,6 +74,7 @@ impl Loop {
             Self::Namespaces(namespaces) => namespaces.plan(world, now),
             Self::Furnish(furnish) => furnish.plan(world),
             Self::Aggregation(aggregation) => aggregation.plan(world),
+            Self::ApiServices(services) => services.plan(world, now),
             Self::Servers => servers::collect(world, Micros::from_unix(NOW * 1_000_000).unwrap()),
         }
     }

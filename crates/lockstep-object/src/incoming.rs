@@ -38,7 +38,8 @@ pub fn mistyped(gvk: &GroupVersionKind, problem: &str) -> Status {
     ))
 }
 
-fn unrecognized(kind: &str, body: &[u8], problem: &str) -> Status {
+/// A body that is not an object of the kind, for a reason of its own.
+pub fn unrecognized(kind: &str, body: &[u8], problem: &str) -> Status {
     let summary = summary(body);
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
@@ -117,7 +118,8 @@ pub fn take_object(
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
+/// What messages call the type of a value.
+pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -36,3 +36,4 @@ pub use compactor::{AutoCompaction, InvalidRetention};
 pub use config::{Config, ETCD_VERSION, TlsFiles};
 pub use listen::{Address, InvalidAddress};
 pub use server::{Server, StartError};
+pub use snapshot::{SnapshotError, read_snapshot};

@@ -1,11 +1,12 @@
-//! A snapshot as a stream. The bytes are described in `docs/reference/store-format.md`.
+//! A snapshot as a stream, and back from a file. The bytes are described in
+//! `docs/reference/store-format.md`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use lockstep_etcd_api::etcdserverpb as pb;
-use lockstep_mvcc::Machine;
+use lockstep_mvcc::{DecodeError, Machine};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
@@ -19,6 +20,7 @@ const MAGIC: &[u8; 8] = b"locksnap";
 const FORMAT: u32 = 1;
 /// Clients of etcd take a file for whole if what is before its checksum fills such blocks.
 const BLOCK_BYTES: u64 = 512;
+const CHECKSUM_BYTES: usize = 32;
 /// How much goes into one message.
 const CHUNK_BYTES: usize = 32 << 10;
 /// How many messages may wait for the client.
@@ -71,6 +73,47 @@ fn first_block(member: &Member, state_bytes: u64) -> Vec<u8> {
     block.extend_from_slice(&state_bytes.to_le_bytes());
     block.resize(512, 0);
     block
+}
+
+/// Why a file is not a snapshot that can be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// It does not begin as one.
+    #[error("it is no snapshot of `lockstep store`")]
+    NotASnapshot,
+    /// A later version of the program wrote it.
+    #[error("it has snapshot format {found}, which this program does not know")]
+    UnknownFormat {
+        /// Its format.
+        found: u32,
+    },
+    /// It is cut short or changed.
+    #[error("its checksum does not match")]
+    Checksum,
+    /// What is inside is wrong.
+    #[error(transparent)]
+    Machine(#[from] DecodeError),
+}
+
+/// The state in the bytes of a snapshot.
+pub fn read_snapshot(bytes: &[u8]) -> Result<Machine, SnapshotError> {
+    let rest = bytes.strip_prefix(MAGIC);
+    let format = rest.and_then(|rest| rest.first_chunk::<4>());
+    match format.map(|format| u32::from_le_bytes(*format)) {
+        Some(FORMAT) => {}
+        Some(found) => return Err(SnapshotError::UnknownFormat { found }),
+        None => return Err(SnapshotError::NotASnapshot),
+    }
+    let split = bytes.split_last_chunk::<CHECKSUM_BYTES>();
+    let (body, checksum) = split.ok_or(SnapshotError::Checksum)?;
+    if Sha256::digest(body).as_slice() != checksum {
+        return Err(SnapshotError::Checksum);
+    }
+    let length = body.get(32..40).and_then(|length| length.try_into().ok());
+    let length = length.and_then(|length| usize::try_from(u64::from_le_bytes(length)).ok());
+    let start = usize::try_from(BLOCK_BYTES).expect("a block is small");
+    let state = length.and_then(|length| body.get(start..)?.get(..length));
+    Ok(Machine::decode(state.ok_or(SnapshotError::Checksum)?)?)
 }
 
 /// Gathers pieces into chunks and sums them up.

@@ -1,5 +1,6 @@
 //! `cargo xtask gen`: files that a program writes and git keeps.
 
+mod kinds;
 mod protobuf;
 
 use std::fmt;
@@ -31,12 +32,18 @@ enum Source {
     Command(&'static [&'static str]),
     /// Its contents are the code of a protobuf package.
     Protobuf(&'static str),
+    /// Its contents are the table of built-in kinds.
+    Kinds,
     /// Its contents are all protobuf definitions as a constant.
     Descriptors,
 }
 
 /// Every generated file. A new one is a new row.
 const GENERATED: &[Generated] = &[
+    Generated {
+        path: "crates/lockstep-kinds/data/kinds.txt",
+        source: Source::Kinds,
+    },
     Generated {
         path: "docs/reference/feature-gates.md",
         source: Source::Command(&["features", "docs"]),
@@ -93,6 +100,7 @@ fn produce(workspace: &Workspace, row: &Generated) -> anyhow::Result<String> {
     let arguments = match row.source {
         Source::Command(arguments) => arguments,
         Source::Protobuf(package) => return protobuf::produce(workspace.root(), package),
+        Source::Kinds => return kinds::produce(workspace.root(), Path::new(row.path)),
         Source::Descriptors => return protobuf::descriptors(workspace.root()),
     };
     let mut cargo = process::cargo(workspace.root());
@@ -146,6 +154,7 @@ impl fmt::Display for Source {
             Self::Protobuf(package) => {
                 write!(f, "package `{package}` of `{}`", protobuf::DEFINITIONS)
             }
+            Self::Kinds => f.write_str("the facts about built-in kinds"),
             Self::Descriptors => write!(f, "the packages of `{}`", protobuf::DEFINITIONS),
         }
     }

@@ -21,7 +21,6 @@ use crate::crd;
 use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
 use crate::route::Verb;
 use crate::views::Columns;
-use types::FieldType;
 
 const VERBS: &[Verb] = &[
     Verb::Create,
@@ -52,7 +51,6 @@ struct Row {
     counts_generations: bool,
     creates_on_update: bool,
     expires: bool,
-    fields: &'static [(&'static str, FieldType)],
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
@@ -75,7 +73,6 @@ const PLAIN: Row = Row {
     counts_generations: false,
     creates_on_update: false,
     expires: false,
-    fields: &[],
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -91,7 +88,6 @@ const RBAC: Row = Row {
 
 /// A question, which is answered and never stored.
 const REVIEW: Row = Row {
-    fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
     scope: Scope::Cluster,
     verbs: &[Verb::Create],
     ..PLAIN
@@ -102,7 +98,6 @@ const TABLE: &[Row] = &[
         plural: "namespaces",
         singular: "namespace",
         kind: "Namespace",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["ns"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status, Subresource::Finalize],
@@ -115,11 +110,6 @@ const TABLE: &[Row] = &[
         plural: "configmaps",
         singular: "configmap",
         kind: "ConfigMap",
-        fields: &[
-            ("binaryData", FieldType::TextMap),
-            ("data", FieldType::TextMap),
-            ("immutable", FieldType::Flag),
-        ],
         short_names: &["cm"],
         bucket: "configmaps",
         validate: |map, old, _| config::validate_config_map(map, old),
@@ -129,12 +119,6 @@ const TABLE: &[Row] = &[
         plural: "secrets",
         singular: "secret",
         kind: "Secret",
-        fields: &[
-            ("data", FieldType::TextMap),
-            ("immutable", FieldType::Flag),
-            ("stringData", FieldType::TextMap),
-            ("type", FieldType::Text),
-        ],
         bucket: "secrets",
         shape: config::shape_secret,
         validate: |secret, old, _| config::validate_secret(secret, old),
@@ -144,11 +128,6 @@ const TABLE: &[Row] = &[
         plural: "serviceaccounts",
         singular: "serviceaccount",
         kind: "ServiceAccount",
-        fields: &[
-            ("automountServiceAccountToken", FieldType::Flag),
-            ("imagePullSecrets", FieldType::Maps),
-            ("secrets", FieldType::Maps),
-        ],
         short_names: &["sa"],
         bucket: "serviceaccounts",
         ..PLAIN
@@ -157,22 +136,6 @@ const TABLE: &[Row] = &[
         plural: "events",
         singular: "event",
         kind: "Event",
-        fields: &[
-            ("action", FieldType::Text),
-            ("count", FieldType::Integer),
-            ("eventTime", FieldType::Text),
-            ("firstTimestamp", FieldType::Text),
-            ("involvedObject", FieldType::Map),
-            ("lastTimestamp", FieldType::Text),
-            ("message", FieldType::Text),
-            ("reason", FieldType::Text),
-            ("related", FieldType::Map),
-            ("reportingComponent", FieldType::Text),
-            ("reportingInstance", FieldType::Text),
-            ("series", FieldType::Map),
-            ("source", FieldType::Map),
-            ("type", FieldType::Text),
-        ],
         short_names: &["ev"],
         bucket: "events",
         creates_on_update: true,
@@ -184,7 +147,6 @@ const TABLE: &[Row] = &[
         plural: "leases",
         singular: "lease",
         kind: "Lease",
-        fields: &[("spec", FieldType::Map)],
         bucket: "leases",
         creates_on_update: true,
         ..PLAIN
@@ -193,7 +155,6 @@ const TABLE: &[Row] = &[
         plural: "roles",
         singular: "role",
         kind: "Role",
-        fields: &[("rules", FieldType::Maps)],
         bucket: "roles",
         validate: |role, _, _| validate_role(role),
         ..RBAC
@@ -202,7 +163,6 @@ const TABLE: &[Row] = &[
         plural: "rolebindings",
         singular: "rolebinding",
         kind: "RoleBinding",
-        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         bucket: "rolebindings",
         shape: rbac::shape_binding,
         validate: |binding, old, _| rbac::validate(binding, old),
@@ -212,10 +172,6 @@ const TABLE: &[Row] = &[
         plural: "clusterroles",
         singular: "clusterrole",
         kind: "ClusterRole",
-        fields: &[
-            ("aggregationRule", FieldType::Map),
-            ("rules", FieldType::Maps),
-        ],
         scope: Scope::Cluster,
         bucket: "clusterroles",
         validate: |role, _, _| validate_role(role),
@@ -225,7 +181,6 @@ const TABLE: &[Row] = &[
         plural: "clusterrolebindings",
         singular: "clusterrolebinding",
         kind: "ClusterRoleBinding",
-        fields: &[("roleRef", FieldType::Map), ("subjects", FieldType::Maps)],
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
         shape: rbac::shape_binding,
@@ -237,7 +192,6 @@ const TABLE: &[Row] = &[
         plural: crd::PLURAL,
         singular: "customresourcedefinition",
         kind: "CustomResourceDefinition",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         short_names: &["crd", "crds"],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
@@ -254,7 +208,6 @@ const TABLE: &[Row] = &[
         plural: "apiservices",
         singular: "apiservice",
         kind: "APIService",
-        fields: &[("spec", FieldType::Map), ("status", FieldType::Map)],
         categories: &["api-extensions"],
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
@@ -266,7 +219,6 @@ const TABLE: &[Row] = &[
         plural: "selfsubjectreviews",
         singular: "selfsubjectreview",
         kind: "SelfSubjectReview",
-        fields: &[("status", FieldType::Map)],
         ..REVIEW
     },
     Row {
@@ -374,12 +326,16 @@ impl Rules for BuiltIn {
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.row.kind, self.row.fields, object, unknown)
+        types::check(self.row.group, self.row.kind, object, unknown)
+            .map_err(|error| error.to_string())
     }
 
     fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
         (self.row.shape)(object, old);
-        Vec::new()
+        let mut unknown = Vec::new();
+        let printed = types::check(self.row.group, self.row.kind, object, &mut unknown);
+        debug_assert_eq!(printed, Ok(()), "a shape is of the kind");
+        unknown
     }
 
     fn validate(

@@ -1,109 +1,40 @@
-//! The types of the fields that built-in kinds have.
+//! The fields of built-in kinds, which the table of kinds knows.
 
-use lockstep_object::metadata::is_type_or_metadata;
-use lockstep_object::{Object, Value};
+use lockstep_kinds::typed::{self, TypeError};
+use lockstep_kinds::{Table, TypeId};
+use lockstep_object::Object;
 
-/// The type of a field below the root.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum FieldType {
-    /// A text.
-    Text,
-    /// Yes or no.
-    Flag,
-    /// A whole number.
-    Integer,
-    /// A map of texts.
-    TextMap,
-    /// A map; what is in it is checked elsewhere.
-    Map,
-    /// A list of maps.
-    Maps,
+/// The type of a kind of a group.
+pub(super) fn type_of(group: &str, kind: &str) -> TypeId {
+    let found = Table::builtin().kind(group, "v1", kind);
+    found.expect("every kind of the server is in the table of kinds")
 }
 
-impl FieldType {
-    /// What is in the place of something else, and what should be there; none if all is well.
-    fn mismatch(self, value: &Value) -> Option<(&'static str, &'static str)> {
-        let is_right = match self {
-            Self::Text => value.is_string(),
-            Self::Flag => value.is_boolean(),
-            Self::Integer => value.is_i64(),
-            Self::Map => value.is_object(),
-            Self::TextMap => {
-                let entries = value.as_object()?;
-                let wrong = entries
-                    .values()
-                    .find(|value| !value.is_string() && !value.is_null());
-                return wrong.map(|value| (name(value), "string"));
-            }
-            Self::Maps => {
-                let items = value.as_array()?;
-                let wrong = items.iter().find(|item| !item.is_object());
-                return wrong.map(|value| (name(value), "object"));
-            }
-        };
-        (!is_right).then(|| (name(value), self.name()))
-    }
-
-    fn is_of_shape(self, value: &Value) -> bool {
-        match self {
-            Self::TextMap => value.is_object(),
-            Self::Maps => value.is_array(),
-            Self::Text | Self::Flag | Self::Integer | Self::Map => true,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Text => "string",
-            Self::Flag => "bool",
-            Self::Integer => "int32",
-            Self::TextMap => "map[string]string",
-            Self::Map => "object",
-            Self::Maps => "array",
-        }
-    }
-}
-
-fn name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// Refuses the first field of another type; drops fields that are null or not known.
+/// Brings an object into the form that its Go type has: refuses the first field of another type,
+/// drops fields that are not known or mean nothing, adds those that are always there.
 pub(super) fn check(
+    group: &str,
     kind: &str,
-    fields: &[(&str, FieldType)],
     object: &mut Object,
     unknown: &mut Vec<String>,
-) -> Result<(), String> {
-    let type_of = |name: &str| fields.iter().find(|(known, _)| *known == name);
-    for (name, value) in object.fields() {
-        let Some((_, field)) = type_of(name).filter(|_| !value.is_null()) else {
-            continue;
-        };
-        let mismatch = if field.is_of_shape(value) {
-            field.mismatch(value)
-        } else {
-            Some((self::name(value), field.name()))
-        };
-        if let Some((found, wanted)) = mismatch {
-            return Err(format!(
-                "json: cannot unmarshal {found} into Go struct field {kind}.{name} of type {wanted}"
-            ));
+) -> Result<(), TypeError> {
+    typed::read(
+        Table::builtin(),
+        type_of(group, kind),
+        object.fields_mut(),
+        unknown,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_the_server_has_a_type() {
+        for resource in super::super::resources(lockstep_cel::Version::LATEST) {
+            let id = type_of(&resource.group, &resource.kind);
+            assert_eq!(Table::builtin().get(id).name, &*resource.kind);
         }
     }
-    object.fields_mut().retain(|name, value| {
-        let is_known = is_type_or_metadata(name) || type_of(name).is_some();
-        if !is_known {
-            unknown.push(name.clone());
-        }
-        is_known && (!value.is_null() || is_type_or_metadata(name))
-    });
-    Ok(())
 }

@@ -56,6 +56,16 @@ fn groups(registry: &Registry) -> Vec<Group<'_>> {
     groups
 }
 
+/// All groups in their versions, as they are shown, with their resources by plural.
+pub(crate) fn group_versions(registry: &Registry) -> Vec<(&str, &str, Vec<&Arc<Resource>>)> {
+    let groups = groups(registry).into_iter();
+    let versions = groups.flat_map(|group| {
+        let versions = group.versions.into_iter();
+        versions.map(move |(version, resources)| (group.name, version, resources))
+    });
+    versions.collect()
+}
+
 fn group<'a>((name, versions): (&'a str, BTreeMap<&'a str, Vec<&'a Arc<Resource>>>)) -> Group<'a> {
     let mut versions: Vec<_> = versions.into_iter().collect();
     versions.sort_by(|(a, _), (b, _)| compare_versions(a, b));

@@ -34,7 +34,7 @@ impl Kind {
 /// What a server gets done once, on its way to being ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Milestone {
-    /// Certificates and authorities are loaded.
+    /// The authorities of client certificates are published.
     Credentials,
     /// The rules that requests pass through are in place.
     Admission,

@@ -5,6 +5,7 @@ pub(crate) mod accept;
 mod catalogue;
 mod health;
 mod objects;
+mod openapi;
 mod zpages;
 
 use std::pin::Pin;
@@ -42,6 +43,8 @@ enum Endpoint {
     Page(zpages::Page),
     Features,
     Metrics,
+    OpenApiV2,
+    OpenApiV3,
 }
 
 /// What a [`Handler`] answers for.
@@ -61,6 +64,8 @@ const ROWS: &[Row] = &[
     row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
     row_and_below("/livez", Endpoint::Health(health::Kind::Livez)),
     row("/metrics", Endpoint::Metrics),
+    row("/openapi/v2", Endpoint::OpenApiV2),
+    row_and_below("/openapi/v3", Endpoint::OpenApiV3),
     row_and_below("/readyz", Endpoint::Health(health::Kind::Readyz)),
     row("/statusz", Endpoint::Page(zpages::Page::Statusz)),
     row("/version", Endpoint::Version),
@@ -123,6 +128,8 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
             response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
         }
         Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
+        Endpoint::OpenApiV2 => openapi::v2(server, request).await,
+        Endpoint::OpenApiV3 => openapi::v3(server, request, below).await,
         Endpoint::Version => pretty(&version::document(&server.gates)),
     }
 }

@@ -20,7 +20,12 @@ use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
 use crate::route::{ResourceRoute, Verb};
 use crate::server::Server;
-use crate::views::{Asked, Form, JSON, Shape, mark, mark_as_asked};
+use crate::views::{
+    Asked, Encoding, Form, JSON, Shape, as_frames, body_types, mark, mark_as_asked,
+};
+
+/// What a watch in protobuf is told to be.
+const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
 /// Answers a request that was allowed, in the form that the client wants.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
@@ -31,9 +36,13 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     request.notes.resource_is_known();
     let asked = asked(&route, &found);
     match Form::negotiate(&request.headers, &request.query, asked) {
-        Ok(Form { shape, encoding }) => {
-            let response = answer_in(shape, server, request, &route, found).await;
-            mark(response, encoding)
+        Ok(form) if !is_written(form, &route, &found) => {
+            let refusal = Status::not_acceptable(&body_types());
+            mark(respond(&refusal), form.encoding)
+        }
+        Ok(form) => {
+            let response = answer_in(form, server, request, &route, found).await;
+            mark(response, form.encoding)
         }
         Err(status) => respond(&status),
     }
@@ -70,8 +79,14 @@ fn asked(route: &ResourceRoute, served: &Served) -> Asked {
     }
 }
 
+/// Whether there is such a form of a resource: whole custom resources have no messages.
+fn is_written(form: Form, route: &ResourceRoute, served: &Served) -> bool {
+    let is_of_server = served.resource.origin == Origin::BuiltIn || route.subresource == "scale";
+    form.encoding != Encoding::Protobuf || form.shape != Shape::Whole || is_of_server
+}
+
 async fn answer_in(
-    shape: Shape,
+    form: Form,
     server: &Server,
     request: &mut Request,
     route: &ResourceRoute,
@@ -95,7 +110,7 @@ async fn answer_in(
         query: &request.query,
         content_type: content_type.unwrap_or_default(),
         body,
-        shape,
+        shape: form.shape,
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
@@ -104,18 +119,23 @@ async fn answer_in(
         None => server.api.answer(&asked).await,
     };
     match answer {
-        Ok(answer) => print(answer, request),
+        Ok(answer) => print(answer, request, form.encoding),
         Err(status) => respond(&status),
     }
 }
 
-fn print(answer: Answer, request: &Request) -> Response {
+fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {
     let code = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match answer.body {
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
-            let body = ResponseBody::stream(Box::pin(Events::new(*stream)), request.stop.clone());
-            let mut response = response::bytes(code, JSON, Bytes::new());
+            let events = Box::pin(Events::new(*stream, encoding));
+            let body = ResponseBody::stream(events, request.stop.clone());
+            let media_type = match encoding {
+                Encoding::Protobuf => PROTOBUF_STREAM,
+                _ => JSON,
+            };
+            let mut response = response::bytes(code, media_type, Bytes::new());
             *response.body_mut() = body;
             response
         }
@@ -125,12 +145,14 @@ fn print(answer: Answer, request: &Request) -> Response {
 /// A watch as a body.
 struct Events {
     next: Pin<Box<dyn Future<Output = (WatchStream, Option<Bytes>)> + Send>>,
+    encoding: Encoding,
 }
 
 impl Events {
-    fn new(stream: WatchStream) -> Self {
+    fn new(stream: WatchStream, encoding: Encoding) -> Self {
         Self {
             next: Box::pin(step(stream)),
+            encoding,
         }
     }
 }
@@ -153,6 +175,10 @@ impl Body for Events {
             Poll::Ready((_, None)) => Poll::Ready(None),
             Poll::Ready((stream, Some(bytes))) => {
                 self.next = Box::pin(step(stream));
+                let bytes = match self.encoding {
+                    Encoding::Protobuf => as_frames(&bytes).into(),
+                    _ => bytes,
+                };
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
         }

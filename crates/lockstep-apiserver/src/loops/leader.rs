@@ -35,7 +35,7 @@ impl Leader {
     }
 
     /// Returns when this server holds the lease. `decided` is called once somebody does.
-    pub(super) async fn campaign(&self, decided: &impl Fn()) {
+    pub(super) async fn campaign(&self, decided: &(impl Fn() + Sync)) {
         let mut election = Election::new(self.me.clone());
         let started = Instant::now();
         let bucket = self.api.cache().bucket(&BucketKey::new("leases"));

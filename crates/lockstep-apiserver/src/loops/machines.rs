@@ -1,7 +1,8 @@
 //! The loops that are switched on.
 
 use lockstep_controllers::{
-    Action, Aggregation, Change, Controller, Furnish, Garbage, Namespaces, Resource, World,
+    Action, Aggregation, ApiServices, Change, Controller, Furnish, Garbage, Namespaces, Resource,
+    World,
 };
 use lockstep_object::metadata::Seconds;
 
@@ -13,6 +14,8 @@ pub(super) struct Machines {
     namespaces: Option<Namespaces>,
     furnish: Vec<Furnish>,
     aggregation: Option<Aggregation>,
+    /// What the server says of itself is always right.
+    api_services: ApiServices,
 }
 
 impl Machines {
@@ -25,6 +28,7 @@ impl Machines {
             namespaces: is_on(Controller::Namespace).then(Namespaces::default),
             furnish: accounts.into_iter().chain(root_ca).collect(),
             aggregation: is_on(Controller::ClusterRoleAggregation).then(Aggregation::default),
+            api_services: ApiServices::default(),
         }
     }
 
@@ -42,6 +46,7 @@ impl Machines {
         if let Some(aggregation) = &mut self.aggregation {
             aggregation.observe(change);
         }
+        self.api_services.observe(change);
     }
 
     /// A resource is served no longer.
@@ -59,6 +64,7 @@ impl Machines {
         if let Some(namespaces) = &mut self.namespaces {
             namespaces.kinds_changed();
         }
+        self.api_services.kinds_changed();
     }
 
     /// What all loops want done.
@@ -76,6 +82,7 @@ impl Machines {
         if let Some(aggregation) = &mut self.aggregation {
             actions.extend(aggregation.plan(world));
         }
+        actions.extend(self.api_services.plan(world, now));
         actions
     }
 }

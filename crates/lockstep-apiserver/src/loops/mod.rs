@@ -72,7 +72,7 @@ impl Loops {
     }
 
     /// Runs for ever. `decided` is called once it is known who runs the loops.
-    pub(crate) async fn run(&self, decided: impl Fn()) -> Infallible {
+    pub(crate) async fn run(&self, decided: impl Fn() + Send + Sync) -> Infallible {
         let leading = self.lead(decided);
         let (never, _) = tokio::join!(leading, self.identity.keep());
         never
@@ -88,11 +88,7 @@ impl Loops {
         }
     }
 
-    async fn lead(&self, decided: impl Fn()) -> Infallible {
-        if self.config.controllers.is_empty() {
-            decided();
-            std::future::pending::<Infallible>().await;
-        }
+    async fn lead(&self, decided: impl Fn() + Send + Sync) -> Infallible {
         loop {
             self.leader.campaign(&decided).await;
             tracing::info!("the background loops run here");
@@ -122,7 +118,7 @@ impl Loops {
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
-            tracker.catch_up(&mut machines).await?;
+            tracker.catch_up(visible, &mut machines).await?;
             let view = tracker.view(visible);
             let mut actions = machines.plan(&view, seconds());
             if Instant::now() >= sweep {

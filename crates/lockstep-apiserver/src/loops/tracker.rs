@@ -57,15 +57,18 @@ impl Tracker {
         }
     }
 
-    /// Hands everything that happened to the loops.
-    pub(super) async fn catch_up(&mut self, machines: &mut Machines) -> Result<(), Fallen> {
+    /// Hands everything that happened up to a revision to the loops, and perhaps more; not all, since
+    /// writers may be quicker.
+    pub(super) async fn catch_up(
+        &mut self,
+        visible: Revision,
+        machines: &mut Machines,
+    ) -> Result<(), Fallen> {
         self.follow_registry(machines).await;
         for (resource, tracked) in &mut self.tracked {
             loop {
                 let changes = tracked.watching.take().map_err(|cache::Fallen| Fallen)?;
-                if changes.is_empty() {
-                    break;
-                }
+                let newest = changes.last().map(|change| change.revision);
                 for change in changes {
                     let meta = |object: &Option<Arc<cache::Object>>| {
                         object.as_ref().and_then(|object| meta(object))
@@ -78,6 +81,9 @@ impl Tracker {
                         before.as_ref(),
                         now.as_ref(),
                     );
+                }
+                if newest.is_none_or(|newest| newest >= visible) {
+                    break;
                 }
                 tokio::task::yield_now().await;
             }

@@ -6,7 +6,7 @@ use lockstep_object::metadata::{Malformed, check_types};
 use lockstep_object::{Object, Status, Value, json, yaml};
 
 use super::{Origin, Request, Served};
-use crate::views::{JSON, YAML, body_types, on_deep_stack};
+use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
 
 /// A body that could be read.
 pub(super) struct Document {
@@ -33,6 +33,7 @@ impl Request<'_> {
         let Document { value, duplicates } = self.document(&self.served.resource.kind)?;
         let mut unknown = Vec::new();
         let object = accept(&self.served, value, &self.body, &mut unknown)?;
+        let unknown = json::in_document_order(&self.body, unknown);
         Ok(Incoming {
             object,
             duplicates,
@@ -63,7 +64,8 @@ impl Request<'_> {
                     duplicates: decoded.duplicates,
                 })
             }
-            _ => Err(Status::unsupported_media_type(&body_types())),
+            PROTOBUF => self.message(kind),
+            _ => Err(Status::unsupported_media_type(&self.media_types())),
         }
     }
 

@@ -14,6 +14,9 @@ use super::{Answer, Api, Incoming, Request, Subresource};
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
+/// What patches are sent as.
+pub(crate) const PATCH_TYPES: &[&str] = &[JSON_PATCH, MERGE_PATCH];
+
 /// A patch that can be read.
 pub(super) enum Patch {
     Json(JsonPatch),
@@ -61,7 +64,7 @@ pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
         .unwrap_or_default()
         .trim();
     if !matches!(media_type, JSON_PATCH | MERGE_PATCH) {
-        return Err(Status::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH]));
+        return Err(Status::unsupported_media_type(PATCH_TYPES));
     }
     let decoded = json::decode(&request.body);
     let decoded =

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::{KindOwner, mistyped, take_object};
+use lockstep_object::incoming::{KindOwner, mistyped, take_object, type_name};
 use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
 use lockstep_object::table::ColumnType;
 use lockstep_object::{GroupVersionKind, Object, Status, Value};
@@ -228,9 +228,8 @@ fn accept(request: &Request<'_>, value: Value, duplicates: &[String]) -> Result<
     let gvk = gvk();
     let mut scale = take_object(value, &request.body, &gvk, KindOwner::BuiltIn)?;
     let mut unknown = Vec::new();
-    scale.metadata_mut();
-    let metadata = scale.fields_mut().get_mut("metadata");
-    let metadata = metadata.expect("it was just made");
+    let metadata = scale.fields_mut().entry("metadata");
+    let metadata = metadata.or_insert_with(|| json!({}));
     let path = Path::ROOT.field("metadata");
     check_types(metadata, &path, Malformed::Refuse, &mut unknown)
         .map_err(|error| mistyped(&gvk, &error.to_string()))?;
@@ -251,14 +250,7 @@ fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), Status>
         .filter(|name| !known.contains(&name.as_str()));
     unknown.extend(foreign.cloned());
     let wrong = |found: &Value, place: &str, wanted: &str| {
-        let found = match found {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
+        let found = type_name(found);
         let problem =
             format!("json: cannot unmarshal {found} into Go struct field {place} of type {wanted}");
         Err(mistyped(&gvk(), &problem))

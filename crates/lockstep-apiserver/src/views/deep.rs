@@ -8,7 +8,8 @@ use http::header::CONTENT_TYPE;
 use lockstep_object::yaml::{self, YAML_STACK_BYTES};
 use serde_json::Value;
 
-use super::YAML;
+use super::message::from_message;
+use super::{PROTOBUF, YAML};
 
 /// The stack of such work: writing goes deeper than reading, as JSON may nest deeper than YAML.
 const STACK_BYTES: usize = 2 * YAML_STACK_BYTES;
@@ -30,9 +31,12 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Value> {
         .get(CONTENT_TYPE)
         .and_then(|text| text.to_str().ok());
     let media_type = content_type.and_then(|text| text.split(';').next());
-    if media_type.is_some_and(|media_type| media_type.trim() == YAML) {
-        let decoded = on_deep_stack(|| yaml::decode(body)).ok()?;
-        return decoded.ok().map(|decoded| decoded.value);
+    match media_type.unwrap_or_default().trim() {
+        YAML => {
+            let decoded = on_deep_stack(|| yaml::decode(body)).ok()?;
+            decoded.ok().map(|decoded| decoded.value)
+        }
+        PROTOBUF => from_message(body),
+        _ => serde_json::from_slice(body).ok(),
     }
-    serde_json::from_slice(body).ok()
 }

@@ -8,7 +8,8 @@ use lockstep_object::{Status, json, yaml};
 
 use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
-use super::{Asked, Encoding, Form, JSON, YAML, on_deep_stack};
+use super::message::as_message;
+use super::{Asked, Encoding, Form, JSON, PROTOBUF, YAML, on_deep_stack};
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
@@ -80,6 +81,7 @@ fn rewrite(body: Bytes, encoding: Encoding, compress: bool) -> Result<Rewritten,
             indented(&body, bytes_max).map_or(body, Bytes::from)
         }
         Encoding::Yaml => as_yaml(&body)?.into(),
+        Encoding::Protobuf => as_message(&body)?.into(),
     };
     let is_compressed = compress && bytes.len() > GZIP_BYTES_MIN;
     Ok(Rewritten {
@@ -111,9 +113,12 @@ fn as_yaml(body: &[u8]) -> Result<String, Status> {
 fn put(response: &mut Response, rewritten: Rewritten) {
     *response.body_mut() = ResponseBody::Whole(rewritten.bytes);
     let headers: &mut HeaderMap = response.headers_mut();
-    if rewritten.encoding == Encoding::Yaml {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(YAML));
-    }
+    let media_type = match rewritten.encoding {
+        Encoding::Json | Encoding::IndentedJson => JSON,
+        Encoding::Yaml => YAML,
+        Encoding::Protobuf => PROTOBUF,
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     if rewritten.is_compressed {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));

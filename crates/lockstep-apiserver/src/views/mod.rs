@@ -10,6 +10,7 @@ mod deep;
 mod finish;
 mod gzip;
 mod indent;
+mod message;
 mod negotiate;
 mod shaped;
 
@@ -17,8 +18,9 @@ pub(crate) use columns::age;
 pub use columns::{Cell, Column, Columns};
 pub(crate) use deep::{on_deep_stack, read};
 pub(crate) use finish::{finish, mark, mark_as_asked};
+pub(crate) use message::as_frames;
 pub use negotiate::Asked;
-pub(crate) use negotiate::{JSON, YAML, body_types, is_offered};
+pub(crate) use negotiate::{JSON, PROTOBUF, YAML, body_types, is_offered};
 pub(crate) use shaped::{Headers, close_table, open_table, partial_start, write_object, write_row};
 
 /// What a client takes of what there is.
@@ -71,6 +73,8 @@ pub enum Encoding {
     IndentedJson,
     /// YAML.
     Yaml,
+    /// Messages of protobuf, for those who take nothing else.
+    Protobuf,
 }
 
 impl MetaVersion {

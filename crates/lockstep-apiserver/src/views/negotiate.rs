@@ -13,6 +13,8 @@ use crate::request::Query;
 pub(crate) const JSON: &str = "application/json";
 /// The media type of YAML.
 pub(crate) const YAML: &str = "application/yaml";
+/// The media type of protobuf.
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// What there is to choose from, in the order in which it is offered to those who take anything.
 /// An encoding that is added here is negotiated, named in refusals, and then written by
@@ -60,6 +62,7 @@ pub(crate) fn body_types() -> Vec<&'static str> {
 
 impl Form {
     /// The form that a client wants most among those there are; 406 if it takes none of them.
+    /// Objects are stored as JSON, so messages are for those who take nothing else.
     pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, Status> {
         let ranges = accept::ranges(headers);
         let mut taken = ranges.iter().filter_map(|range| {
@@ -67,7 +70,11 @@ impl Form {
             Some((range, encoding, kind))
         });
         let Some((range, encoding, kind)) = taken.next() else {
-            return Err(refusal(asked));
+            let shape = ranges.iter().find_map(|range| message_shape(range, asked));
+            let encoding = Encoding::Protobuf;
+            return shape
+                .map(|shape| Self { shape, encoding })
+                .ok_or_else(|| refusal(asked));
         };
         let is_indented = asked != Asked::Watch && is_for_people(headers, query, range);
         Ok(Self {
@@ -92,11 +99,27 @@ fn offered(range: &MediaRange, asked: Asked) -> Option<(Encoding, Kind)> {
     Some((offer.encoding, Kind::of(range, asked)?))
 }
 
+/// What of an object can be had as a message, if a media range asks for one.
+fn message_shape(range: &MediaRange, asked: Asked) -> Option<Shape> {
+    let is_right_stream = ["", "watch"].contains(&range.parameter("stream"));
+    if range.media_type != PROTOBUF || !is_right_stream {
+        return None;
+    }
+    match Kind::of(range, asked)? {
+        Kind::Own => Some(Shape::Whole),
+        Kind::Metadata(MetaVersion::V1) => Some(Shape::Metadata(MetaVersion::V1)),
+        Kind::Metadata(MetaVersion::V1Beta1) | Kind::Table(_) => None,
+    }
+}
+
 fn refusal(asked: Asked) -> Status {
-    let stream = |offer: &Offer| format!("{};stream=watch", offer.media_type);
+    let offers = OFFERS
+        .iter()
+        .filter(|offer| offer.streams || asked != Asked::Watch);
+    let names = offers.map(|offer| offer.media_type).chain([PROTOBUF]);
     let names: Vec<String> = match asked {
-        Asked::Watch => OFFERS.iter().filter(|o| o.streams).map(stream).collect(),
-        _ => body_types().into_iter().map(str::to_owned).collect(),
+        Asked::Watch => names.map(|name| format!("{name};stream=watch")).collect(),
+        _ => names.map(str::to_owned).collect(),
     };
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Status::not_acceptable(&names)

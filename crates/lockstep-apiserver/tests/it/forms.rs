@@ -223,7 +223,8 @@ async fn large_answers_are_compressed_and_watches_are_not() {
 #[tokio::test]
 async fn forms_that_nobody_knows_are_refused() {
     let (_server, mut client) = start().await;
-    let refused = "only the following media types are accepted: application/json, application/yaml";
+    let refused = "only the following media types are accepted: application/json, application/yaml, \
+                   application/vnd.kubernetes.protobuf";
     for accept in [
         "application/cbor",
         "text/html",
@@ -238,7 +239,8 @@ async fn forms_that_nobody_knows_are_refused() {
         );
     }
     let watch = get(&mut client, &format!("{MAPS}?watch=1"), &[YAML]).await;
-    let streams = "only the following media types are accepted: application/json;stream=watch";
+    let streams = "only the following media types are accepted: application/json;stream=watch, \
+                   application/vnd.kubernetes.protobuf;stream=watch";
     assert_eq!(
         watch.failure(),
         (406, "NotAcceptable".into(), streams.into())
@@ -247,7 +249,7 @@ async fn forms_that_nobody_knows_are_refused() {
         .send("POST", MAPS, &[("content-type", "text/xml")], "<a/>")
         .await;
     let known = "the body of the request was in an unknown format - accepted media types include: \
-                 application/json, application/yaml";
+                 application/json, application/yaml, application/vnd.kubernetes.protobuf";
     assert_eq!(
         sent.failure(),
         (415, "UnsupportedMediaType".into(), known.into())

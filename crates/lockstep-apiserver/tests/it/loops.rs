@@ -168,6 +168,30 @@ async fn a_namespace_goes_with_its_content_and_says_what_holds_it() {
     assert_eq!(client.get(&held).await.status, 404);
 }
 
+/// §8, row "namespaces": spec.finalizers go through `/finalize` and through nothing else.
+#[tokio::test]
+async fn a_namespace_is_let_go_by_hand_through_finalize() {
+    let server = TestServer::with(Setup {
+        controllers: "",
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    namespace(&mut client, "n").await;
+    let path = format!("{CORE}/namespaces/n");
+    delete(&mut client, &path, "Background").await;
+    let mut object = there(&mut client, &path).await;
+    assert_eq!(object["spec"], json!({ "finalizers": ["kubernetes"] }));
+    assert_eq!(object["status"]["phase"], "Terminating");
+    object["spec"] = json!({});
+    let kept = client.write("PUT", &path, &object).await;
+    assert_eq!(kept.json()["spec"], json!({ "finalizers": ["kubernetes"] }));
+    let finalize = format!("{path}/finalize");
+    assert_eq!(client.write("PUT", &finalize, &object).await.status, 200);
+    assert_eq!(client.get(&path).await.status, 404);
+}
+
 /// §8, row "namespaces": 100 of them; how fast is for a benchmark to say.
 #[tokio::test]
 async fn a_hundred_namespaces_go_at_once() {
@@ -382,36 +406,6 @@ async fn a_loop_that_is_switched_off_does_nothing() {
     there(&mut client, &map).await;
     let accounts = format!("{CORE}/serviceaccounts");
     assert_eq!(client.get(&accounts).await.json()["items"], json!([]));
-}
-
-/// §8: nothing comes into a namespace that was emptied, however close the race.
-#[tokio::test]
-async fn nothing_is_left_of_a_namespace_that_goes_while_others_write_into_it() {
-    let (server, mut client) = begin().await;
-    let mut writer = server.client(Some(server.admin())).await;
-    for round in 0..5 {
-        let name = format!("n{round}");
-        namespace(&mut client, &name).await;
-        let path = format!("{CORE}/namespaces/{name}");
-        let maps = format!("{path}/configmaps");
-        let writing = async {
-            for index in 0.. {
-                let map = json!({ "metadata": { "name": format!("m{index}") } });
-                let code = writer.write("POST", &maps, &map).await.status.as_u16();
-                assert!(matches!(code, 201 | 403 | 404), "{code}");
-                if code == 404 {
-                    return;
-                }
-            }
-        };
-        let going = async {
-            delete(&mut client, &path, "Background").await;
-            gone(&mut client, &path).await;
-        };
-        tokio::join!(writing, going);
-        let left = client.get(&maps).await.json();
-        assert_eq!(left["items"], json!([]));
-    }
 }
 
 /// §8, "orphanDependents=false and not gone".

@@ -14,6 +14,8 @@ mod frame;
 mod hook;
 mod hostile;
 mod loops;
+mod openapi;
+mod protobuf;
 mod reviews;
 mod roles;
 mod server;

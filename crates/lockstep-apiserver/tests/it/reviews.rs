@@ -179,6 +179,29 @@ async fn the_rules_of_a_user_are_listed() {
     assert_eq!(nowhere.failure(), expected);
 }
 
+/// `--authorization-mode=AlwaysAllow`
+#[tokio::test]
+async fn who_may_do_everything_is_told_so() {
+    let server = TestServer::with(Setup {
+        tokens: Some(TOKENS),
+        authorizer: lockstep_apiserver::authz::allow_all(),
+        ..Setup::own()
+    })
+    .await;
+    let mut client = server.client(None).await;
+    let path = format!("{AUTHZ}/selfsubjectrulesreviews");
+    let asked = json!({ "spec": { "namespace": "default" } });
+    let status = as_alice(&mut client, &path, &asked).await.json()["status"].clone();
+    assert_eq!(
+        status["resourceRules"][0],
+        json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] })
+    );
+    assert_eq!(
+        status["nonResourceRules"][0],
+        json!({ "verbs": ["*"], "nonResourceURLs": ["*"] })
+    );
+}
+
 #[tokio::test]
 async fn questions_that_make_no_sense_are_refused() {
     let server = server().await;
@@ -232,7 +255,7 @@ async fn questions_that_make_no_sense_are_refused() {
             "subjectaccessreviews",
             json!({ "spec": { "user": 5, "resourceAttributes": attributes } }),
             400,
-            "json: cannot unmarshal number into Go struct field SubjectAccessReview.spec.user of type string",
+            "json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.user of type string",
         ),
         (
             "subjectaccessreviews",

@@ -15,6 +15,27 @@ async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
     .await
 }
 
+/// §12, "At start": every server adds its authority to those of the others.
+#[tokio::test]
+async fn the_authorities_of_clients_are_published_by_all_servers() {
+    let store = memory();
+    let first = on(&store).await;
+    first.ready().await;
+    let second = on(&store).await;
+    second.ready().await;
+    let third = on(&store).await;
+    third.ready().await;
+    let mut client = third.client(Some(third.admin())).await;
+    let map = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
+    let all: String = [&first, &second, &third]
+        .map(|server| String::from_utf8(server.authority()).unwrap())
+        .concat();
+    assert_eq!(
+        client.get(map).await.json()["data"],
+        json!({ "client-ca-file": all })
+    );
+}
+
 #[tokio::test]
 async fn default_roles_are_stored_objects() {
     let server = TestServer::with(Setup::own()).await;

@@ -111,6 +111,7 @@ impl TestServer {
             identity: credentials.identity(),
             tls_min: TlsVersion::V12,
             store: setup.store,
+            client_ca: credentials.client_ca(Timestamp::now()).unwrap(),
             event_ttl: EVENT_TTL,
             loops: LoopConfig {
                 controllers: setup.controllers.parse().unwrap(),

@@ -17,6 +17,7 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("", "pods", "Pod", true),
     ("", "secrets", "Secret", true),
     ("", "serviceaccounts", "ServiceAccount", true),
+    ("apiregistration.k8s.io", "apiservices", "APIService", false),
     ("coordination.k8s.io", "leases", "Lease", true),
     ("ex.io", "gadgets", "Gadget", false),
     ("ex.io", "widgets", "Widget", true),

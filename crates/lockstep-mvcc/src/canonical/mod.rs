@@ -24,6 +24,7 @@
 mod read;
 
 use std::fmt;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -103,18 +104,33 @@ impl Machine {
     }
 
     fn encode_pairs(&self, up_to: Revision, sink: &mut impl FnMut(&[u8])) {
-        let compacted = self.compacted;
-        let records = self.index.range(&crate::KeyRange::all());
-        let kept = records.filter_map(|record| record.live_at(compacted));
-        for kv in kept.filter(|kv| kv.mod_revision < compacted) {
+        for kv in self.before_compacted() {
             sink(&[TAG_KEPT]);
             encode_pair(kv, sink);
         }
-        let changes = self.history.since(compacted).map(|change| &change.kv);
+        let changes = self.since_compacted();
         for kv in changes.take_while(|kv| kv.mod_revision <= up_to) {
             sink(&[TAG_CHANGE]);
             encode_pair(kv, sink);
         }
+    }
+
+    /// Every version that belongs to the state: what was there before the compacted revision, by
+    /// key, then every change from it on.
+    pub fn kept(&self) -> impl Iterator<Item = &Arc<KeyValue>> {
+        self.before_compacted().chain(self.since_compacted())
+    }
+
+    fn before_compacted(&self) -> impl Iterator<Item = &Arc<KeyValue>> {
+        let compacted = self.compacted;
+        let records = self.index.range(&crate::KeyRange::all());
+        let live = records.filter_map(move |record| record.live_at(compacted));
+        live.filter(move |kv| kv.mod_revision < compacted)
+    }
+
+    fn since_compacted(&self) -> impl Iterator<Item = &Arc<KeyValue>> {
+        let changes = self.history.since(self.compacted);
+        changes.map(|change| &change.kv)
     }
 }
 

@@ -18,5 +18,6 @@ mod known_bugs;
 mod limits;
 mod power;
 mod process;
+mod restore;
 mod service;
 mod workload;

@@ -43,7 +43,7 @@ struct Options {
     #[arg(long, default_value_t = 3)]
     rounds: u32,
     /// How long each turn loads a server
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 1.5)]
     seconds: f64,
     /// Only these parts, with commas between
     #[arg(long, value_delimiter = ',')]

@@ -94,9 +94,9 @@ impl Row {
         let ratios: Vec<_> = ratios.map(|ratio| format!("{}×", number(ratio))).collect();
         cells.push(ratios.join(" "));
         cells.push(match bar {
-            Bar::AtMost(bar) => format!("≤ {}×", number(bar)),
-            Bar::AtLeast(bar) => format!("≥ {}×", number(bar)),
-            Bar::NoMoreThan(bar) => format!("≤ {} {unit}", number(bar)),
+            Bar::AtMost(bar) => format!("≤ {bar}×"),
+            Bar::AtLeast(bar) => format!("≥ {bar}×"),
+            Bar::NoMoreThan(bar) => format!("≤ {bar} {unit}"),
             Bar::None => String::new(),
         });
         let verdict = match self.is_met() {

@@ -1,6 +1,7 @@
 //! etcd-api.md §5.
 
 use lockstep_etcd_api::etcdserverpb as pb;
+use lockstep_store::SnapshotError;
 use pb::alarm_request::AlarmAction;
 use sha2::{Digest, Sha256};
 
@@ -156,6 +157,23 @@ async fn a_snapshot_is_whole_blocks_and_their_checksum_with_the_machine_inside()
     let machine = lockstep_mvcc::Machine::decode(state).unwrap();
     assert_eq!(machine.revision().0, 201);
     assert_eq!(&body[..8], b"locksnap");
+    let read = lockstep_store::read_snapshot(&bytes).unwrap();
+    assert_eq!(read.encode(), machine.encode());
+    let refused = |bytes: &[u8]| {
+        lockstep_store::read_snapshot(bytes)
+            .map(|_| ())
+            .unwrap_err()
+    };
+    assert_eq!(refused(b""), SnapshotError::NotASnapshot);
+    assert_eq!(refused(b"SQLite format 3"), SnapshotError::NotASnapshot);
+    assert_eq!(refused(&bytes[..12]), SnapshotError::Checksum);
+    assert_eq!(refused(&bytes[1..]), SnapshotError::NotASnapshot);
+    assert_eq!(refused(&bytes[..bytes.len() - 1]), SnapshotError::Checksum);
+    let mut changed = bytes.clone();
+    changed[600] ^= 1;
+    assert_eq!(refused(&changed), SnapshotError::Checksum);
+    changed[8] = 9;
+    assert_eq!(refused(&changed), SnapshotError::UnknownFormat { found: 9 });
 }
 
 #[tokio::test]

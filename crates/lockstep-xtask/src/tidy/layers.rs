@@ -66,6 +66,16 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-cel"]),
     ),
     row(
+        "lockstep-kinds",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-cel"]),
+    ),
+    row(
+        "lockstep-openapi",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-kinds"]),
+    ),
+    row(
         "lockstep-fieldgate",
         Layer::Rules,
         MayUse::Words(&["lockstep-schema"]),

@@ -102,6 +102,9 @@ async fn serve(
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
         store: Arc::clone(&store),
+        client_ca: credentials
+            .client_ca(Timestamp::now())
+            .map_err(|error| configuration(&error))?,
         event_ttl: arguments.event_ttl,
         loops: arguments.loops(
             credentials

@@ -4,6 +4,7 @@ mod dump;
 mod flags;
 mod go_duration;
 mod logs;
+mod restore;
 mod serve;
 mod settings;
 mod verify;
@@ -42,12 +43,18 @@ pub(crate) enum Command {
         after_help = "Examples:\n  lockstep store verify --data-dir data\n  lockstep store verify --data-dir data -o json\n\nExit status: 0 if a server can use it, 1 if it is damaged, 2 if it cannot be looked at."
     )]
     Verify(verify::Arguments),
+    /// Make a directory from a snapshot
+    #[command(
+        after_help = "Examples:\n  lockstep store restore --snapshot backup.db --data-dir data\n\nThe directory must not exist yet. A server that is started on it has the keys, revisions and leases of the snapshot, and ids of its own."
+    )]
+    Restore(restore::Arguments),
 }
 
 pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<Exit, Failure> {
     match arguments.tool {
         Some(Command::Dump(arguments)) => dump::run(&arguments),
         Some(Command::Verify(arguments)) => verify::run(&arguments, quiet),
+        Some(Command::Restore(arguments)) => restore::run(&arguments, quiet),
         None => serve::run(&arguments.flags),
     }
 }

@@ -223,7 +223,8 @@ async fn reflect(client: &Client, config: watcher::Config) {
         let reference = ObjectRef::new_with(name, kind.clone()).within("default");
         store.get(&reference)?.data["spec"]["size"].as_i64()
     };
-    assert_eq!((size_of("old"), size_of("new")), (Some(1), None));
+    // The first state may be a little old, as `resourceVersion=0` allows.
+    until(|| (size_of("old"), size_of("new")) == (Some(1), None)).await;
     let post = PostParams::default();
     api.create(&post, &widget("new", &json!({"size": 2})))
         .await

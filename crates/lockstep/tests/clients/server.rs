@@ -122,20 +122,22 @@ impl Etcd {
             .args(["--initial-advertise-peer-urls", &peer_url])
             .args(["--initial-cluster", &format!("default={peer_url}")])
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut process = Process(child);
-        while process.0.try_wait().unwrap().is_none() {
-            if std::net::TcpStream::connect(client).is_ok() {
-                return Some(Self {
-                    _process: process,
-                    address: client.to_string(),
-                });
+        let mut lines = BufReader::new(process.0.stderr.take().unwrap());
+        let mut told = String::new();
+        while !told.contains("ready to serve client requests") {
+            if lines.read_line(&mut told).unwrap() == 0 {
+                return None;
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        None
+        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
+        Some(Self {
+            _process: process,
+            address: client.to_string(),
+        })
     }
 
     /// What `--store` takes.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::etcdctl::Etcdctl;
-use crate::running::Running;
+use crate::running::{Running, lockstep};
 
 /// How long a line of a watch may take before the test has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -94,6 +94,40 @@ fn etcdctl_prints_what_the_transcript_says() {
         }
         let bytes = std::fs::read(&snapshot).unwrap();
         assert_eq!((&bytes[..8], bytes.len() % 512), (&b"locksnap"[..], 32));
+    }
+}
+
+#[test]
+fn a_snapshot_that_etcdctl_saved_comes_back_by_restore() {
+    for etcdctl in Etcdctl::all() {
+        let server = Running::start(&[]);
+        let run =
+            |server: &Running, arguments: &[&str]| etcdctl.run(&server.endpoint, arguments, "");
+        for value in ["1", "2"] {
+            assert_eq!(run(&server, &["put", "k", value]), "OK\n");
+        }
+        let file = server.folder.path().join("snapshot.db");
+        run(&server, &["snapshot", "save", file.to_str().unwrap()]);
+        assert_eq!(run(&server, &["put", "k", "3"]), "OK\n");
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let restore = || {
+            let mut command = lockstep();
+            command.args(["restore", "--data-dir"]).arg(&data);
+            let output = command.arg("--snapshot").arg(&file).output().unwrap();
+            let text = [output.stdout, output.stderr].concat();
+            (output.status.code(), String::from_utf8(text).unwrap())
+        };
+        let shown = data.display();
+        let told = format!("restored revision 3 into `{shown}`\n");
+        assert_eq!(restore(), (Some(0), told));
+        let told =
+            format!("error: `{shown}` is not empty; choose a directory that does not exist yet\n");
+        assert_eq!(restore(), (Some(2), told));
+        let restored = Running::start_on(folder, &[]);
+        assert_eq!(run(&restored, &["get", "k"]), "k\n2\n");
+        assert_eq!(run(&restored, &["get", "k", "--rev", "2"]), "k\n1\n");
+        assert_eq!(run(&restored, &["put", "k", "4"]), "OK\n");
     }
 }
 

@@ -1,0 +1,63 @@
+//! Resources in the words of OpenAPI documents.
+
+use std::sync::Arc;
+
+use lockstep_object::Object;
+use lockstep_openapi::{Part, Resource as Described, Source};
+use serde_json::Value;
+
+use crate::cache::BucketKey;
+use crate::crd::{self, Definition};
+use crate::resources::{Api, Origin, PATCH_TYPES, Resource};
+use crate::route::Verb;
+
+/// Resources in their versions, with what their CRDs say. One whose CRD is gone already is left
+/// out.
+pub(super) fn describe<'a>(
+    api: &Api,
+    resources: &'a [(Arc<Resource>, usize)],
+) -> Vec<Described<'a>> {
+    let described = resources.iter().filter_map(|(resource, version)| {
+        let source = match resource.origin {
+            Origin::BuiltIn => Source::BuiltIn,
+            Origin::Custom => Source::Custom(schema(api, resource, *version)?),
+        };
+        let version = &resource.versions[*version];
+        let parts = version.parts().iter().map(|part| Part {
+            name: part.name(),
+            verbs: verbs(part.verbs()),
+            kind: part.own_kind(),
+        });
+        Some(Described {
+            group: &resource.group,
+            version: &version.name,
+            plural: &resource.plural,
+            kind: &resource.kind,
+            list_kind: &resource.list_kind,
+            is_namespaced: resource.is_namespaced(),
+            verbs: verbs(resource.verbs),
+            parts: parts.collect(),
+            patch_types: PATCH_TYPES,
+            source,
+        })
+    });
+    described.collect()
+}
+
+fn verbs(verbs: &[Verb]) -> Vec<&'static str> {
+    verbs.iter().map(|verb| verb.as_str()).collect()
+}
+
+/// What the CRD of a resource says about its fields.
+fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
+    let bucket = api.cache().bucket(&BucketKey::new(crd::BUCKET));
+    let name = format!("{}.{}", resource.plural, resource.group);
+    let stored = bucket.snapshot().get(name.as_bytes())?.clone();
+    let crd = Object::from_value(serde_json::from_slice(&stored.value).ok()?).ok()?;
+    let name = &*resource.versions[version].name;
+    let mut versions = Definition::of(&crd).versions();
+    versions
+        .find(|version| version.name() == name)?
+        .schema()
+        .cloned()
+}

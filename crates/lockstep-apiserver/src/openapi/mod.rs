@@ -1,0 +1,171 @@
+//! OpenAPI documents of what is served: made when they are asked for, kept until the kinds change.
+//!
+//! Which document a client has is told by a hash of what it is made from, so that telling costs
+//! nothing: the resources with their names, verbs and parts, and the revisions of their CRDs.
+
+mod describe;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::json;
+use lockstep_openapi::{gnostic, v2, v3};
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+
+use crate::discovery::group_versions;
+use crate::resources::{Api, Registry, Resource};
+use crate::version::git_version;
+use describe::describe;
+
+/// How many documents are kept; those of built-in groups and some more.
+const DOCUMENTS_MAX: usize = 64;
+/// What documents are called.
+const TITLE: &str = "Kubernetes";
+
+/// A document and the hash of what it is made from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Document {
+    pub(crate) hash: String,
+    pub(crate) bytes: Bytes,
+}
+
+/// A form of the document of version 2.0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum V2 {
+    Json,
+    Protobuf,
+}
+
+/// Which document.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Name {
+    V2(V2),
+    V3(String),
+}
+
+/// The documents that were asked for.
+#[derive(Default)]
+pub(crate) struct Documents {
+    kept: Mutex<BTreeMap<Name, Document>>,
+}
+
+impl Documents {
+    /// The document of a group and version, by its path: `apis/apps/v1`; none if it is not served.
+    pub(crate) async fn v3(&self, api: &Arc<Api>, path: &str) -> Option<Document> {
+        let registry = api.registry();
+        let (_, resources) = groups(&registry)
+            .into_iter()
+            .find(|(found, _)| found == path)?;
+        let hash = hash(&resources);
+        let name = Name::V3(path.to_owned());
+        let served: Vec<_> = resources.into_iter().map(|(r, v)| (r.clone(), v)).collect();
+        let made = self.make(api, name, hash, move |api| {
+            let resources = describe(api, &served);
+            json::encode(&v3::document(TITLE, &git_version(), &resources))
+        });
+        made.await
+    }
+
+    /// The document of everything.
+    pub(crate) async fn v2(&self, api: &Arc<Api>, form: V2) -> Option<Document> {
+        let registry = api.registry();
+        let served: Vec<(Arc<Resource>, usize)> = groups(&registry)
+            .into_iter()
+            .flat_map(|(_, resources)| resources)
+            .map(|(resource, version)| (resource.clone(), version))
+            .collect();
+        let hash = self::hash(&served.iter().map(|(r, v)| (r, *v)).collect::<Vec<_>>());
+        let made = self.make(api, Name::V2(form), hash, move |api| {
+            let resources = describe(api, &served);
+            let document = v2::document(TITLE, &git_version(), &resources);
+            match form {
+                V2::Json => json::encode(&document),
+                V2::Protobuf => gnostic::encode(&document),
+            }
+        });
+        made.await
+    }
+
+    /// The document that is kept if it is the right one; a new one otherwise, made where nobody
+    /// waits for the thread.
+    async fn make(
+        &self,
+        api: &Arc<Api>,
+        name: Name,
+        hash: String,
+        print: impl FnOnce(&Api) -> Vec<u8> + Send + 'static,
+    ) -> Option<Document> {
+        if let Some(kept) = self.kept.lock().get(&name).filter(|kept| kept.hash == hash) {
+            return Some(kept.clone());
+        }
+        let api = Arc::clone(api);
+        let bytes = tokio::task::spawn_blocking(move || print(&api))
+            .await
+            .ok()?;
+        let made = Document {
+            hash,
+            bytes: bytes.into(),
+        };
+        let mut kept = self.kept.lock();
+        if kept.len() >= DOCUMENTS_MAX && !kept.contains_key(&name) {
+            kept.pop_last();
+        }
+        kept.insert(name, made.clone());
+        Some(made)
+    }
+}
+
+/// Paths of all documents of version 3.0 with their hashes.
+pub(crate) fn index(registry: &Registry) -> Vec<(String, String)> {
+    let groups = groups(registry).into_iter();
+    groups
+        .map(|(path, resources)| (path, hash(&resources)))
+        .collect()
+}
+
+/// A resource in one of its versions.
+type InVersion<'a> = (&'a Arc<Resource>, usize);
+
+/// All groups in their versions, by the path of their document.
+fn groups(registry: &Registry) -> Vec<(String, Vec<InVersion<'_>>)> {
+    let groups = group_versions(registry).into_iter();
+    let groups = groups.map(|(group, version, resources)| {
+        let path = match group {
+            "" => format!("api/{version}"),
+            group => format!("apis/{group}/{version}"),
+        };
+        let resources = resources.into_iter();
+        let resources =
+            resources.filter_map(|resource| Some((resource, resource.served_version(version)?)));
+        (path, resources.collect())
+    });
+    groups.collect()
+}
+
+/// What documents of these resources depend on.
+fn hash(resources: &[InVersion<'_>]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(git_version());
+    for (resource, version) in resources {
+        let Resource {
+            group,
+            plural,
+            kind,
+            list_kind,
+            scope,
+            verbs,
+            shaped_since,
+            ..
+        } = &***resource;
+        let version = &resource.versions[*version];
+        let told = format!(
+            "{group} {plural} {kind} {list_kind} {scope:?} {verbs:?} {} {:?} {}\n",
+            version.name, version.subresources, shaped_since.0
+        );
+        hasher.update(told);
+    }
+    let digest = hasher.finalize();
+    digest.iter().map(|byte| format!("{byte:02X}")).collect()
+}

@@ -1,0 +1,62 @@
+//! Bodies that are protobuf.
+
+use lockstep_kinds::proto::{Envelope, decode};
+use lockstep_kinds::{Table, TypeId};
+use lockstep_object::incoming::{mistyped, unrecognized};
+use lockstep_object::{GroupVersionKind, Map, Status, Value};
+
+use super::body::Document;
+use super::{Origin, Request};
+use crate::views::{PROTOBUF, body_types};
+
+impl Request<'_> {
+    /// Reads the body as a message of a kind: that of the resource, or one that every resource
+    /// takes. Custom resources have no messages.
+    pub(super) fn message(&self, kind: &str) -> Result<Document, Status> {
+        let Some((gvk, id)) = self.message_type(kind) else {
+            return Err(Status::unsupported_media_type(&self.media_types()));
+        };
+        let envelope = Envelope::open(&self.body)
+            .map_err(|error| unrecognized(kind, &self.body, &error.to_string()))?;
+        let is_other = !envelope.kind.is_empty() && envelope.kind != kind;
+        let mut fields = if is_other {
+            // Its fields are not those of the kind; that it is another one is told by those who look.
+            Map::new()
+        } else {
+            let fields = decode(Table::builtin(), id, envelope.raw);
+            fields.map_err(|error| mistyped(&gvk, &error.to_string()))?
+        };
+        for (name, text) in [
+            ("apiVersion", envelope.api_version),
+            ("kind", envelope.kind),
+        ] {
+            if !text.is_empty() {
+                fields.insert(name.to_owned(), text.into());
+            }
+        }
+        Ok(Document {
+            value: Value::Object(fields),
+            duplicates: Vec::new(),
+        })
+    }
+
+    /// What bodies of this resource can be written in.
+    pub(super) fn media_types(&self) -> Vec<&'static str> {
+        let mut types = body_types();
+        if self.served.resource.origin == Origin::BuiltIn {
+            types.push(PROTOBUF);
+        }
+        types
+    }
+
+    fn message_type(&self, kind: &str) -> Option<(GroupVersionKind, TypeId)> {
+        let gvk = match kind {
+            "DeleteOptions" => GroupVersionKind::new("", "v1", kind),
+            "Scale" => GroupVersionKind::new("autoscaling", "v1", kind),
+            _ if self.served.resource.origin == Origin::Custom => return None,
+            _ => self.served.gvk(),
+        };
+        let id = Table::builtin().kind(&gvk.group, &gvk.version, &gvk.kind)?;
+        Some((gvk, id))
+    }
+}

@@ -1,0 +1,168 @@
+//! An `APIService` for every version of every group that the server itself serves.
+
+use std::collections::BTreeMap;
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use crate::{Action, Change, Propagation, Resource, World, made};
+
+const GROUP: &str = "apiregistration.k8s.io";
+const PLURAL: &str = "apiservices";
+/// Says who looks after an object: us, from the start on or for as long as a CRD asks for it.
+const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+const FROM_THE_START: &str = "onstart";
+const FOR_A_CRD: &str = "true";
+
+/// Groups that are part of a server, with what upstream gives them for their place in discovery.
+const PRIORITIES: &[(&str, u32, u32)] = &[
+    ("", 18_000, 1),
+    ("apps", 17_800, 15),
+    ("events.k8s.io", 17_750, 15),
+    ("authentication.k8s.io", 17_700, 15),
+    ("authorization.k8s.io", 17_600, 15),
+    ("autoscaling", 17_500, 15),
+    ("batch", 17_400, 15),
+    ("certificates.k8s.io", 17_300, 15),
+    ("networking.k8s.io", 17_200, 15),
+    ("policy", 17_100, 15),
+    ("rbac.authorization.k8s.io", 17_000, 15),
+    ("storage.k8s.io", 16_800, 15),
+    ("apiextensions.k8s.io", 16_700, 15),
+    ("admissionregistration.k8s.io", 16_700, 15),
+    ("scheduling.k8s.io", 16_600, 15),
+    ("coordination.k8s.io", 16_500, 15),
+    ("node.k8s.io", 16_300, 15),
+    ("discovery.k8s.io", 16_200, 12),
+    ("flowcontrol.apiserver.k8s.io", 16_100, 18),
+];
+/// The same for groups of CRDs.
+const OF_CRDS: (u32, u32) = (1_000, 100);
+
+/// The state of the loop: whether there is anything to look at.
+pub struct ApiServices {
+    is_dirty: bool,
+}
+
+impl Default for ApiServices {
+    fn default() -> Self {
+        Self { is_dirty: true }
+    }
+}
+
+impl ApiServices {
+    /// Takes a change in.
+    pub fn observe(&mut self, change: &Change<'_>) {
+        self.is_dirty |= change.id.resource.is(GROUP, PLURAL);
+    }
+
+    /// What is served has changed.
+    pub fn kinds_changed(&mut self) {
+        self.is_dirty = true;
+    }
+
+    /// Makes what is missing, puts back what was changed, and removes what belonged to CRDs that
+    /// are gone. Objects that nobody asked us to look after stay as they are.
+    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+        if !std::mem::take(&mut self.is_dirty) {
+            return Vec::new();
+        }
+        let resource = Resource::new(GROUP, PLURAL);
+        let wanted = wanted(world);
+        let mut actions = Vec::new();
+        for (name, spec) in &wanted {
+            let id = resource.id(name);
+            match world.object(&id) {
+                None => actions.push(Action::Create {
+                    object: new(name, spec, now),
+                    id,
+                }),
+                Some(stored) => {
+                    let is_ours = managed(&stored.object).is_some();
+                    if is_ours && stored.object.at(&["spec"]) != Some(&spec.value) {
+                        let mut object = stored.object.clone();
+                        let value = spec.value.clone();
+                        object.fields_mut().insert("spec".to_owned(), value);
+                        actions.push(Action::Replace {
+                            id,
+                            revision: stored.revision,
+                            object,
+                        });
+                    }
+                }
+            }
+        }
+        for key in world.keys(&resource, None) {
+            let id = resource.id(&key);
+            let Some(stored) = world.object(&id) else {
+                continue;
+            };
+            if !wanted.contains_key(&*key) && managed(&stored.object) == Some(FOR_A_CRD) {
+                actions.push(Action::Delete {
+                    id,
+                    revision: stored.revision,
+                    propagation: Propagation::Background,
+                });
+            }
+        }
+        actions
+    }
+}
+
+/// What an object should be.
+struct Spec {
+    value: Value,
+    managed: &'static str,
+}
+
+fn wanted(world: &dyn World) -> BTreeMap<String, Spec> {
+    let mut wanted = BTreeMap::new();
+    for kind in world.kinds() {
+        let group = &*kind.resource.group;
+        if group == GROUP {
+            // It would describe itself, which upstream leaves out too.
+            continue;
+        }
+        let built_in = PRIORITIES.iter().find(|(name, ..)| *name == group);
+        let (least, of_version) =
+            built_in.map_or(OF_CRDS, |(_, least, version)| (*least, *version));
+        let managed = if built_in.is_some() {
+            FROM_THE_START
+        } else {
+            FOR_A_CRD
+        };
+        for version in &kind.versions {
+            let mut value = json!({
+                "version": version,
+                "groupPriorityMinimum": least,
+                "versionPriority": of_version,
+            });
+            if !group.is_empty() {
+                value["group"] = group.into();
+            }
+            wanted.insert(format!("{version}.{group}"), Spec { value, managed });
+        }
+    }
+    wanted
+}
+
+fn managed(object: &Object) -> Option<&str> {
+    object.at(&["metadata", "labels", MANAGED])?.as_str()
+}
+
+fn new(name: &str, spec: &Spec, now: Seconds) -> Object {
+    made(json!({
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": { "name": name, "labels": { MANAGED: spec.managed } },
+        "spec": spec.value,
+        "status": { "conditions": [{
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": now.to_string(),
+            "reason": "Local",
+            "message": "Local APIServices are always available",
+        }] },
+    }))
+}

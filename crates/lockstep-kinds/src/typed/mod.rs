@@ -1,0 +1,365 @@
+//! JSON as the Go type of a kind would read and print it.
+//!
+//! Reading refuses values of a wrong type with the message that Go has for them. What comes out is what Go would print:
+//! fields that nobody knows are gone, so are empty ones that are left out when empty, and those that are always there
+//! are there. Times, quantities and base64 are in their canonical form.
+
+mod error;
+mod place;
+mod special;
+mod time;
+
+pub use error::TypeError;
+pub(crate) use special::{BASE64, decode_base64, quantity};
+
+use lockstep_object::{Map, Value};
+
+use crate::go_type;
+use crate::table::{Field, Leaf, Omit, Shape, Special, Table, Type, TypeId};
+use place::Place;
+
+/// How many values an object may grow by, since an empty struct in a list costs a client two bytes, and us the fields
+/// that are always there.
+pub const GROWTH_MAX: usize = 500_000;
+/// How many unknown fields of one object are told.
+pub const UNKNOWN_MAX: usize = 100;
+
+/// Brings an object of a type into the form that Go would give it. Paths of unknown fields are added to `unknown`,
+/// sorted by name within each map.
+///
+/// `metadata.managedFields` of a kind stays as it is: whether it is absent, empty or malformed means something to those
+/// who keep track of owners.
+pub fn read(
+    table: &Table,
+    id: TypeId,
+    object: &mut Map<String, Value>,
+    unknown: &mut Vec<String>,
+) -> Result<(), TypeError> {
+    let mut reader = Reader {
+        table,
+        unknown,
+        growth: 0,
+    };
+    reader.structure(table.get(id), id, object, &Place::Root)
+}
+
+struct Reader<'t, 'u> {
+    table: &'t Table,
+    unknown: &'u mut Vec<String>,
+    growth: usize,
+}
+
+/// A field with what messages say about it.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    id: TypeId,
+    field: &'a Field,
+}
+
+impl Reader<'_, '_> {
+    fn structure(
+        &mut self,
+        kind: &Type,
+        id: TypeId,
+        entries: &mut Map<String, Value>,
+        place: &Place<'_>,
+    ) -> Result<(), TypeError> {
+        let mut strange = false;
+        for (name, value) in entries.iter_mut() {
+            let Some(field) = kind.field(name) else {
+                strange = true;
+                continue;
+            };
+            if place.is_metadata_of_root() && field.name == "managedFields" {
+                continue;
+            }
+            let place = Place::Field {
+                parent: place,
+                of: kind.name,
+                name: field.name,
+            };
+            self.whole(At { id, field }, value, &place)?;
+        }
+        if strange {
+            self.drop_strangers(kind, entries, place);
+        }
+        entries.retain(|name, value| {
+            let is_kept = place.is_metadata_of_root() && name == "managedFields";
+            is_kept
+                || kind
+                    .field(name)
+                    .is_none_or(|field| !is_omitted(field, value))
+        });
+        self.complete(kind, entries)
+    }
+
+    fn drop_strangers(&mut self, kind: &Type, entries: &mut Map<String, Value>, place: &Place<'_>) {
+        entries.retain(|name, _| {
+            let is_known = kind.field(name).is_some();
+            if !is_known && self.unknown.len() < UNKNOWN_MAX {
+                self.unknown.push(place.path(name));
+            }
+            is_known
+        });
+    }
+
+    /// Adds what is always there.
+    fn complete(&mut self, kind: &Type, entries: &mut Map<String, Value>) -> Result<(), TypeError> {
+        for field in &kind.json {
+            if entries.contains_key(field.name) {
+                continue;
+            }
+            let Some(mut value) = zero(field) else {
+                continue;
+            };
+            self.grow()?;
+            if let (Value::Object(inner), Shape::One(Leaf::Struct(id))) = (&mut value, field.shape)
+            {
+                self.complete(self.table.get(id), inner)?;
+            }
+            entries.insert(field.name.to_owned(), value);
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self) -> Result<(), TypeError> {
+        self.growth += 1;
+        if self.growth > GROWTH_MAX {
+            return Err(TypeError::Growth);
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, at: At<'_>, value: &mut Value, place: &Place<'_>) -> Result<(), TypeError> {
+        match at.field.shape {
+            Shape::One(leaf) if value.is_null() => {
+                match zero_of(leaf).filter(|_| !at.field.is_pointer) {
+                    None => return Ok(()),
+                    Some(zero) => *value = zero,
+                }
+                self.one(at, leaf, value, place)
+            }
+            _ if value.is_null() => Ok(()),
+            Shape::One(leaf) => self.one(at, leaf, value, place),
+            Shape::List(leaf) => {
+                let Value::Array(items) = value else {
+                    return Err(self.mismatch(at, value, place, Part::Whole));
+                };
+                for (index, item) in items.iter_mut().enumerate() {
+                    let place = Place::Index {
+                        parent: place,
+                        index,
+                    };
+                    self.element(at, leaf, item, &place)?;
+                }
+                Ok(())
+            }
+            Shape::Map(leaf) => {
+                let Value::Object(entries) = value else {
+                    return Err(self.mismatch(at, value, place, Part::Whole));
+                };
+                for (key, item) in entries.iter_mut() {
+                    let place = Place::Key { parent: place, key };
+                    self.element(at, leaf, item, &place)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// An item of a list or a value of a map: nothing stands for zero.
+    fn element(
+        &mut self,
+        at: At<'_>,
+        leaf: Leaf,
+        value: &mut Value,
+        place: &Place<'_>,
+    ) -> Result<(), TypeError> {
+        if value.is_null() {
+            let Some(zero) = zero_of(leaf) else {
+                return Ok(());
+            };
+            *value = zero;
+        }
+        self.one(at, leaf, value, place)
+    }
+
+    fn one(
+        &mut self,
+        at: At<'_>,
+        leaf: Leaf,
+        value: &mut Value,
+        place: &Place<'_>,
+    ) -> Result<(), TypeError> {
+        let mismatch = |value: &Value| Err(self.mismatch(at, value, place, Part::Item));
+        match (leaf, &mut *value) {
+            (Leaf::Bool, Value::Bool(_))
+            | (Leaf::Text, Value::String(_))
+            | (Leaf::Double, Value::Number(_)) => Ok(()),
+            (Leaf::Int32, Value::Number(number)) => match number.as_i64().map(i32::try_from) {
+                Some(Ok(_)) => Ok(()),
+                _ => mismatch(value),
+            },
+            (Leaf::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
+            (Leaf::Bytes, Value::String(text)) => {
+                *text = special::base64(text)?;
+                Ok(())
+            }
+            (Leaf::Struct(id), Value::Object(entries)) => {
+                self.structure(self.table.get(id), id, entries, place)
+            }
+            (Leaf::Special(special), _) => self.special(at, special, value, place),
+            _ => mismatch(value),
+        }
+    }
+
+    fn special(
+        &mut self,
+        at: At<'_>,
+        special: Special,
+        value: &mut Value,
+        place: &Place<'_>,
+    ) -> Result<(), TypeError> {
+        match special {
+            Special::Json => Ok(()),
+            Special::Time | Special::MicroTime | Special::Quantity | Special::IntOrString => {
+                special::scalar(special, value).map_err(|found| found.at(place))
+            }
+            Special::Texts => self.texts(at, value, place),
+            // Of the two that it could be, an empty list is neither.
+            Special::SchemaOrSchemas | Special::SchemaOrTexts
+                if *value == Value::Array(Vec::new()) =>
+            {
+                *value = Value::Null;
+                Ok(())
+            }
+            Special::SchemaOrSchemas => match value {
+                Value::Array(items) => {
+                    for (index, item) in items.iter_mut().enumerate() {
+                        let place = Place::Index {
+                            parent: place,
+                            index,
+                        };
+                        self.nested_schema(at, item, &place)?;
+                    }
+                    Ok(())
+                }
+                _ => self.nested_schema(at, value, place),
+            },
+            Special::SchemaOrBool => match value {
+                Value::Bool(_) => Ok(()),
+                Value::Object(_) => self.nested_schema(at, value, place),
+                _ => Err(TypeError::NeitherSchemaNorBool),
+            },
+            Special::SchemaOrTexts => match value {
+                Value::Array(_) => self.texts(at, value, place),
+                _ => self.nested_schema(at, value, place),
+            },
+        }
+    }
+
+    fn texts(&self, at: At<'_>, value: &mut Value, place: &Place<'_>) -> Result<(), TypeError> {
+        let Value::Array(items) = value else {
+            return Err(self.mismatch(at, value, place, Part::Item));
+        };
+        for item in items {
+            match item {
+                Value::String(_) => {}
+                Value::Null => *item = Value::from(""),
+                _ => return Err(TypeError::mismatch(item, place, "string".to_owned())),
+            }
+        }
+        Ok(())
+    }
+
+    /// A schema inside a schema: the type that the field is declared in.
+    fn nested_schema(
+        &mut self,
+        at: At<'_>,
+        value: &mut Value,
+        place: &Place<'_>,
+    ) -> Result<(), TypeError> {
+        let table = self.table;
+        match value {
+            Value::Object(entries) => self.structure(table.get(at.id), at.id, entries, place),
+            _ => {
+                let wanted = format!("v1.{}", table.get(at.id).name);
+                Err(TypeError::mismatch(value, place, wanted))
+            }
+        }
+    }
+
+    fn mismatch(&self, at: At<'_>, value: &Value, place: &Place<'_>, part: Part) -> TypeError {
+        let package = self.table.package(at.id);
+        let wanted = match part {
+            Part::Whole => go_type::whole(package, at.field),
+            Part::Item => go_type::item(package, at.field),
+        };
+        TypeError::mismatch(value, place, wanted)
+    }
+}
+
+/// Whether a field itself is of a wrong type, or something in it.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    Item,
+}
+
+/// Whether Go would leave a value out.
+fn is_omitted(field: &Field, value: &Value) -> bool {
+    match field.omit {
+        Omit::Never => false,
+        _ if field.is_pointer => value.is_null(),
+        Omit::Zero => is_empty(value),
+        Omit::Empty => !field.is_struct() && is_empty(value),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+    }
+}
+
+/// What stands in a field that is not there; none if Go leaves it out.
+fn zero(field: &Field) -> Option<Value> {
+    let is_struct = field.is_struct() && !field.is_pointer;
+    match field.omit {
+        Omit::Zero => return None,
+        Omit::Empty if !is_struct => return None,
+        Omit::Empty | Omit::Never => {}
+    }
+    Some(match field.shape {
+        Shape::One(leaf) if !field.is_pointer => zero_of(leaf).unwrap_or(Value::Null),
+        _ => Value::Null,
+    })
+}
+
+/// The zero of a type as Go prints it; none for null.
+fn zero_of(leaf: Leaf) -> Option<Value> {
+    Some(match leaf {
+        Leaf::Bool => false.into(),
+        Leaf::Int32 | Leaf::Int64 | Leaf::Double | Leaf::Special(Special::IntOrString) => 0.into(),
+        Leaf::Text => "".into(),
+        Leaf::Struct(_) => Value::Object(Map::new()),
+        Leaf::Special(Special::Quantity) => "0".into(),
+        Leaf::Bytes | Leaf::Special(_) => return None,
+    })
+}
+
+impl Field {
+    /// Whether Go keeps it as a struct, which is never empty.
+    fn is_struct(&self) -> bool {
+        match self.shape {
+            Shape::One(Leaf::Struct(_)) => true,
+            Shape::One(Leaf::Special(special)) => special != Special::Texts,
+            _ => false,
+        }
+    }
+}
