@@ -4,7 +4,7 @@
 //! deadline, a user and a permission, and each answer its headers; `endpoints` answers what is not
 //! about resources, [`resources`] what is, from the memory that [`cache`] keeps. [`crd`] decides what
 //! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
-//! certificates. [`ApiServer::run`] ties them together.
+//! certificates, [`webhooks`] calls other servers. [`ApiServer::run`] ties them together.
 
 pub mod audit;
 pub mod authn;
@@ -35,6 +35,7 @@ mod transport;
 pub mod trust;
 pub mod version;
 pub mod views;
+pub mod webhooks;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};

@@ -5,8 +5,10 @@
 use http::{HeaderMap, HeaderValue, Method};
 use lockstep_apiserver::audit::Policy;
 use lockstep_apiserver::authn::User;
+use lockstep_apiserver::crd::{Review, ReviewVersion};
 use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
+use lockstep_object::Object;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -109,7 +111,113 @@ fn the_form_of_an_answer_is_the_most_wanted_there_is() {
     }
 }
 
+/// api-machinery.md §11, row "multi-version".
+#[test]
+fn the_answer_of_a_conversion_webhook_is_believed_or_refused() {
+    for case in cases(include_str!("cases/conversion-review.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let objects = |field: &str| -> Option<Vec<Object>> {
+            let list = case[field].as_array()?.iter().cloned();
+            Some(list.map(|o| Object::from_value(o).unwrap()).collect())
+        };
+        let plain = json!({ "apiVersion": "ex.io/v1", "kind": "W", "metadata": { "name": "a" } });
+        let sent = objects("sent").unwrap_or_else(|| vec![Object::from_value(plain).unwrap()]);
+        let version = ReviewVersion::first_of([case["review"].as_str().unwrap_or("v1")]);
+        let review = Review {
+            version: version.unwrap(),
+            uid: "u1",
+            desired: "ex.io/v2",
+            objects: &sent,
+        };
+        let response = |response: Value| {
+            json!({
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "ConversionReview",
+                "response": response,
+            })
+        };
+        let answer = match (case.get("answer"), case.get("response")) {
+            (Some(answer), _) => answer.clone(),
+            (_, Some(given)) => response(given.clone()),
+            _ => response(json!({
+                "uid": "u1", "result": { "status": "Success" }, "convertedObjects": case["converted"],
+            })),
+        };
+        let told = review.converted(answer).map_err(|error| error.to_string());
+        let expected = objects("objects").ok_or_else(|| text(&case["error"]));
+        assert_eq!(told, expected, "{case}");
+    }
+}
+
+#[test]
+fn a_conversion_webhook_is_asked_in_the_first_version_that_both_know() {
+    let object = json!({ "apiVersion": "ex.io/v1", "kind": "W", "metadata": { "name": "a" } });
+    let objects = [Object::from_value(object.clone()).unwrap()];
+    let asked = |versions: &[&str]| {
+        ReviewVersion::first_of(versions.iter().copied()).map(|version| {
+            let review = Review {
+                version,
+                uid: "u1",
+                desired: "ex.io/v2",
+                objects: &objects,
+            };
+            review.request()
+        })
+    };
+    let request = |version: &str| {
+        json!({
+            "apiVersion": format!("apiextensions.k8s.io/{version}"),
+            "kind": "ConversionReview",
+            "request": { "uid": "u1", "desiredAPIVersion": "ex.io/v2", "objects": [object] },
+        })
+    };
+    assert_eq!(asked(&["v2", "v1beta1", "v1"]), Some(request("v1beta1")));
+    assert_eq!(asked(&["v1", "v1beta1"]), Some(request("v1")));
+    assert_eq!(asked(&["v2"]), None);
+}
+
 proptest! {
+    /// No answer of a webhook is too strange: it is refused, or it has the objects that were sent.
+    #[test]
+    fn no_answer_of_a_webhook_is_too_strange(
+        field in "(response|uid|result|status|convertedObjects|apiVersion|kind|metadata|name|labels)",
+        value in prop_oneof![
+            Just(json!(null)), Just(json!(1)), Just(json!("u1")), Just(json!([])), Just(json!({})),
+            Just(json!([{}])), Just(json!([[]])),
+        ],
+    ) {
+        let object = json!({ "apiVersion": "ex.io/v1", "kind": "W", "metadata": { "name": "a" } });
+        let objects = [Object::from_value(object).unwrap()];
+        let review = Review { version: ReviewVersion::V1, uid: "u1", desired: "ex.io/v2", objects: &objects };
+        let mut answer = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "response": {
+                "uid": "u1", "result": { "status": "Success" },
+                "convertedObjects": [{ "apiVersion": "ex.io/v2", "kind": "W", "metadata": { "name": "a", "labels": {} } }],
+            },
+        });
+        let mut places: Vec<&mut Value> = vec![&mut answer];
+        while let Some(place) = places.pop() {
+            let Value::Object(map) = place else { continue };
+            if let Some(found) = map.get_mut(&field) {
+                *found = value.clone();
+                break;
+            }
+            for inside in map.values_mut() {
+                match inside {
+                    Value::Array(items) => places.extend(items.iter_mut()),
+                    other => places.push(other),
+                }
+            }
+        }
+        if let Ok(converted) = review.converted(answer) {
+            prop_assert_eq!(converted.len(), 1);
+            prop_assert_eq!((converted[0].name(), converted[0].api_version()), ("a", "ex.io/v2"));
+        }
+    }
+
     /// Whatever a client accepts, it gets a form or 406, or 400 for `includeObject`.
     #[test]
     fn no_header_is_too_strange(

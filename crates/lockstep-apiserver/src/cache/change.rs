@@ -61,19 +61,23 @@ impl Change {
     /// The bytes of an encoding, made by the first who asks and shared by the others. Two who ask
     /// at once may both make them.
     pub fn frame(&self, frame: Frame, encode: impl FnOnce() -> Bytes) -> Bytes {
-        let known = |frames: &[(Frame, Bytes)]| {
-            let found = frames.iter().find(|(known, _)| *known == frame);
-            found.map(|(_, bytes)| bytes.clone())
-        };
-        if let Some(bytes) = known(&self.frames.lock()) {
+        if let Some(bytes) = self.framed(frame) {
             return bytes;
         }
         let bytes = encode();
         let mut frames = self.frames.lock();
-        if frames.len() < FRAMES_MAX && known(&frames).is_none() {
+        let is_known = frames.iter().any(|(known, _)| *known == frame);
+        if frames.len() < FRAMES_MAX && !is_known {
             frames.push((frame, bytes.clone()));
         }
         bytes
+    }
+
+    /// The bytes of an encoding that somebody has made already.
+    pub fn framed(&self, frame: Frame) -> Option<Bytes> {
+        let frames = self.frames.lock();
+        let found = frames.iter().find(|(known, _)| *known == frame);
+        found.map(|(_, bytes)| bytes.clone())
     }
 
     /// What the log keeps alive for this change.

@@ -37,6 +37,16 @@ impl Object {
         })
     }
 
+    /// The same object with other bytes.
+    pub(crate) fn with_value(&self, value: Bytes) -> Arc<Self> {
+        Arc::new(Self {
+            key: self.key.clone(),
+            revision: self.revision,
+            value,
+            facts: OnceLock::new(),
+        })
+    }
+
     /// What selectors look at; found on first use. Bytes that are no object have none.
     pub fn facts(&self) -> &Facts {
         self.facts.get_or_init(|| Facts::read(&self.value))

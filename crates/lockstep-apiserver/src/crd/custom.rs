@@ -8,15 +8,16 @@ use lockstep_object::{Object, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 
-use super::Definition;
 use super::columns::columns;
 use super::definition::DefinedVersion;
+use super::{Converter, Definition};
 use crate::cache::BucketKey;
 use crate::resources::{
-    Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+    Ending, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
+use crate::webhooks::Clients;
 
 const VERBS: &[Verb] = &[
     Verb::Delete,
@@ -48,8 +49,14 @@ pub enum CustomError {
     Incomplete,
 }
 
-/// The resource of a CRD that was left at a revision.
-pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomError> {
+/// The resource of a CRD that was left at a revision. Its webhooks are called by these clients, and
+/// `ending` tells when it is no longer what clients were told it is.
+pub fn resource(
+    crd: &Object,
+    revision: Revision,
+    clients: &Clients,
+    ending: Arc<Ending>,
+) -> Result<Resource, CustomError> {
     let definition = Definition::of(crd);
     let mut defined: Vec<DefinedVersion<'_>> = definition.versions().collect();
     defined.sort_by(|a, b| compare_versions(a.name(), b.name()));
@@ -87,6 +94,12 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
             schemas,
+            alike: defined
+                .iter()
+                .map(|version| alike(&defined, *version))
+                .collect(),
+            converter: Converter::of(definition, clients),
+            ending,
             columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
             scales: defined.iter().copied().map(scale).collect(),
@@ -94,6 +107,12 @@ pub fn resource(crd: &Object, revision: Revision) -> Result<Resource, CustomErro
         }),
         versions,
     })
+}
+
+/// The first version with the same schema: objects of one need not be shaped for the other.
+fn alike(versions: &[DefinedVersion<'_>], of: DefinedVersion<'_>) -> usize {
+    let same = |version: &DefinedVersion<'_>| version.schema() == of.schema();
+    versions.iter().position(same).unwrap_or_default()
 }
 
 fn compile(version: DefinedVersion<'_>) -> Result<Schema, CustomError> {
@@ -149,6 +168,10 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
 /// What the schemas say.
 struct CustomRules {
     schemas: Vec<Schema>,
+    /// For each version the first that has the same schema.
+    alike: Vec<usize>,
+    converter: Option<Converter>,
+    ending: Arc<Ending>,
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
     scales: Vec<Option<ScalePaths>>,
@@ -166,6 +189,18 @@ impl Rules for CustomRules {
 
     fn counts_generations(&self) -> bool {
         true
+    }
+
+    fn is_alike(&self, one: usize, other: usize) -> bool {
+        self.alike[one] == self.alike[other]
+    }
+
+    fn converter(&self) -> Option<&Converter> {
+        self.converter.as_ref()
+    }
+
+    fn ending(&self) -> Option<&Ending> {
+        Some(&self.ending)
     }
 
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {

@@ -80,6 +80,13 @@ impl<'a> Definition<'a> {
         items.any(|item| item["type"] == condition && item["status"] == "True")
     }
 
+    /// The webhook that converts its objects, if one does.
+    pub fn conversion_webhook(self) -> Option<&'a Value> {
+        let conversion = self.object.at(&["spec", "conversion"])?;
+        let is_asked = conversion["strategy"] == "Webhook";
+        is_asked.then(|| &conversion["webhook"])
+    }
+
     /// Whether its deletion was requested.
     pub fn is_going(self) -> bool {
         self.object.deletion_timestamp().is_some()

@@ -1,23 +1,37 @@
 //! From CRDs to what is served.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Value};
+use lockstep_object::{Object, Value, json};
 use lockstep_storage::{Expected, Revision};
+use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
 use super::conditions::{self, Taken, Verdict};
 use super::{BUCKET, Definition, GROUP, PLURAL, resource};
-use crate::cache::{BucketKey, Change, Object as Cached, Scope};
-use crate::resources::{Api, FINALIZER_CRD, Origin, Served};
+use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
+use crate::resources::{Api, Ending, FINALIZER_CRD, Origin, Served};
+use crate::webhooks::Clients;
 
 /// Follows all CRDs of a store and keeps the registry of a server up to date.
 pub struct Follower {
     api: Arc<Api>,
     now: fn() -> Seconds,
+    /// Who calls the webhooks of CRDs; a CRD that changes keeps the connections of its webhook.
+    clients: Clients,
+    /// What is served of each CRD, and what ends with it.
+    serving: BTreeMap<String, Serving>,
     /// Clean-ups of CRDs that go away; they end with the follower.
     cleaning: JoinSet<()>,
+}
+
+/// What clients were told about a CRD that is served.
+struct Serving {
+    /// The fingerprint of its spec.
+    spec: [u8; 32],
+    ending: Arc<Ending>,
 }
 
 impl Follower {
@@ -26,6 +40,8 @@ impl Follower {
         Self {
             api,
             now,
+            clients: Clients::default(),
+            serving: BTreeMap::new(),
             cleaning: JoinSet::new(),
         }
     }
@@ -36,6 +52,7 @@ impl Follower {
         loop {
             let (snapshot, mut watching) = bucket.snapshot_and_watch(Scope::All);
             self.api.forget_custom_resources();
+            self.end_all_but(&snapshot);
             for crd in snapshot.objects(&Scope::All, None) {
                 self.take(crd).await;
             }
@@ -54,7 +71,7 @@ impl Follower {
             Some(crd) => self.take(crd).await,
             None => {
                 if let Some(crd) = change.before.as_deref().and_then(parse) {
-                    self.drop_resource(&crd);
+                    self.drop_resource(&crd, change.revision);
                     self.retry_losers(Definition::of(&crd).group()).await;
                 }
             }
@@ -69,9 +86,25 @@ impl Follower {
         let definition = Definition::of(&crd);
         let verdict = self.judge(definition);
         let is_served = verdict == Verdict::Served || definition.is("Established");
-        match resource(&crd, stored.revision) {
-            Ok(custom) if is_served => self.api.serve(custom),
-            _ => self.drop_resource(&crd),
+        let before = self.serving.remove(definition.name());
+        let spec = fingerprint(&crd);
+        let same = before.as_ref().filter(|before| before.spec == spec);
+        let ending = same
+            .map(|same| Arc::clone(&same.ending))
+            .unwrap_or_default();
+        match resource(&crd, stored.revision, &self.clients, Arc::clone(&ending)) {
+            Ok(custom) if is_served => {
+                self.api.serve(custom);
+                let name = definition.name().to_owned();
+                self.serving.insert(name, Serving { spec, ending });
+            }
+            _ => self.drop_resource(&crd, stored.revision),
+        }
+        // Whoever begins anew now finds what is served from now on.
+        let goes_on = self.serving.get(definition.name());
+        let goes_on = goes_on.is_some_and(|now| same.is_some_and(|same| same.spec == now.spec));
+        if let Some(before) = before.filter(|_| !goes_on) {
+            before.ending.end(stored.revision);
         }
         let mut told = crd.clone();
         conditions::write(&mut told, &verdict, (self.now)());
@@ -104,10 +137,24 @@ impl Follower {
         }
     }
 
-    fn drop_resource(&self, crd: &Object) {
+    fn drop_resource(&mut self, crd: &Object, at: Revision) {
         let definition = Definition::of(crd);
         self.api
             .stop_serving(definition.group(), definition.names("plural"));
+        if let Some(serving) = self.serving.remove(definition.name()) {
+            serving.ending.end(at);
+        }
+    }
+
+    /// Ends what belongs to CRDs that went unseen.
+    fn end_all_but(&mut self, there: &Snapshot) {
+        self.serving.retain(|name, serving| {
+            let stays = there.get(name.as_bytes()).is_some();
+            if !stays {
+                serving.ending.end(there.revision());
+            }
+            stays
+        });
     }
 
     /// Names that were taken may be free now.
@@ -133,6 +180,12 @@ impl Follower {
             .store_internally(GROUP, PLURAL, &key, expected, Some(crd))
             .await;
     }
+}
+
+/// What two specs share only if they are the same.
+fn fingerprint(crd: &Object) -> [u8; 32] {
+    let spec = crd.at(&["spec"]).map(json::encode).unwrap_or_default();
+    Sha256::digest(&spec).into()
 }
 
 fn parse(stored: &Cached) -> Option<Object> {

@@ -6,12 +6,15 @@
 
 mod columns;
 mod conditions;
+mod conversion;
 mod custom;
 mod definition;
 mod follow;
 mod shape;
 mod validate;
 
+pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, failed as conversion_failed};
+pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
 pub use custom::{CustomError, resource};
 pub use definition::Definition;
 pub use follow::Follower;

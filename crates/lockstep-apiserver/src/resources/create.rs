@@ -6,12 +6,15 @@ use lockstep_object::metadata::{
     validate_finalizers_of_builtin,
 };
 use lockstep_object::{Object, Status};
-use lockstep_storage::{Expected, Fence, Key, Outcome};
+use lockstep_storage::{Expected, Fence, Key, Outcome, Revision};
 use serde_json::Value;
 
 use super::commit::put;
-use super::current::{served_bytes, to_stored};
+use super::current::{parse, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
+
+/// What is made now is newer than everything.
+const NEWEST: Revision = Revision(u64::MAX);
 
 /// What became of one try.
 enum Made {
@@ -133,7 +136,7 @@ impl Api {
     async fn create_once(
         &self,
         request: &Request<'_>,
-        mut object: Object,
+        object: Object,
         dry_run: DryRun,
         fence: Option<Fence>,
     ) -> Result<Made, Status> {
@@ -142,27 +145,26 @@ impl Api {
             .resource
             .object_key(object.namespace(), object.name());
         let name = object.name().to_owned();
-        let value = to_stored(served, &mut object)?;
+        let value = served.to_stored(object).await?;
+        // What cannot be shown is not stored either.
+        let shown = served.converted(value.clone()).await?;
         if dry_run == DryRun::All {
             if self.newest(&served.resource, &key).await?.is_some() {
                 return Ok(Made::NameTaken(name));
             }
-            let fields = object.fields_mut();
-            fields.insert(
-                "apiVersion".into(),
-                served.resource.api_version(served.version).into(),
-            );
+            let object = parse(served, &shown, NEWEST)?;
             let body = lockstep_object::json::encode(object.as_value());
             return Ok(Made::Done(Answer::created(body)));
         }
         let fences: Vec<Fence> = fence.into_iter().collect();
-        let written = put(value.clone());
+        let written = put(value);
         let outcome = self
             .commit_behind(&fences, &served.resource, &key, Expected::Absent, written)
             .await?;
         Ok(match outcome {
             Outcome::Done { revision } => {
-                let body = served_bytes(served, &value, revision)?;
+                let mut body = Vec::with_capacity(shown.len() + 64);
+                serve(served, &shown, revision, false, &mut body)?;
                 Made::Done(Answer::created(body))
             }
             Outcome::Stopped { current: None, .. } => Made::NamespaceMoved,

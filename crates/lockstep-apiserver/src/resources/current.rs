@@ -7,6 +7,7 @@ use lockstep_object::{Object, Status, json};
 use lockstep_storage::{Consistency, Key, KeyRange, KeyValue, Range, Revision};
 
 use super::commit::read_failed;
+use super::convert::unreadable;
 use super::{Api, Request, Resource, Served};
 use crate::stored::{self, Layout, TypeMeta};
 
@@ -25,9 +26,16 @@ impl Api {
     pub(super) async fn current(&self, request: &Request<'_>) -> Result<Option<Current>, Status> {
         let resource = &request.served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
-        let found = self.newest(resource, &key).await?;
-        let parse = |kv: Arc<KeyValue>| parse(&request.served, kv.value.clone(), kv.mod_revision);
-        found.map(parse).transpose()
+        let Some(found) = self.newest(resource, &key).await? else {
+            return Ok(None);
+        };
+        let value = found.value.clone();
+        let shown = request.served.converted(value.clone()).await?;
+        Ok(Some(Current {
+            object: parse(&request.served, &shown, found.mod_revision)?,
+            revision: found.mod_revision,
+            value,
+        }))
     }
 
     /// The newest stored bytes under a key.
@@ -51,31 +59,37 @@ impl Api {
     }
 }
 
-/// Reads stored bytes as an object of the version that is asked for.
-pub(super) fn parse(served: &Served, value: Bytes, revision: Revision) -> Result<Current, Status> {
-    let broken = || Status::internal_error("the stored object cannot be read");
-    let decoded = json::decode(&value).map_err(|_| broken())?;
-    let mut object = Object::from_value(decoded.value).map_err(|_| broken())?;
-    let resource = &served.resource;
-    let api_version = resource.api_version(served.version);
-    if object.api_version() != api_version {
+/// Reads stored bytes as an object of the version that is asked for. Where a webhook makes the
+/// one of the other, it has done so.
+pub(super) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result<Object, Status> {
+    let decoded = json::decode(value).map_err(|_| unreadable())?;
+    let mut object = Object::from_value(decoded.value).map_err(|_| unreadable())?;
+    let (resource, version) = (&served.resource, served.version);
+    let from = resource.version_of(object.api_version());
+    if from != Some(version) {
+        let api_version = resource.api_version(version);
         let fields = object.fields_mut();
         fields.insert("apiVersion".to_owned(), api_version.into());
     }
+    let rules = &resource.rules;
     if revision <= resource.shaped_since {
-        resource.rules.shape(served.version, &mut object, None);
+        if let Some(from) = from.filter(|from| !rules.is_alike(*from, version)) {
+            rules.shape(from, &mut object, None);
+        }
+        rules.shape(version, &mut object, None);
+    } else if from.is_some_and(|from| !rules.is_alike(from, version)) {
+        rules.shape(version, &mut object, None);
     }
-    Ok(Current {
-        object,
-        revision,
-        value,
-    })
+    Ok(object)
 }
 
-/// The bytes to store of an object in the version that is stored.
-pub(super) fn to_stored(served: &Served, object: &mut Object) -> Result<Bytes, Status> {
-    let resource = &served.resource;
-    let api_version = resource.api_version(resource.storage);
+/// The bytes to store of an object in one of its versions.
+pub(super) fn encode(
+    resource: &Resource,
+    version: usize,
+    object: &mut Object,
+) -> Result<Bytes, Status> {
+    let api_version = resource.api_version(version);
     let fields = object.fields_mut();
     fields.insert("apiVersion".to_owned(), api_version.into());
     let bytes = stored::encode(object.fields(), json::encode_into);
@@ -83,7 +97,8 @@ pub(super) fn to_stored(served: &Served, object: &mut Object) -> Result<Bytes, S
     Ok(bytes.into())
 }
 
-/// Stored bytes as a client sees them in the version it asked for.
+/// Stored bytes as a client sees them in the version it asked for. Where a webhook makes the one of
+/// the other, it has done so.
 pub(super) fn serve(
     served: &Served,
     value: &Bytes,
@@ -98,6 +113,12 @@ pub(super) fn serve(
     let Ok(layout) = Layout::of(value) else {
         return serve_shaped(served, value, revision, is_item, out);
     };
+    if resource.versions.len() > 1 {
+        let from = resource.version_of(layout.api_version);
+        if from.is_some_and(|from| !resource.rules.is_alike(from, served.version)) {
+            return serve_shaped(served, value, revision, is_item, out);
+        }
+    }
     let api_version = resource.api_version(served.version);
     let type_meta = if is_item && resource.origin == super::Origin::BuiltIn {
         TypeMeta::Omitted
@@ -119,7 +140,7 @@ fn serve_shaped(
     is_item: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Status> {
-    let mut object = parse(served, value.clone(), revision)?.object;
+    let mut object = parse(served, value, revision)?;
     object.set_meta_text("resourceVersion", &revision.0.to_string());
     if is_item && served.resource.origin == super::Origin::BuiltIn {
         object.fields_mut().remove("apiVersion");
@@ -127,15 +148,4 @@ fn serve_shaped(
     }
     json::encode_into(object.as_value(), out);
     Ok(())
-}
-
-/// One object as the answer to a request.
-pub(super) fn served_bytes(
-    served: &Served,
-    value: &Bytes,
-    revision: Revision,
-) -> Result<Vec<u8>, Status> {
-    let mut out = Vec::with_capacity(value.len() + 64);
-    serve(served, value, revision, false, &mut out)?;
-    Ok(out)
 }

@@ -3,10 +3,11 @@
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupKind, Object, Status, Value};
-use lockstep_storage::{Expected, Outcome, Revision, Written};
+use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
-use super::current::{Current, parse, served_bytes, to_stored};
+use super::convert::kept;
+use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource};
@@ -44,10 +45,12 @@ impl Api {
             return Err(Status::method_not_allowed());
         }
         let options = DeleteOptions::of(request)?;
+        let (resource, route) = (&request.served.resource, request.route);
+        let key = resource.object_key(&route.namespace, &route.name);
         loop {
-            let current = self.current(request).await?;
-            let current = current.ok_or_else(|| Self::not_found(request))?;
-            if let Some(answer) = self.delete_once(request, &options, current).await? {
+            let stored = self.newest(resource, &key).await?;
+            let stored = stored.ok_or_else(|| Self::not_found(request))?;
+            if let Some(answer) = self.delete_once(request, &options, &stored).await? {
                 return Ok(answer);
             }
         }
@@ -61,12 +64,11 @@ impl Api {
             let key = String::from_utf8_lossy(&object.key);
             let resource = &request.served.resource;
             loop {
-                let Some(kv) = self.newest(resource, &key).await? else {
+                let Some(stored) = self.newest(resource, &key).await? else {
                     break;
                 };
-                let current = parse(&request.served, kv.value.clone(), kv.mod_revision)?;
                 if self
-                    .delete_once(request, &options, current)
+                    .delete_once(request, &options, &stored)
                     .await?
                     .is_some()
                 {
@@ -106,15 +108,17 @@ impl Api {
             .await
     }
 
-    /// One try; none if the object moved meanwhile.
+    /// One try; none if the object moved meanwhile. An object is converted only to be shown: one
+    /// that nobody can convert can be deleted.
     async fn delete_once(
         &self,
         request: &Request<'_>,
         options: &DeleteOptions,
-        current: Current,
+        stored: &KeyValue,
     ) -> Result<Option<Answer>, Status> {
         let served = &request.served;
         let resource = &served.resource;
+        let (kept, current) = kept(resource, stored)?;
         options.check(resource, &current)?;
         protect(resource, &current.object)?;
         let Current {
@@ -131,7 +135,7 @@ impl Api {
             return Ok(Some(if is_removed {
                 Answer::from(&gone)
             } else {
-                Answer::ok(served_bytes(served, &old_value, revision)?)
+                Answer::ok(served.shown(old_value, revision).await?)
             }));
         }
         let key = resource.object_key(old.namespace(), old.name());
@@ -143,21 +147,20 @@ impl Api {
             return Ok(matches!(outcome, Outcome::Done { .. }).then(|| Answer::from(&gone)));
         }
         request_deletion(resource, &mut object, request.now);
-        let value = to_stored(served, &mut object)?;
+        let value = encode(resource, kept.version, &mut object)?;
+        let shown = served.converted(value.clone()).await?;
         let pending = |revision| {
-            let answer = Answer::ok(served_bytes(served, &value, revision)?);
+            let mut body = Vec::with_capacity(shown.len() + 64);
+            serve(served, &shown, revision, false, &mut body)?;
             Ok(Some(Answer {
                 code: options.pending,
-                ..answer
+                ..Answer::ok(body)
             }))
         };
         if value == old_value {
             return pending(revision);
         }
-        match self
-            .commit(resource, &key, expected, put(value.clone()))
-            .await?
-        {
+        match self.commit(resource, &key, expected, put(value)).await? {
             Outcome::Done { revision } => pending(revision),
             Outcome::Stopped { .. } => Ok(None),
         }

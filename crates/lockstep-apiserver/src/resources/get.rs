@@ -3,7 +3,6 @@
 use lockstep_object::Status;
 use lockstep_storage::Revision;
 
-use super::current::served_bytes;
 use super::list_options::catch_up_failed;
 use super::{Answer, Api, Request, Subresource};
 
@@ -31,7 +30,7 @@ impl Api {
                 (found.value.clone(), found.revision)
             }
         };
-        let answer = Answer::ok(served_bytes(served, &value, revision)?);
+        let answer = Answer::ok(served.shown(value, revision).await?);
         match part {
             Some(Subresource::Scale) => request.scale_of(&answer),
             Some(Subresource::Status | Subresource::Finalize) | None => Ok(answer),

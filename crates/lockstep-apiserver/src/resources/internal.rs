@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Value};
+use lockstep_object::{Object, Status, Value};
 use lockstep_storage::{Expected, Fence, Key, Outcome, Revision, Written};
 use tokio::sync::watch;
 
 use super::commit::put;
-use super::current::{parse, to_stored};
+use super::convert::{kept_in, own_version};
+use super::current::{encode, parse};
 use super::update::is_free;
 use super::{Api, Origin, Registry, Resource, Served};
 use crate::cache::{BucketKey, Cache, Scope};
@@ -159,11 +161,7 @@ impl Api {
         let Some(resource) = registry.resource(group, plural) else {
             return Internal::Moved;
         };
-        let served = Served {
-            resource: resource.clone(),
-            version: resource.storage,
-        };
-        let written = match object.map(|mut object| to_stored(&served, &mut object)) {
+        let written = match object.map(|object| keep(resource, object)) {
             None => Written::Delete,
             Some(Ok(value)) => put(value),
             Some(Err(_)) => return Internal::Failed,
@@ -231,11 +229,11 @@ impl Api {
         let mut left = 0;
         for stored in snapshot.objects(&Scope::All, None) {
             let key = String::from_utf8_lossy(&stored.key).into_owned();
-            let Ok(current) = parse(served, stored.value.clone(), stored.revision) else {
+            let kept = kept_in(resource, &stored.value);
+            let Ok(mut object) = parse(&kept, &stored.value, stored.revision) else {
                 left += 1;
                 continue;
             };
-            let mut object = current.object;
             let expected = Expected::At(stored.revision);
             if is_free(resource, &object) {
                 let deleted = self.commit(resource, &key, expected, Written::Delete).await;
@@ -245,11 +243,21 @@ impl Api {
             left += 1;
             if object.deletion_timestamp().is_none() {
                 super::delete::request_deletion(resource, &mut object, now);
-                if let Ok(value) = to_stored(served, &mut object) {
+                if let Ok(value) = encode(resource, kept.version, &mut object) {
                     let _asked = self.commit(resource, &key, expected, put(value)).await;
                 }
             }
         }
         left
     }
+}
+
+/// The bytes to store of an object that was read as it is stored, in the shape of the version that
+/// it is stored in from now on. Nobody is asked to convert it.
+fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
+    let version = own_version(resource, object.api_version());
+    if resource.origin == Origin::Custom {
+        resource.rules.shape(version, &mut object, None);
+    }
+    encode(resource, version, &mut object)
 }

@@ -13,6 +13,7 @@ use super::selection::Selection;
 use super::token::Token;
 use super::{Answer, Api, Request, Resource};
 use crate::cache::{Object, Snapshot};
+use crate::crd::CALL_OBJECTS_MAX;
 
 /// One page of a list.
 pub(super) struct Page {
@@ -52,7 +53,23 @@ impl Api {
             },
         };
         let revision = at.unwrap_or_else(|| seen.max(snapshot.revision()));
-        let page = cut(&snapshot, &selection, &options, token, revision);
+        let mut page = if request.served.has_webhook() && selection.looks_inside() {
+            let found = converted_matches(request, &snapshot, &selection, &options, token).await?;
+            cut(
+                &snapshot,
+                found.iter(),
+                &selection,
+                &options,
+                token,
+                revision,
+            )
+        } else {
+            let after = after(token);
+            let found = snapshot.objects(&selection.scope, after.as_ref());
+            let found = found.filter(|object| selection.matches(object));
+            cut(&snapshot, found, &selection, &options, token, revision)
+        };
+        page.objects = request.served.converted_all(page.objects).await?;
         if page.next.is_some() {
             bucket.keep(revision, &snapshot);
         }
@@ -116,19 +133,46 @@ fn expired(token: Option<&Token>) -> Status {
     status
 }
 
-fn cut(
+/// The objects of a page and one more, in the version that is asked for: only there can be seen
+/// whether they are selected.
+async fn converted_matches(
+    request: &Request<'_>,
     snapshot: &Snapshot,
+    selection: &Selection,
+    options: &ListOptions,
+    token: Option<&Token>,
+) -> Result<Vec<Arc<Object>>, Status> {
+    let after = after(token);
+    let candidates = snapshot.objects(&selection.scope, after.as_ref());
+    let candidates: Vec<Arc<Object>> = candidates.cloned().collect();
+    let mut found = Vec::new();
+    for batch in candidates.chunks(CALL_OBJECTS_MAX) {
+        let shown = request.served.converted_all(batch.to_vec()).await?;
+        found.extend(shown.into_iter().filter(|object| selection.matches(object)));
+        if options.limit > 0 && found.len() > options.limit {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The key that a page begins after.
+fn after(token: Option<&Token>) -> Option<Bytes> {
+    token.map(|token| Bytes::copy_from_slice(token.after().as_bytes()))
+}
+
+fn cut<'o>(
+    snapshot: &Snapshot,
+    found: impl Iterator<Item = &'o Arc<Object>>,
     selection: &Selection,
     options: &ListOptions,
     token: Option<&Token>,
     revision: Revision,
 ) -> Page {
-    let after = token.map(|token| Bytes::copy_from_slice(token.after().as_bytes()));
     let seen = token.map_or(0, Token::seen);
     let mut objects = Vec::new();
     let mut next = None;
-    let found = snapshot.objects(&selection.scope, after.as_ref());
-    for object in found.filter(|object| selection.matches(object)) {
+    for object in found {
         if options.limit > 0 && objects.len() == options.limit {
             let last: &Arc<Object> = objects.last().expect("a limit is at least one");
             next = Some(Token::new(Some(revision), &last.key, seen + objects.len()));

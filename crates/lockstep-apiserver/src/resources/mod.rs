@@ -6,9 +6,11 @@
 mod answer;
 mod body;
 mod commit;
+mod convert;
 mod create;
 mod current;
 mod delete;
+mod ending;
 mod escalation;
 mod expiry;
 mod get;
@@ -26,6 +28,7 @@ mod selection;
 mod token;
 mod update;
 mod watch;
+mod watch_converted;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +45,7 @@ pub(crate) use internal::{FINALIZER_CRD, Internal};
 use print::Printer;
 
 pub use body::Incoming;
+pub use ending::Ending;
 use expiry::Expiry;
 pub(crate) use patch::PATCH_TYPES;
 pub use registry::{Registry, Served};

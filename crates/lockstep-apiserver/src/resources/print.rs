@@ -112,7 +112,7 @@ impl<'a> Printer<'a> {
     }
 
     fn parsed(&self, value: &Bytes, revision: Revision) -> Result<Object, Status> {
-        let mut object = parse(self.served, value.clone(), revision)?.object;
+        let mut object = parse(self.served, value, revision)?;
         object.set_meta_text("resourceVersion", &revision.0.to_string());
         Ok(object)
     }

@@ -9,8 +9,9 @@ use lockstep_object::names::NameRule;
 use lockstep_object::{GroupKind, GroupResource, Object};
 use lockstep_storage::Revision;
 
-use super::ScalePaths;
+use super::{Ending, ScalePaths};
 use crate::cache::BucketKey;
+use crate::crd::Converter;
 use crate::route::Verb;
 use crate::views::Columns;
 
@@ -150,6 +151,23 @@ pub trait Rules: Send + Sync {
     /// Brings an object that is to be stored into shape: drops unknown fields, returning their
     /// paths, and fills in defaults. `old` is the stored object, if there is one.
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;
+
+    /// Whether objects in the shape of one version are in that of the other too.
+    fn is_alike(&self, _one: usize, _other: usize) -> bool {
+        true
+    }
+
+    /// Who makes an object of one version one of another; none if only its `apiVersion` differs,
+    /// and its shape.
+    fn converter(&self) -> Option<&Converter> {
+        None
+    }
+
+    /// When the kind is no longer what clients were told it is: watches end then, and clients begin
+    /// anew. None if that never happens.
+    fn ending(&self) -> Option<&Ending> {
+        None
+    }
 
     /// What is wrong with an object, besides its metadata. `part` is what the request may change.
     fn validate(

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use lockstep_object::Status;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
+use lockstep_object::{Object as ApiObject, Status};
 use serde_json::Value;
 
-use super::{Request, SelectableField};
+use super::current::parse;
+use super::{Origin, Request, SelectableField, Served};
 use crate::cache::{Object, Scope};
 
 /// A scope, and what objects in it have to be like.
@@ -14,6 +15,8 @@ pub(super) struct Selection {
     pub(super) scope: Scope,
     labels: LabelSelector,
     fields: FieldSelector,
+    /// What is asked for.
+    served: Served,
     /// Where the fields that it names may lie.
     selectable: Vec<SelectableField>,
 }
@@ -43,6 +46,7 @@ impl Selection {
         Ok(Self {
             scope,
             labels,
+            served: request.served.clone(),
             selectable: selectable.iter().filter(is_named).cloned().collect(),
             fields,
         })
@@ -53,7 +57,13 @@ impl Selection {
         !self.labels.is_everything() || !self.fields.is_everything()
     }
 
-    /// Whether an object of the scope is selected.
+    /// Whether more of an object than its key decides.
+    pub(super) fn looks_inside(&self) -> bool {
+        !self.labels.is_everything() || !self.selectable.is_empty()
+    }
+
+    /// Whether an object of the scope is selected. It is in the version that is asked for, as far as
+    /// a webhook makes the difference.
     pub(super) fn matches(&self, object: &Object) -> bool {
         if !self.labels.is_everything() && !self.labels.matches(object.facts()) {
             return false;
@@ -69,7 +79,7 @@ impl Selection {
         let parsed: Option<Value> = requirements
             .iter()
             .any(|requirement| !is_of_metadata(&requirement.field))
-            .then(|| serde_json::from_slice(&object.value).unwrap_or_default());
+            .then(|| self.value_of(object));
         requirements.iter().all(|requirement| {
             let found = match &*requirement.field {
                 "metadata.name" => Cow::Borrowed(name),
@@ -82,6 +92,17 @@ impl Selection {
 }
 
 impl Selection {
+    /// An object as the version shows it that is asked for.
+    fn value_of(&self, object: &Object) -> Value {
+        match self.served.resource.origin {
+            Origin::BuiltIn => serde_json::from_slice(&object.value).unwrap_or_default(),
+            Origin::Custom => {
+                let parsed = parse(&self.served, &object.value, object.revision);
+                parsed.map(ApiObject::into_value).unwrap_or_default()
+            }
+        }
+    }
+
     /// What an object has in a field; empty if nothing.
     fn text_of<'v>(&self, object: Option<&'v Value>, field: &str) -> Cow<'v, str> {
         let known = self.selectable.iter().find(|known| *known.name == *field);

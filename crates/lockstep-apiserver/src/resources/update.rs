@@ -8,7 +8,7 @@ use lockstep_object::{Object, Status};
 use lockstep_storage::{Expected, Outcome, Written};
 
 use super::commit::put;
-use super::current::{Current, served_bytes, to_stored};
+use super::current::{Current, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
 
 /// How often a change without a resource version is tried again when the object moved.
@@ -36,7 +36,8 @@ impl Api {
         check_url_name(object, &request.route.name)?;
         check_namespace(object, &request.route.namespace)?;
         let rules = &request.served.resource.rules;
-        if self.current(request).await?.is_none() && part.is_none() && rules.creates_on_update() {
+        let may_create = part.is_none() && rules.creates_on_update();
+        if may_create && self.current(request).await?.is_none() {
             return self.create_object(request, incoming, dry_run).await;
         }
         let change = |_: &Current| Ok(incoming.clone());
@@ -80,7 +81,7 @@ impl Api {
     async fn replace(
         &self,
         request: &Request<'_>,
-        mut object: Object,
+        object: Object,
         current: Current,
         dry_run: DryRun,
     ) -> Result<Option<Answer>, Status> {
@@ -88,22 +89,29 @@ impl Api {
         let resource = &served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
         let is_released = object.deletion_timestamp().is_some() && is_free(resource, &object);
-        let value = to_stored(served, &mut object)?;
-        if dry_run == DryRun::All || (value == current.value && !is_released) {
-            let body = served_bytes(served, &value, current.revision)?;
+        if !is_released && request.is_idle(&object, &current) {
+            let body = served.shown(current.value, current.revision).await?;
             return Ok(Some(Answer::ok(body)));
+        }
+        let value = served.to_stored(object).await?;
+        // What cannot be shown is not stored either.
+        let shown = served.converted(value.clone()).await?;
+        let answer = |revision| {
+            let mut body = Vec::with_capacity(shown.len() + 64);
+            serve(served, &shown, revision, false, &mut body)?;
+            Ok(Some(Answer::ok(body)))
+        };
+        if dry_run == DryRun::All || (value == current.value && !is_released) {
+            return answer(current.revision);
         }
         let written = if is_released {
             Written::Delete
         } else {
-            put(value.clone())
+            put(value)
         };
         let expected = Expected::At(current.revision);
         match self.commit(resource, &key, expected, written).await? {
-            Outcome::Done { revision } => {
-                let body = served_bytes(served, &value, revision)?;
-                Ok(Some(Answer::ok(body)))
-            }
+            Outcome::Done { revision } => answer(revision),
             Outcome::Stopped { .. } => Ok(None),
         }
     }

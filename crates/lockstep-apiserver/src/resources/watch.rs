@@ -34,27 +34,29 @@ const FIRST_END: &str = "k8s.io/initial-events-end";
 /// The events of one watch.
 pub struct WatchStream {
     cache: Cache,
-    served: Served,
+    pub(super) served: Served,
     shape: Shape,
     /// Whether the client has been told the columns.
     headers: Headers,
     /// When the watch began, by the calendar and by the clock of timers.
     began: (Seconds, Instant),
-    selection: Selection,
+    pub(super) selection: Selection,
     watching: Watching,
     /// Changes up to here are none of this watch's business.
     after: Revision,
     /// What the client was told it has seen.
     told: Revision,
     /// Objects that were there when the watch began.
-    first: VecDeque<Arc<Object>>,
+    pub(super) first: VecDeque<Arc<Object>>,
+    /// Changes that wait for a webhook; none if there is no webhook to ask.
+    pub(super) taken: VecDeque<Arc<Change>>,
     /// Whether the client wants to hear when it has got those.
-    first_end: Option<Revision>,
-    ready: VecDeque<Bytes>,
+    pub(super) first_end: Option<Revision>,
+    pub(super) ready: VecDeque<Bytes>,
     bookmarks: bool,
     next_bookmark: Instant,
     ends: Instant,
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 /// How a watch begins.
@@ -106,7 +108,10 @@ impl Api {
                 let seen = self.reach_for_watch(at_least).await?;
                 let (snapshot, watching) = bucket.snapshot_and_watch(scope);
                 let objects = snapshot.objects(&selection.scope, None);
-                first.extend(objects.filter(|object| selection.matches(object)).cloned());
+                // Only in the version that is asked for can be seen whether they are selected.
+                let is_early = request.served.has_webhook();
+                let selected = objects.filter(|o| is_early || selection.matches(o));
+                first.extend(selected.cloned());
                 (watching, seen.max(snapshot.revision()))
             }
             Begin::Changes(after) => {
@@ -136,6 +141,7 @@ impl Api {
             after: seen,
             told: seen,
             first,
+            taken: VecDeque::new(),
             first_end: wants_end.then_some(seen),
             ready,
             bookmarks,
@@ -200,10 +206,18 @@ impl WatchStream {
                 return Some(bytes);
             }
             if !self.first.is_empty() {
+                if self.served.has_webhook() {
+                    self.convert_first().await;
+                    continue;
+                }
                 return Some(self.first_chunk());
             }
             if let Some(revision) = self.first_end.take() {
                 return Some(self.bookmark(revision, true));
+            }
+            if !self.taken.is_empty() {
+                self.convert_taken().await;
+                continue;
             }
             if self.is_over {
                 return None;
@@ -215,7 +229,10 @@ impl WatchStream {
     /// Waits for changes, for the time of a bookmark, or for the end.
     async fn wait(&mut self) {
         let wake = self.next_bookmark.min(self.ends);
+        let ended = self.served.ended();
         tokio::select! {
+            biased;
+            at = ended => self.end(at),
             changes = self.watching.next() => match changes {
                 Ok(changes) => self.take_in(&changes),
                 Err(_) => self.fail(),
@@ -226,11 +243,27 @@ impl WatchStream {
 
     fn take_in(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
-            if change.revision > self.after {
-                let event = self.event(change);
+            if change.revision <= self.after {
+                // The first objects have it.
+            } else if self.served.has_webhook() {
+                self.taken.push_back(Arc::clone(change));
+            } else {
+                let event = self.event(change, change.before.clone(), change.now.clone());
                 self.ready.extend(event);
             }
             self.told = self.told.max(change.revision);
+        }
+    }
+
+    /// Takes what came before the end, and ends.
+    fn end(&mut self, at: Revision) {
+        self.is_over = true;
+        while let Ok(mut changes) = self.watching.take() {
+            if changes.is_empty() {
+                return;
+            }
+            changes.retain(|change| change.revision < at);
+            self.take_in(&changes);
         }
     }
 
@@ -260,22 +293,23 @@ impl WatchStream {
     }
 
     /// What a change is to this watch: the object came into the selection, changed in it, or left.
-    fn event(&mut self, change: &Change) -> Option<Bytes> {
-        let selected = |object: &Option<Arc<Object>>| {
-            object
-                .clone()
-                .filter(|object| self.selection.matches(object))
-        };
-        let (event, object) = match (selected(&change.before), selected(&change.now)) {
+    /// `before` and `now` are those of the change, in the version that is asked for as far as a
+    /// webhook makes the difference.
+    pub(super) fn event(
+        &mut self,
+        change: &Change,
+        before: Option<Arc<Object>>,
+        now: Option<Arc<Object>>,
+    ) -> Option<Bytes> {
+        let selected =
+            |object: Option<Arc<Object>>| object.filter(|object| self.selection.matches(object));
+        let (event, object) = match (selected(before), selected(now)) {
             (None, Some(now)) => ("ADDED", now),
             (Some(_), Some(now)) => ("MODIFIED", now),
             (Some(before), None) => ("DELETED", before),
             (None, None) => return None,
         };
-        let form = self.shape.shared_number().map(|shape| {
-            let resource = &self.served.resource;
-            (resource.shaped_since.0 << 16) | (shape << 8) | self.served.version as u64
-        });
+        let form = self.form();
         let mut print = || {
             let mut out = Vec::with_capacity(object.value.len() + 96);
             self.print(event, &object, change.revision, &mut out);
@@ -284,6 +318,14 @@ impl WatchStream {
         Some(match form {
             Some(form) => change.frame(Frame { event, form }, print),
             None => print(),
+        })
+    }
+
+    /// The number of what this watch shows, if others may share it.
+    pub(super) fn form(&self) -> Option<u64> {
+        self.shape.shared_number().map(|shape| {
+            let resource = &self.served.resource;
+            (resource.shaped_since.0 << 16) | (shape << 8) | self.served.version as u64
         })
     }
 
@@ -298,7 +340,13 @@ impl WatchStream {
         out.into()
     }
 
-    fn print(&mut self, event: &str, object: &Object, revision: Revision, out: &mut Vec<u8>) {
+    pub(super) fn print(
+        &mut self,
+        event: &str,
+        object: &Object,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         out.extend_from_slice(format!(r#"{{"type":"{event}","object":"#).as_bytes());
         let headers = std::mem::replace(&mut self.headers, Headers::Known);
@@ -362,7 +410,7 @@ fn gone(asked: Revision, oldest: Revision) -> Bytes {
     line("ERROR", &Status::expired(message).to_value())
 }
 
-fn line(event: &str, object: &Value) -> Bytes {
+pub(super) fn line(event: &str, object: &Value) -> Bytes {
     let mut out = format!(r#"{{"type":"{event}","object":"#).into_bytes();
     json::encode_into(object, &mut out);
     out.extend_from_slice(b"}\n");

@@ -1,0 +1,104 @@
+//! Conversion webhooks: objects of a CRD in another of its versions, by asking somebody who knows.
+
+mod metadata;
+mod review;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstep_object::{Object, Status, Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Definition;
+use crate::webhooks::{CallLimits, Client, ClientConfig, Clients, ConfigError};
+
+pub use review::{Review, ReviewError, ReviewVersion};
+
+/// How long a webhook may take for an answer, and how large that may be.
+const LIMITS: CallLimits = CallLimits {
+    timeout: Duration::from_secs(30),
+    answer_bytes_max: 16 << 20,
+};
+/// How many objects are sent in one call, and how many bytes of them unless one alone has more.
+pub(crate) const CALL_OBJECTS_MAX: usize = 500;
+/// See [`CALL_OBJECTS_MAX`].
+pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
+
+/// How many watches convert at a time. The others wait, and find made what is the same for all.
+const WATCHES_MAX: usize = 4;
+
+/// The conversion webhook of a CRD.
+pub struct Converter {
+    client: Result<Arc<Client>, ConfigError>,
+    /// The version of the question; none if the CRD knows none that is spoken here.
+    review: Option<ReviewVersion>,
+    watches: Arc<Semaphore>,
+}
+
+impl Converter {
+    /// The webhook that a CRD asks for, if it asks for one.
+    pub(super) fn of(definition: Definition<'_>, clients: &Clients) -> Option<Self> {
+        let webhook = definition.conversion_webhook()?;
+        let config = ClientConfig::read(&webhook["clientConfig"]);
+        let versions = webhook["conversionReviewVersions"].as_array();
+        let versions = versions.into_iter().flatten();
+        Some(Self {
+            client: config.map(|config| clients.client(&config)),
+            review: ReviewVersion::first_of(versions.filter_map(Value::as_str)),
+            watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+        })
+    }
+
+    /// Waits for the turn of a watch: one change should not be converted for each who watches it.
+    pub(crate) fn turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let waiting = Arc::clone(&self.watches).acquire_owned();
+        async { waiting.await.ok() }
+    }
+
+    /// The objects in another version, in the same order. All are of one kind, and none is in
+    /// that version.
+    pub(crate) async fn convert(
+        &self,
+        objects: &[Object],
+        desired: &str,
+    ) -> Result<Vec<Object>, Status> {
+        let Some(first) = objects.first() else {
+            return Ok(Vec::new());
+        };
+        let (api_version, kind) = (first.api_version(), first.kind());
+        let failed = |why: String| {
+            failed(&format!(
+                "conversion webhook for {api_version}, Kind={kind} {why}"
+            ))
+        };
+        let review = Review {
+            version: self
+                .review
+                .ok_or_else(|| failed("failed: no supported conversion review versions".into()))?,
+            uid: &uuid::Uuid::new_v4().to_string(),
+            desired,
+            objects,
+        };
+        let client = self.client.as_ref();
+        let client = client.map_err(|error| failed(format!("failed: {error}")))?;
+        let answer = client.post(json::encode(&review.request()).into(), LIMITS);
+        let answer = answer
+            .await
+            .map_err(|error| failed(format!("failed: {error}")))?;
+        let answer = json::decode(&answer)
+            .map_err(|error| failed(format!("failed: the answer cannot be read: {error}")))?;
+        review
+            .converted(answer.value)
+            .map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// 500 in the words of upstream, which has no reason for it.
+pub(crate) fn failed(message: &str) -> Status {
+    Status {
+        message: message.to_owned(),
+        reason: None,
+        details: None,
+        ..Status::internal_error(message)
+    }
+}

@@ -1,0 +1,215 @@
+//! What a conversion webhook is asked, and whether its answer can be believed. Nothing here waits.
+
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use super::metadata::restore_metadata;
+
+/// The group of `ConversionReview`.
+const GROUP: &str = "apiextensions.k8s.io";
+
+/// A version of `ConversionReview`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReviewVersion {
+    /// `v1`, whose answers name what they answer.
+    V1,
+    /// `v1beta1`, whose answers need not.
+    V1beta1,
+}
+
+/// One question: these objects, in that version, please.
+#[derive(Clone, Copy, Debug)]
+pub struct Review<'a> {
+    /// How it is put.
+    pub version: ReviewVersion,
+    /// What the answer has to name.
+    pub uid: &'a str,
+    /// `group/version` to convert to.
+    pub desired: &'a str,
+    /// The objects, none of them in that version.
+    pub objects: &'a [Object],
+}
+
+/// Why an answer is refused, as it goes on after `conversion webhook for G/V, Kind=K`.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// It is not an answer to the question, or it says no.
+    #[error("failed: {0}")]
+    Failed(String),
+    /// It has more or fewer objects.
+    #[error("returned {returned} objects, expected {expected}")]
+    Count {
+        /// How many it has.
+        returned: usize,
+        /// How many were sent.
+        expected: usize,
+    },
+    /// One of its objects is another one, or of another kind or version.
+    #[error("returned invalid {object}: {problem}")]
+    Object {
+        /// Which.
+        object: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The metadata of one of its objects cannot be used.
+    #[error("returned invalid metadata{object}: {problem}")]
+    Metadata {
+        /// Which.
+        object: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl ReviewVersion {
+    /// The first of some versions that is spoken here.
+    pub fn first_of<'v>(versions: impl IntoIterator<Item = &'v str>) -> Option<Self> {
+        versions.into_iter().find_map(|version| match version {
+            "v1" => Some(Self::V1),
+            "v1beta1" => Some(Self::V1beta1),
+            _ => None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1beta1 => "v1beta1",
+        }
+    }
+}
+
+impl Review<'_> {
+    /// The question as it is sent.
+    pub fn request(&self) -> Value {
+        let objects: Vec<Value> = self.objects.iter().map(|o| o.as_value().clone()).collect();
+        json!({
+            "kind": "ConversionReview",
+            "apiVersion": format!("{GROUP}/{}", self.version.name()),
+            "request": {
+                "uid": self.uid,
+                "desiredAPIVersion": self.desired,
+                "objects": objects,
+            },
+        })
+    }
+
+    /// The converted objects, in the order of those that were sent. Their metadata is that of the
+    /// originals, except for labels and annotations.
+    pub fn converted(&self, answer: Value) -> Result<Vec<Object>, ReviewError> {
+        let objects = self.objects_of(answer)?;
+        if objects.len() != self.objects.len() {
+            return Err(ReviewError::Count {
+                returned: objects.len(),
+                expected: self.objects.len(),
+            });
+        }
+        let pairs = self.objects.iter().zip(objects).enumerate();
+        pairs
+            .map(|(index, (original, object))| self.check(index, original, object))
+            .collect()
+    }
+
+    /// The objects of an answer that says yes.
+    fn objects_of(&self, mut answer: Value) -> Result<Vec<Value>, ReviewError> {
+        let failed = |why: String| Err(ReviewError::Failed(why));
+        if !answer.is_object() {
+            return failed("the answer is not a ConversionReview".to_owned());
+        }
+        let must_name_itself = self.version == ReviewVersion::V1;
+        let told = |object: &Value, field: &str| {
+            let text = object[field].as_str();
+            text.unwrap_or_default().to_owned()
+        };
+        let is = (told(&answer, "apiVersion"), told(&answer, "kind"));
+        let wanted = format!("{GROUP}/{}", self.version.name());
+        if must_name_itself && is != (wanted.clone(), "ConversionReview".to_owned()) {
+            return failed(format!(
+                "expected webhook response of {wanted}, Kind=ConversionReview, got {}, Kind={}",
+                is.0, is.1
+            ));
+        }
+        let response = answer["response"].take();
+        if !response.is_object() {
+            return failed("no response provided".to_owned());
+        }
+        let uid = told(&response, "uid");
+        if must_name_itself && uid != self.uid {
+            return failed(format!("expected response.uid={:?}, got {uid:?}", self.uid));
+        }
+        let status = told(&response["result"], "status");
+        if status != "Success" {
+            return match told(&response["result"], "message") {
+                message if message.is_empty() => failed(format!(
+                    "response.result.status was '{status}', not 'Success'"
+                )),
+                message => failed(message),
+            };
+        }
+        match response {
+            Value::Object(mut response) => match response.remove("convertedObjects") {
+                None | Some(Value::Null) => Ok(Vec::new()),
+                Some(Value::Array(objects)) => Ok(objects),
+                Some(_) => failed("response.convertedObjects is not a list".to_owned()),
+            },
+            _ => failed("no response provided".to_owned()),
+        }
+    }
+
+    /// One object of the answer beside the one that was sent.
+    fn check(&self, index: usize, original: &Object, value: Value) -> Result<Object, ReviewError> {
+        let is_one = self.objects.len() == 1;
+        let at = |problem: String| ReviewError::Object {
+            object: if is_one {
+                format!("object at index {index}")
+            } else {
+                format!("converted object at index {index}")
+            },
+            problem,
+        };
+        let mut object =
+            Object::from_value(value).map_err(|_| at("it is not an object".to_owned()))?;
+        let version = object.api_version();
+        if version != self.desired {
+            return Err(at(format!(
+                "invalid groupVersion (expected {}, received {version})",
+                self.desired
+            )));
+        }
+        let (expected, kind) = (original.kind(), object.kind());
+        if kind != expected {
+            return Err(at(format!(
+                "invalid kind (expected {expected}, received {kind})"
+            )));
+        }
+        if let Some(problem) = another(original, &object) {
+            return Err(if is_one {
+                let object = "object".to_owned();
+                ReviewError::Object { object, problem }
+            } else {
+                at(problem)
+            });
+        }
+        restore_metadata(original, &mut object).map_err(|problem| ReviewError::Metadata {
+            object: if is_one {
+                String::new()
+            } else {
+                format!(" in object at index {index}")
+            },
+            problem,
+        })?;
+        Ok(object)
+    }
+}
+
+/// In what an object is not the one that was sent.
+fn another(original: &Object, object: &Object) -> Option<String> {
+    let rows = [
+        ("name", original.name(), object.name()),
+        ("namespace", original.namespace(), object.namespace()),
+        ("UID", original.uid(), object.uid()),
+    ];
+    let differs = rows.into_iter().find(|(_, was, is)| was != is);
+    differs.map(|(what, was, is)| format!("must have the same {what}: {was} != {is}"))
+}

@@ -1,0 +1,243 @@
+//! Objects in other versions than they are stored in, where a webhook has to be asked.
+//!
+//! What comes of a conversion is laid out like stored bytes, in the version that was asked for, so
+//! that everything else goes on as if it had been stored so. A resource without a webhook passes
+//! through untouched, and so does what is stored in the version that is asked for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::{Object as ApiObject, Status, json};
+use lockstep_storage::{KeyValue, Revision};
+use serde::Deserialize;
+
+use super::current::{Current, encode, parse, serve};
+use super::{Request, Resource, Served};
+use crate::cache::Object;
+use crate::crd::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, Converter, conversion_failed};
+use crate::stored::Layout;
+
+impl Resource {
+    /// The version with an `apiVersion`, served or not.
+    pub(super) fn version_of(&self, api_version: &str) -> Option<usize> {
+        let name = match &*self.group {
+            "" => api_version,
+            group => api_version.strip_prefix(group)?.strip_prefix('/')?,
+        };
+        self.versions
+            .iter()
+            .position(|version| *version.name == *name)
+    }
+}
+
+impl Served {
+    /// Whether a webhook may have to be asked.
+    pub(super) fn has_webhook(&self) -> bool {
+        self.resource.rules.converter().is_some()
+    }
+
+    /// Stored bytes in the version that is asked for.
+    pub(super) async fn converted(&self, value: Bytes) -> Result<Bytes, Status> {
+        let Some(converter) = self.resource.rules.converter() else {
+            return Ok(value);
+        };
+        if self.is_asked(&value) {
+            return Ok(value);
+        }
+        let mut made = self.convert(converter, &[value]).await?;
+        made.pop().ok_or_else(unreadable)
+    }
+
+    /// The same for many objects, with as few calls as can be.
+    pub(super) async fn converted_all(
+        &self,
+        objects: Vec<Arc<Object>>,
+    ) -> Result<Vec<Arc<Object>>, Status> {
+        let Some(converter) = self.resource.rules.converter() else {
+            return Ok(objects);
+        };
+        let mut shown = objects;
+        let others: Vec<usize> = (0..shown.len())
+            .filter(|at| !self.is_asked(&shown[*at].value))
+            .collect();
+        for batch in batches(&others, |at| shown[at].value.len()) {
+            let values: Vec<Bytes> = batch.iter().map(|at| shown[*at].value.clone()).collect();
+            let made = self.convert(converter, &values).await?;
+            for (at, value) in batch.iter().zip(made) {
+                shown[*at] = shown[*at].with_value(value);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// The bytes to store of an object of this version.
+    pub(super) async fn to_stored(&self, mut object: ApiObject) -> Result<Bytes, Status> {
+        let resource = &self.resource;
+        let (asked, storage) = (self.version, resource.storage);
+        object.set_meta_text("resourceVersion", "");
+        if asked == storage {
+            return encode(resource, storage, &mut object);
+        }
+        match resource.rules.converter() {
+            Some(converter) => {
+                let desired = resource.api_version(storage);
+                let made = converter.convert(&[object], &desired).await?;
+                object = made.into_iter().next().ok_or_else(unreadable)?;
+                resource.rules.shape(storage, &mut object, None);
+            }
+            None if !resource.rules.is_alike(asked, storage) => {
+                resource.rules.shape(storage, &mut object, None);
+            }
+            None => {}
+        }
+        encode(resource, storage, &mut object)
+    }
+
+    /// Stored bytes as they are shown at a revision in the version that is asked for.
+    pub(super) async fn shown(&self, value: Bytes, at: Revision) -> Result<Vec<u8>, Status> {
+        let value = self.converted(value).await?;
+        let mut out = Vec::with_capacity(value.len() + 64);
+        serve(self, &value, at, false, &mut out)?;
+        Ok(out)
+    }
+
+    fn is_asked(&self, value: &[u8]) -> bool {
+        stored_version(&self.resource, value) == Some(self.version)
+    }
+
+    /// One call.
+    async fn convert(&self, converter: &Converter, values: &[Bytes]) -> Result<Vec<Bytes>, Status> {
+        let resource = &self.resource;
+        let objects = values.iter().map(|value| {
+            let mut object = read(value)?;
+            let from = resource.version_of(object.api_version()).ok_or_else(|| {
+                conversion_failed(&format!(
+                    "request to convert CR from an invalid group/version: {}",
+                    object.api_version()
+                ))
+            })?;
+            resource.rules.shape(from, &mut object, None);
+            Ok(object)
+        });
+        let objects = objects.collect::<Result<Vec<_>, Status>>()?;
+        let desired = resource.api_version(self.version);
+        let made = converter.convert(&objects, &desired).await?;
+        let shaped = made.into_iter().map(|mut object| {
+            resource.rules.shape(self.version, &mut object, None);
+            encode(resource, self.version, &mut object)
+        });
+        shaped.collect()
+    }
+}
+
+/// A stored object for those who change its metadata alone, and the version they write it back in:
+/// the one it is stored in if a webhook would have to be asked for another, else the one that is
+/// stored now.
+pub(super) fn kept(
+    resource: &Arc<Resource>,
+    stored: &KeyValue,
+) -> Result<(Served, Current), Status> {
+    let kept = kept_in(resource, &stored.value);
+    let current = Current {
+        object: parse(&kept, &stored.value, stored.mod_revision)?,
+        revision: stored.mod_revision,
+        value: stored.value.clone(),
+    };
+    Ok((kept, current))
+}
+
+/// The version of [`kept`] alone.
+pub(super) fn kept_in(resource: &Arc<Resource>, value: &[u8]) -> Served {
+    let stored = stored_version(resource, value);
+    Served {
+        resource: Arc::clone(resource),
+        version: kept_version(resource, stored),
+    }
+}
+
+/// The same by the `apiVersion` of the object.
+pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
+    kept_version(resource, resource.version_of(api_version))
+}
+
+fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
+    let own = stored.filter(|_| resource.rules.converter().is_some());
+    own.unwrap_or(resource.storage)
+}
+
+impl Request<'_> {
+    /// Whether a next state says nothing new in another version than the stored one, so that it
+    /// need not be converted: what one version cannot express is not lost by writing nothing.
+    pub(super) fn is_idle(&self, next: &ApiObject, current: &Current) -> bool {
+        let Served { resource, version } = &self.served;
+        let is_settled = current.revision > resource.shaped_since
+            && stored_version(resource, &current.value) == Some(resource.storage);
+        if *version == resource.storage || !is_settled {
+            return false;
+        }
+        let mut next = next.clone();
+        next.set_meta_text("resourceVersion", "");
+        next == current.object
+    }
+}
+
+/// The version that bytes are stored in, if the resource has it.
+fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        #[serde(rename = "apiVersion")]
+        api_version: String,
+    }
+    if let Ok(layout) = Layout::of(value) {
+        return resource.version_of(layout.api_version);
+    }
+    let stored: Versioned = serde_json::from_slice(value).ok()?;
+    resource.version_of(&stored.api_version)
+}
+
+fn read(value: &[u8]) -> Result<ApiObject, Status> {
+    let decoded = json::decode(value).map_err(|_| unreadable())?;
+    ApiObject::from_value(decoded.value).map_err(|_| unreadable())
+}
+
+pub(super) fn unreadable() -> Status {
+    Status::internal_error("the stored object cannot be read")
+}
+
+/// Indexes in groups that one call can take.
+fn batches(indexes: &[usize], size: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut bytes = 0;
+    for &at in indexes {
+        bytes += size(at);
+        match batches.last_mut() {
+            Some(batch) if batch.len() < CALL_OBJECTS_MAX && bytes <= CALL_BYTES_MAX => {
+                batch.push(at);
+            }
+            _ => {
+                bytes = size(at);
+                batches.push(vec![at]);
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_takes_so_many_objects_and_so_many_bytes_but_always_one() {
+        let lengths = |count: usize, size: usize| -> Vec<usize> {
+            let indexes: Vec<usize> = (0..count).collect();
+            let made = batches(&indexes, |_| size);
+            assert_eq!(made.concat(), indexes);
+            made.iter().map(Vec::len).collect()
+        };
+        assert_eq!(lengths(0, 1), Vec::<usize>::new());
+        assert_eq!(lengths(1200, 1), [500, 500, 200]);
+        assert_eq!(lengths(9, 1 << 20), [4, 4, 1]);
+        assert_eq!(lengths(2, 5 << 20), [1, 1]);
+    }
+}

@@ -1,0 +1,39 @@
+//! The end of what clients were told a resource is.
+
+use std::sync::OnceLock;
+
+use lockstep_storage::Revision;
+use tokio_util::sync::CancellationToken;
+
+use super::Served;
+
+/// Whether a resource is still what clients were told it is, and since when not.
+#[derive(Debug, Default)]
+pub struct Ending {
+    at: OnceLock<Revision>,
+    ended: CancellationToken,
+}
+
+impl Ending {
+    /// It is so no longer, from a revision on. Only the first end counts.
+    pub fn end(&self, at: Revision) {
+        let _first = self.at.set(at);
+        self.ended.cancel();
+    }
+
+    /// Waits for the end, and says when it was.
+    pub async fn ended(&self) -> Revision {
+        self.ended.cancelled().await;
+        *self.at.get().expect("an end is dated before it is told")
+    }
+}
+
+impl Served {
+    /// Done when the resource is no longer what a client was told it is, with when that was.
+    pub(super) async fn ended(&self) -> Revision {
+        match self.resource.rules.ending() {
+            Some(ending) => ending.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Watches in a version that a webhook makes.
+//!
+//! Objects and changes stay where they are until they have been converted, so that nothing is lost
+//! if somebody stops waiting for the webhook.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::watch::{WatchStream, line};
+use crate::cache::{Change, Frame, Object};
+use crate::crd::CALL_OBJECTS_MAX;
+
+/// How many changes are converted at a time; each has two objects at most.
+const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
+
+impl WatchStream {
+    /// Converts and prints some of the objects that were there when the watch began.
+    pub(super) async fn convert_first(&mut self) {
+        let _turn = self.turn().await;
+        let batch = self.first.iter().take(CALL_OBJECTS_MAX);
+        let batch: Vec<Arc<Object>> = batch.cloned().collect();
+        let count = batch.len();
+        let shown = match self.served.converted_all(batch).await {
+            Ok(shown) => shown,
+            Err(status) => return self.give_up(&status.to_value()),
+        };
+        self.first.drain(..count);
+        let mut out = Vec::new();
+        for object in shown {
+            if self.selection.matches(&object) {
+                self.print("ADDED", &object, object.revision, &mut out);
+            }
+        }
+        if !out.is_empty() {
+            self.ready.push_back(out.into());
+        }
+    }
+
+    /// Converts and prints some of the changes that came.
+    pub(super) async fn convert_taken(&mut self) {
+        let _turn = self.turn().await;
+        let batch = self.taken.iter().take(CHANGES_MAX);
+        let batch: Vec<Arc<Change>> = batch.cloned().collect();
+        let known: Vec<_> = batch.iter().map(|change| self.known(change)).collect();
+        let looks_inside = self.selection.looks_inside();
+        let wanted = |change: &Change, is_known: bool| {
+            let before = change.before.clone();
+            let before = before.filter(|_| looks_inside || change.now.is_none());
+            [before, change.now.clone()].map(|object| object.filter(|_| !is_known))
+        };
+        let mut objects = Vec::new();
+        for (change, known) in batch.iter().zip(&known) {
+            objects.extend(wanted(change, known.is_some()).into_iter().flatten());
+        }
+        let shown = match self.served.converted_all(objects).await {
+            Ok(shown) => shown,
+            Err(status) => return self.give_up(&status.to_value()),
+        };
+        self.taken.drain(..batch.len());
+        let mut shown = shown.into_iter();
+        for (change, known) in batch.iter().zip(known) {
+            if known.is_some() {
+                self.ready.extend(known);
+                continue;
+            }
+            let [before, now] = wanted(change, false).map(|o| o.and_then(|_| shown.next()));
+            let event = self.event(change, before.or_else(|| change.before.clone()), now);
+            self.ready.extend(event);
+        }
+    }
+
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        let converter = self.served.resource.rules.converter()?;
+        converter.turn().await
+    }
+
+    /// What somebody has made of a change already, if it is the same for everybody.
+    fn known(&self, change: &Change) -> Option<bytes::Bytes> {
+        if self.selection.looks_inside() {
+            return None;
+        }
+        let event = match (&change.before, &change.now) {
+            (None, _) => "ADDED",
+            (Some(_), Some(_)) => "MODIFIED",
+            (Some(_), None) => "DELETED",
+        };
+        let form = self.form()?;
+        change.framed(Frame { event, form })
+    }
+
+    /// Tells why the watch cannot go on. Clients begin anew.
+    fn give_up(&mut self, status: &lockstep_object::Value) {
+        self.ready.push_back(line("ERROR", status));
+        self.first.clear();
+        self.first_end = None;
+        self.taken.clear();
+        self.is_over = true;
+    }
+}

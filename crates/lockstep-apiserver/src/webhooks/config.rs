@@ -1,0 +1,204 @@
+//! Where a webhook is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Uri;
+use lockstep_object::Value;
+use rustls::pki_types::ServerName;
+
+/// The port of services and addresses that name none.
+const PORT: u16 = 443;
+
+/// Where a webhook is, and whom to trust there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClientConfig {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Certificates in PEM; empty to trust whom the system trusts.
+    pub ca_bundle: Vec<u8>,
+}
+
+/// The address of a webhook.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Endpoint {
+    /// `https://host[:port]/path`
+    Url(String),
+    /// A Service of the cluster.
+    Service {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// One of its ports.
+        port: u16,
+        /// What is asked for there.
+        path: String,
+    },
+}
+
+/// A configuration that names no place to call.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// There is neither an address nor a service.
+    #[error("webhook configuration must have either service or URL")]
+    NoEndpoint,
+    /// The address is none.
+    #[error("the address {0:?} cannot be called; it should be https://host[:port]/path")]
+    Url(String),
+    /// The certificates are not base64.
+    #[error("the caBundle is not base64")]
+    NotBase64,
+    /// The certificates are not PEM.
+    #[error("the caBundle holds no certificate in PEM")]
+    NoCertificate,
+    /// No certificate can be trusted.
+    #[error("there is no caBundle, and the system trusts no authority: {0}")]
+    NoSystemTrust(String),
+    /// The certificates cannot be used.
+    #[error("the caBundle cannot be used: {0}")]
+    Trust(String),
+}
+
+/// An address taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    /// A name or an address, without brackets.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// Host and port as the address has them.
+    pub(super) authority: String,
+    pub(super) path: String,
+    pub(super) server_name: ServerName<'static>,
+    /// The Service that is meant, if one is: its namespace and name.
+    pub(super) service: Option<(String, String)>,
+}
+
+impl ClientConfig {
+    /// Reads a `clientConfig`.
+    pub fn read(config: &Value) -> Result<Self, ConfigError> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let service = &config["service"];
+        let endpoint = match (&config["url"], service.is_object()) {
+            (Value::String(url), _) if !url.is_empty() => Endpoint::Url(url.clone()),
+            (_, true) => Endpoint::Service {
+                namespace: text(&service["namespace"]),
+                name: text(&service["name"]),
+                port: service["port"]
+                    .as_u64()
+                    .and_then(|port| u16::try_from(port).ok())
+                    .filter(|port| *port > 0)
+                    .unwrap_or(PORT),
+                path: text(&service["path"]),
+            },
+            _ => return Err(ConfigError::NoEndpoint),
+        };
+        let bundle = text(&config["caBundle"]);
+        let bundle = STANDARD.decode(bundle.trim());
+        let mut ca_bundle = bundle.map_err(|_| ConfigError::NotBase64)?;
+        if ca_bundle.iter().all(u8::is_ascii_whitespace) {
+            ca_bundle.clear();
+        }
+        Ok(Self {
+            endpoint,
+            ca_bundle,
+        })
+    }
+
+    /// Takes the address apart.
+    pub(super) fn target(&self) -> Result<Target, ConfigError> {
+        match &self.endpoint {
+            Endpoint::Url(url) => from_url(url).ok_or_else(|| ConfigError::Url(url.clone())),
+            Endpoint::Service {
+                namespace,
+                name,
+                port,
+                path,
+            } => {
+                let url = format!("https://{name}.{namespace}.svc:{port}{path}");
+                let target = from_url(&url).ok_or(ConfigError::Url(url))?;
+                Ok(Target {
+                    service: Some((namespace.clone(), name.clone())),
+                    ..target
+                })
+            }
+        }
+    }
+}
+
+fn from_url(url: &str) -> Option<Target> {
+    let uri: Uri = url.parse().ok()?;
+    let authority = uri
+        .authority()
+        .filter(|_| uri.scheme_str() == Some("https"))?;
+    if authority.as_str().contains('@') || uri.query().is_some() {
+        return None;
+    }
+    let host = authority.host();
+    let inside = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+    let host = inside.unwrap_or(host).to_owned();
+    Some(Target {
+        server_name: ServerName::try_from(host.clone()).ok()?,
+        host,
+        port: authority.port_u16().unwrap_or(PORT),
+        authority: authority.as_str().to_owned(),
+        path: uri.path().to_owned(),
+        service: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(config: &Value) -> String {
+        let target = ClientConfig::read(config).and_then(|config| config.target());
+        match target {
+            Ok(t) => format!("{} {} {} {}", t.host, t.port, t.authority, t.path),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// api-machinery.md §11: url https only or service; §16: `https://127.0.0.1:PORT/convert`.
+    #[test]
+    fn an_address_or_a_service_says_where_a_webhook_is() {
+        let service = json!({ "namespace": "n", "name": "s", "path": "/convert" });
+        let ported = json!({ "namespace": "n", "name": "s", "port": 8443 });
+        let rows = [
+            (
+                json!({ "url": "https://127.0.0.1:9443/convert" }),
+                "127.0.0.1 9443 127.0.0.1:9443 /convert",
+            ),
+            (json!({ "url": "https://h" }), "h 443 h /"),
+            (json!({ "url": "https://[::1]:1/x" }), "::1 1 [::1]:1 /x"),
+            (
+                json!({ "service": service }),
+                "s.n.svc 443 s.n.svc:443 /convert",
+            ),
+            (json!({ "service": ported }), "s.n.svc 8443 s.n.svc:8443 /"),
+            (
+                json!({}),
+                "webhook configuration must have either service or URL",
+            ),
+            (
+                json!({ "url": "http://h/x" }),
+                "the address \"http://h/x\" cannot be called; it should be https://host[:port]/path",
+            ),
+            (
+                json!({ "url": "https://h/x", "caBundle": "%" }),
+                "the caBundle is not base64",
+            ),
+        ];
+        for (config, expected) in rows {
+            assert_eq!(told(&config), expected, "{config}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_of_white_space_is_none() {
+        let config = json!({ "url": "https://h", "caBundle": STANDARD.encode(" \n") });
+        let read = ClientConfig::read(&config).unwrap();
+        assert_eq!(read.ca_bundle, b"");
+    }
+}
