@@ -54,7 +54,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "api",
-        package: "lockstep",
+        package: "lockstep-testkit",
         is_versus: true,
     },
     Bench {

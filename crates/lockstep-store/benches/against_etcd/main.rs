@@ -14,7 +14,6 @@ mod client;
 mod contents;
 mod embedded;
 mod load;
-mod machine;
 mod parts;
 mod server;
 mod table;
@@ -25,6 +24,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use lockstep_testkit::machine;
 
 use parts::{Part, Settings};
 use server::Program;

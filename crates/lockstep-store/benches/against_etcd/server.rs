@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::client::Connection;
 use crate::contents;
 use crate::load::{as_float, now};
-use crate::machine;
+use lockstep_testkit::machine;
 
 /// How long a server may take until it answers.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
