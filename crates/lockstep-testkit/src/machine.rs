@@ -22,12 +22,20 @@ pub fn processor_time(process: u32) -> anyhow::Result<Duration> {
 
 /// The memory of a process that no file stands behind, in MiB.
 pub fn anonymous_mebibytes(process: u32) -> anyhow::Result<f64> {
+    mebibytes(process, "RssAnon:")
+}
+
+/// All memory that a process holds at the moment, its program included, in MiB.
+pub fn resident_mebibytes(process: u32) -> anyhow::Result<f64> {
+    mebibytes(process, "VmRSS:")
+}
+
+fn mebibytes(process: u32, field: &str) -> anyhow::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let kibibytes: u32 = kibibytes.context("no RssAnon in status")?.trim().parse()?;
+    let kibibytes = kibibytes.with_context(|| format!("no {field} in status"))?;
+    let kibibytes: u32 = kibibytes.trim().parse()?;
     Ok(f64::from(kibibytes) / 1024.0)
 }
 

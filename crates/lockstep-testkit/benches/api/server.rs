@@ -156,9 +156,9 @@ impl Server {
         machine::processor_time(self.api()?)
     }
 
-    /// The memory of the API server that no file stands behind, in MB.
+    /// The memory of the API server, in MB.
     pub(crate) fn megabytes(&self) -> anyhow::Result<f64> {
-        Ok(machine::anonymous_mebibytes(self.api()?)? * 1.048_576)
+        Ok(machine::resident_mebibytes(self.api()?)? * 1.048_576)
     }
 
     fn api(&self) -> anyhow::Result<u32> {
