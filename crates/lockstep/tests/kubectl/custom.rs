@@ -1,10 +1,9 @@
 //! What people do with kubectl, on the real binary: built-in kinds and a custom resource.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Child;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use crate::server::{Server, row, server};
 
 const CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": {"name": "widgets.ex.io"},
@@ -37,128 +36,25 @@ const EVENT: &str = r#"{"apiVersion": "v1", "kind": "Event", "metadata": {"name"
   "involvedObject": {"apiVersion": "ex.io/v1", "kind": "Set", "namespace": "default", "name": "s", "uid": "UID"},
   "type": "Normal", "reason": "Grown", "message": "It has grown.", "source": {"component": "gardener"}}"#;
 
-struct Server {
-    child: Child,
-    kubeconfig: PathBuf,
-    kubectl: PathBuf,
-}
-
-impl Server {
-    fn start(folder: &Path, kubectl: PathBuf) -> Self {
-        let data = folder.join("data");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lockstep"))
-            .args(["serve", "--secure-port", "0", "--data-dir"])
-            .arg(&data)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut announced = String::new();
-        while !announced.contains("  try  ") {
-            let read = lines.read_line(&mut announced).unwrap();
-            assert!(read > 0, "it ended: {announced}");
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
-        Self {
-            child,
-            kubeconfig: data.join("admin.kubeconfig"),
-            kubectl,
-        }
-    }
-
-    fn run(&self, arguments: &str) -> Child {
-        Command::new(&self.kubectl)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .args(arguments.split(' '))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    }
-
-    /// What kubectl prints, and whether it was content.
-    fn kubectl(&self, arguments: &str, input: &str) -> (bool, String) {
-        let mut child = self.run(arguments);
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
-        let output = child.wait_with_output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(text).unwrap())
-    }
-
-    fn says(&self, arguments: &str, expected: &str) {
-        let (_, said) = self.kubectl(arguments, "");
-        assert_eq!(said.trim_end(), expected, "kubectl {arguments}");
-    }
-
-    /// The same for a table.
-    fn shows(&self, arguments: &str, expected: &[&str]) {
-        let (_, said) = self.kubectl(arguments, "");
-        let rows: Vec<String> = said.lines().map(row).collect();
-        assert_eq!(rows, expected, "kubectl {arguments}");
-    }
-}
-
-/// A line of a table with one space between cells, and `AGE` for every age.
-fn row(line: &str) -> String {
-    let is_age = |cell: &str| {
-        let is_unit = cell.ends_with(['s', 'm', 'h', 'd']);
-        is_unit && cell.starts_with(|first: char| first.is_ascii_digit())
-    };
-    let cells = line.split_whitespace();
-    let cells: Vec<&str> = cells
-        .map(|cell| if is_age(cell) { "AGE" } else { cell })
-        .collect();
-    cells.join(" ")
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// kubectl, by the variable that tests are told with, or from the search path.
-fn kubectl() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
-        return Some(path.into());
-    }
-    let found = Command::new("kubectl")
-        .args(["version", "--client"])
-        .output();
-    found
-        .is_ok_and(|output| output.status.success())
-        .then(|| "kubectl".into())
-}
-
 #[test]
 fn kubectl_works_on_namespaces_and_on_a_custom_resource() {
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody drove the server as users do");
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = server(folder.path()) else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), kubectl);
     let create = "create --validate=false -f -";
 
-    let (_, namespaces) = server.kubectl("get namespaces -o name", "");
+    let (_, namespaces) = server.outcome("get namespaces -o name", "");
     let expected = "namespace/default\nnamespace/kube-node-lease\nnamespace/kube-public\nnamespace/kube-system\n";
     assert_eq!(namespaces, expected);
     server.says("delete namespace default", "Error from server (Forbidden): namespaces \"default\" is forbidden: this namespace may not be deleted");
 
-    let (_, said) = server.kubectl(create, CRD);
+    let (_, said) = server.outcome(create, CRD);
     assert_eq!(
         said,
         "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io created\n"
     );
-    let (_, said) = server.kubectl(create, WIDGET);
+    let (_, said) = server.outcome(create, WIDGET);
     assert_eq!(
         said, "widget.ex.io/w created\n",
         "a CRD is served when its write returns"
@@ -185,7 +81,7 @@ fn kubectl_works_on_namespaces_and_on_a_custom_resource() {
     server.says("annotate widget w c=d", "widget.ex.io/w annotated");
     server.says("get widgets -l a=b -o name", "widget.ex.io/w");
     server.says("get widgets -l a!=b -o name", "");
-    let (_, described) = server.kubectl("describe widget w", "");
+    let (_, described) = server.outcome("describe widget w", "");
     assert!(
         described.contains("Size:  5") && described.contains("Events:  <none>"),
         "{described}"
@@ -199,21 +95,21 @@ fn kubectl_works_on_namespaces_and_on_a_custom_resource() {
         "delete crd widgets.ex.io",
         "customresourcedefinition.apiextensions.k8s.io \"widgets.ex.io\" deleted",
     );
-    let (worked, said) = server.kubectl("get widgets", "");
+    let (worked, said) = server.outcome("get widgets", "");
     assert!(!worked, "{said}");
 }
 
 /// A server with a set and an event about it; none if there is no kubectl.
 fn server_with_a_set() -> Option<(tempfile::TempDir, Server)> {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), kubectl()?);
+    let server = server(folder.path())?;
     let create = |object: &str| {
-        let (worked, said) = server.kubectl("create --validate=false -f -", object);
+        let (worked, said) = server.outcome("create --validate=false -f -", object);
         assert!(worked, "{said}");
     };
     create(SET_CRD);
     create(SET);
-    let (_, uid) = server.kubectl("get set s -o jsonpath={.metadata.uid}", "");
+    let (_, uid) = server.outcome("get set s -o jsonpath={.metadata.uid}", "");
     create(&EVENT.replace("UID", &uid));
     Some((folder, server))
 }
@@ -222,13 +118,12 @@ fn server_with_a_set() -> Option<(tempfile::TempDir, Server)> {
 #[test]
 fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
     let Some((_folder, server)) = server_with_a_set() else {
-        println!("SKIPPED: kubectl is not installed, so nobody looked at tables as users do");
         return;
     };
 
     let namespaces = ["NAME STATUS AGE", "default Active AGE"];
     server.shows("get namespace default", &namespaces);
-    let (_, crds) = server.kubectl("get crds", "");
+    let (_, crds) = server.outcome("get crds", "");
     let titles = crds.lines().next().map(row);
     assert_eq!(titles.as_deref(), Some("NAME CREATED AT"));
     server.shows("get sets", &["NAME COUNT READY MADE", "s 1 AGE"]);
@@ -249,7 +144,7 @@ fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
         ],
     );
     server.says("get secrets", "No resources found in default namespace.");
-    let (_, yaml) = server.kubectl("get set s -o yaml", "");
+    let (_, yaml) = server.outcome("get set s -o yaml", "");
     assert!(
         yaml.contains("\nspec:\n  count: 1\n  note: small\n"),
         "{yaml}"
@@ -273,7 +168,6 @@ fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
 #[test]
 fn kubectl_scales_and_describes_a_custom_resource() {
     let Some((_folder, server)) = server_with_a_set() else {
-        println!("SKIPPED: kubectl is not installed, so nobody scaled as users do");
         return;
     };
     server.says("scale set s --replicas=3", "set.ex.io/s scaled");
@@ -295,7 +189,7 @@ fn kubectl_scales_and_describes_a_custom_resource() {
         "error: no objects passed to scale sets.ex.io \"none\" not found",
     );
 
-    let (_, described) = server.kubectl("describe set s", "");
+    let (_, described) = server.outcome("describe set s", "");
     let described: Vec<String> = described.lines().map(row).collect();
     for line in [
         "Name: s",
@@ -315,7 +209,6 @@ fn kubectl_scales_and_describes_a_custom_resource() {
 #[test]
 fn kubectl_waits_for_a_value_a_condition_and_the_end_of_a_custom_resource() {
     let Some((_folder, server)) = server_with_a_set() else {
-        println!("SKIPPED: kubectl is not installed, so nobody waited as users do");
         return;
     };
     server.says(

@@ -1,11 +1,7 @@
 //! What kubectl needs to know about kinds before it sends them, and how it sends them, on the real binary: protobuf bodies
 //! and OpenAPI (api-machinery.md T1, T3, T4).
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
-
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use crate::server::server;
 
 const CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": {"name": "widgets.ex.io"},
@@ -18,95 +14,6 @@ const CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomRe
 const WIDGET: &str = r#"{"apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}"#;
 const CONFIG_MAP: &str =
     r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": "v"}}"#;
-
-struct Server {
-    child: Child,
-    kubeconfig: PathBuf,
-    kubectl: PathBuf,
-}
-
-impl Server {
-    fn start(folder: &Path, kubectl: PathBuf) -> Self {
-        let data = folder.join("data");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lockstep"))
-            .args(["serve", "--secure-port", "0", "--data-dir"])
-            .arg(&data)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut announced = String::new();
-        while !announced.contains("  try  ") {
-            let read = lines.read_line(&mut announced).unwrap();
-            assert!(read > 0, "it ended: {announced}");
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
-        Self {
-            child,
-            kubeconfig: data.join("admin.kubeconfig"),
-            kubectl,
-        }
-    }
-
-    /// What kubectl prints.
-    fn kubectl(&self, arguments: &str, input: &str) -> String {
-        let mut child = Command::new(&self.kubectl)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .args(arguments.split(' '))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
-        let output = child.wait_with_output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        String::from_utf8(text).unwrap()
-    }
-
-    fn says(&self, arguments: &str, expected: &str) {
-        assert_eq!(
-            self.kubectl(arguments, "").trim_end(),
-            expected,
-            "kubectl {arguments}"
-        );
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// kubectl, by the variable that tests are told with, or from the search path.
-fn kubectl() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
-        return Some(path.into());
-    }
-    let found = Command::new("kubectl")
-        .args(["version", "--client"])
-        .output();
-    found
-        .is_ok_and(|output| output.status.success())
-        .then(|| "kubectl".into())
-}
-
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
-fn server(folder: &Path) -> Option<Server> {
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody asked the server as users do");
-        return None;
-    };
-    Some(Server::start(folder, kubectl))
-}
 
 /// T1: kubectl sends these as protobuf since 1.32.
 #[test]

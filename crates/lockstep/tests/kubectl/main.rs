@@ -1,0 +1,9 @@
+//! What people do with kubectl, on the real binary.
+
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
+
+mod auth;
+mod builtins;
+mod custom;
+mod server;
