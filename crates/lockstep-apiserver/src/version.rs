@@ -34,7 +34,7 @@ pub(crate) fn document(gates: &Gates) -> Value {
 }
 
 /// `os/architecture`, in Go's words.
-pub(crate) fn platform() -> String {
+pub fn platform() -> String {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    cel, completion,
+    cel, completion, dropin, envtest,
     failure::{Exit, Failure},
-    features, output, serve, store, version,
+    features, output, run, serve, store, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -42,6 +42,11 @@ enum Command {
     Features(features::Command),
     /// Run the API server
     Serve(Box<serve::Arguments>),
+    /// Run a command with an API server of its own
+    Run(run::Arguments),
+    /// Run suites that start their own control plane, as controller-runtime's envtest does
+    #[command(subcommand)]
+    Envtest(envtest::Command),
     /// Serve a store on a directory to etcd's clients, or look into one
     Store(store::Arguments),
     /// Write the completion script of a shell to standard output
@@ -52,6 +57,13 @@ enum Command {
 
 /// Parses the arguments and runs the command they name.
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let (arguments, notes) = match dropin::read(arguments)? {
+        dropin::Call::Run { arguments, notes } => (arguments, notes),
+        dropin::Call::Say(text) => {
+            output::data(&text);
+            return Ok(Exit::Yes);
+        }
+    };
     let arguments = store::with_two_dashes(arguments);
     let serves = arguments.get(1).is_some_and(|name| name == "serve");
     let usage_exit = if serves || store::serves(&arguments) {
@@ -74,8 +86,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
             } else {
                 serve::Words::All
             };
-            serve::run(&arguments, serve::shown_flags(&matches), words)
+            serve::run(&arguments, serve::shown_flags(&matches), words, &notes)
         }
+        Command::Run(arguments) => run::run(&arguments, cli.quiet),
+        Command::Envtest(command) => envtest::run(&command),
         Command::Store(arguments) => store::run(arguments, cli.quiet),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),

@@ -35,6 +35,8 @@ pub(crate) enum Exit {
     Interrupted,
     /// Stopped from outside.
     Terminated,
+    /// Whatever a command that was run ended with.
+    OfCommand(u8),
 }
 
 impl Exit {
@@ -53,6 +55,7 @@ impl Exit {
             Exit::Configuration => 78,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
+            Exit::OfCommand(code) => code,
         }
     }
 }

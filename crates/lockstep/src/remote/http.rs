@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::Method;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
@@ -19,13 +20,27 @@ const REQUEST_MAX: Duration = Duration::from_secs(10);
 /// The largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
+/// What is asked.
+pub(super) enum Question<'a> {
+    Get(&'a str),
+    /// A path, and JSON.
+    Post(&'a str, Vec<u8>),
+}
+
 /// The status code and body, or what went wrong on the way.
-pub(super) async fn get(access: &Access, path: &str) -> Result<(u16, Vec<u8>), String> {
-    let asked = tokio::time::timeout(REQUEST_MAX, ask(access, path)).await;
+pub(super) async fn answer(
+    access: &Access,
+    question: Question<'_>,
+) -> Result<(u16, Vec<u8>), String> {
+    let asked = tokio::time::timeout(REQUEST_MAX, ask(access, question)).await;
     asked.unwrap_or_else(|_| Err("no answer in time".to_owned()))
 }
 
-async fn ask(access: &Access, path: &str) -> Result<(u16, Vec<u8>), String> {
+async fn ask(access: &Access, question: Question<'_>) -> Result<(u16, Vec<u8>), String> {
+    let (method, path, body) = match question {
+        Question::Get(path) => (Method::GET, path, Vec::new()),
+        Question::Post(path, body) => (Method::POST, path, body),
+    };
     let text = |error: &dyn std::error::Error| error.to_string();
     let uri: hyper::Uri = format!("{}{path}", access.server())
         .parse()
@@ -49,12 +64,15 @@ async fn ask(access: &Access, path: &str) -> Result<(u16, Vec<u8>), String> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| text(&error))?;
-    let mut request =
-        hyper::Request::get(path).header("host", uri.authority().map_or("", |host| host.as_str()));
+    let mut request = hyper::Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .header("host", uri.authority().map_or("", |host| host.as_str()));
     if let Some(token) = &access.token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let request = request.body(Empty::<Bytes>::new());
+    let request = request.body(Full::new(Bytes::from(body)));
     let request = request.map_err(|_| "the token cannot be sent in a header".to_owned())?;
     let answered = async {
         let response = sender

@@ -3,7 +3,9 @@
 mod http;
 mod kubeconfig;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::failure::{Exit, Failure};
 
@@ -37,19 +39,34 @@ impl Flags {
 }
 
 impl Access {
-    /// Asks for a path and expects 200.
-    pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
+    /// The current context of a kubeconfig.
+    pub(crate) fn of_kubeconfig(path: &Path) -> Result<Self, Failure> {
+        Self::read(path, None, None)
+    }
+
+    /// Sends an object and gives the status code with what was answered.
+    pub(crate) fn post(&self, path: &str, object: &Value) -> Result<(u16, Value), Failure> {
+        let body = object.to_string().into_bytes();
+        let (code, body) = self.ask(http::Question::Post(path, body))?;
+        Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    fn ask(&self, question: http::Question<'_>) -> Result<(u16, Vec<u8>), Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
         let runtime = runtime.map_err(|error| self.unreachable(&error.to_string()))?;
-        let (code, body) = runtime
-            .block_on(http::get(self, path))
-            .map_err(|error| self.unreachable(&error))?;
+        let answer = runtime.block_on(http::answer(self, question));
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Asks for a path and expects 200.
+    pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let (code, body) = self.ask(http::Question::Get(path))?;
         if code == 200 {
             return Ok(body);
         }
-        let status: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let status: Value = serde_json::from_slice(&body).unwrap_or_default();
         let text = status["message"].as_str().map(str::to_owned);
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(&body).trim().to_owned());
         let exit = match code {

@@ -11,6 +11,8 @@ use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, LoopConfig, Switches, TlsVersion, parse_go_duration};
 
+use lockstep_storage_embedded::Waiting;
+
 use super::logging;
 use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     pub(crate) store: StoreAddress,
     #[command(flatten)]
     pub(crate) etcd: EtcdFiles,
+    /// Do not wait for the disk: a loss of power loses writes. For the embedded store
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) unsafe_no_fsync: bool,
     /// The address to listen on; 0.0.0.0 means all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
@@ -135,6 +140,9 @@ enum AuthorizationMode {
     Rbac,
     #[value(name = "AlwaysAllow")]
     AlwaysAllow,
+    // Nodes have the rights that RBAC gives them.
+    #[value(name = "Node")]
+    Node,
 }
 
 impl Arguments {
@@ -162,6 +170,15 @@ impl Arguments {
             tokens: self.token_auth_file.clone(),
             kubeconfig: self.kubeconfig(),
             names: ServingNames::new(host, self.bind_address),
+        }
+    }
+
+    /// Whether the embedded store waits for the disk.
+    pub(crate) fn waiting(&self) -> Waiting {
+        if self.unsafe_no_fsync {
+            Waiting::Never
+        } else {
+            Waiting::ForDisk
         }
     }
 
@@ -224,15 +241,17 @@ impl Arguments {
     }
 
     /// One mode that allows everything allows everything.
-    pub(crate) fn authorizer(&self) -> Authorizer {
-        if self
-            .authorization_mode
-            .contains(&AuthorizationMode::AlwaysAllow)
-        {
-            allow_all()
-        } else {
-            stored_rules_only()
+    pub(crate) fn authorizer(&self) -> Result<Authorizer, Failure> {
+        let has = |mode| self.authorization_mode.contains(&mode);
+        if has(AuthorizationMode::AlwaysAllow) {
+            return Ok(allow_all());
         }
+        if has(AuthorizationMode::Rbac) {
+            return Ok(stored_rules_only());
+        }
+        let text = "`--authorization-mode Node` alone lets nobody in";
+        let failure = Failure::of_server(Exit::ServerFlags, text);
+        Err(failure.with_help("add RBAC: `--authorization-mode Node,RBAC`"))
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn run(
     arguments: &Arguments,
     shown: Vec<ShownFlag>,
     words: Words,
+    notes: &[String],
 ) -> Result<Exit, Failure> {
     if arguments.print_config {
         let rows = shown.into_iter().map(|flag| {
@@ -49,6 +50,9 @@ pub(crate) fn run(
         return Ok(Exit::Yes);
     }
     logging::start(arguments.verbosity, arguments.logging_format);
+    for note in notes {
+        tracing::warn!("{note}");
+    }
     let gates = gates::resolve(arguments)?;
     if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
         tracing::warn!(%error, "cannot raise the limit of open files");
@@ -76,8 +80,15 @@ async fn serve(
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
+    let authorizer = arguments.authorizer()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(&arguments.store, &arguments.etcd, &directory).await?;
+    let store = stores::open(
+        &arguments.store,
+        &arguments.etcd,
+        arguments.waiting(),
+        &directory,
+    )
+    .await?;
     let listener = listen(arguments.address()).await?;
     let address = listener
         .local_addr()
@@ -97,7 +108,7 @@ async fn serve(
             .collect(),
         limits: arguments.limits(),
         authentication: credentials.authentication(),
-        authorizer: arguments.authorizer(),
+        authorizer,
         audit,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),

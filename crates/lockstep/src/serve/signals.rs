@@ -3,6 +3,7 @@
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
+use crate::orphan::Parent;
 
 /// Who told the server to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,10 +28,11 @@ impl Signal {
     }
 }
 
-/// The signals as they come.
+/// The signals as they come. That the parent is gone is one, for a server that is to end with it.
 pub(crate) struct Signals {
     interrupt: Stream,
     terminate: Stream,
+    parent: Parent,
 }
 
 impl Signals {
@@ -46,6 +48,7 @@ impl Signals {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            parent: Parent::now(),
         })
     }
 
@@ -53,6 +56,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
+            () = self.parent.gone() => Signal::Terminate,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use lockstep_storage::Store;
-use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options};
+use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options, Waiting};
 use lockstep_storage_etcd::{EtcdStore, IdentityFiles, Options as EtcdOptions, TlsFiles};
 
 use super::directory::Directory;
@@ -91,6 +91,7 @@ impl StoreAddress {
 pub(crate) async fn open(
     address: &StoreAddress,
     files: &EtcdFiles,
+    waiting: Waiting,
     directory: &Directory,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
@@ -101,7 +102,11 @@ pub(crate) async fn open(
         }
         StoreAddress::Embedded => {
             let folder = directory.path().join("store");
-            let store = EmbeddedStore::open(&folder, &Options::default());
+            let options = Options {
+                waiting,
+                ..Options::default()
+            };
+            let store = EmbeddedStore::open(&folder, &options);
             Ok(Arc::new(store.map_err(|error| cannot_open(&error))?))
         }
         StoreAddress::Etcd(members) if members.iter().any(|member| member.contains('@')) => {

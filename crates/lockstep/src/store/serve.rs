@@ -10,6 +10,7 @@ use super::flags::Given;
 use super::logs;
 use super::settings::Settings;
 use crate::failure::{Exit, Failure};
+use crate::orphan::Parent;
 
 /// The most threads that serve requests; a store is done sooner than more of them help.
 const WORKERS_MAX: usize = 4;
@@ -31,6 +32,7 @@ pub(super) fn run(given: &Given) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(|error| io(&format!("starting threads: {error}")))?;
     let outcome = runtime.block_on(async {
         let (mut terminate, mut interrupt) = signals()?;
+        let parent = Parent::now();
         let server = Server::start(config)
             .await
             .map_err(|error| refused(&error))?;
@@ -38,6 +40,7 @@ pub(super) fn run(given: &Given) -> Result<Exit, Failure> {
             tokio::select! {
                 _ = terminate.recv() => tracing::info!("received SIGTERM"),
                 _ = interrupt.recv() => tracing::info!("received SIGINT"),
+                () = parent.gone() => {}
             }
         };
         server.run(told).await.map_err(|reason| io(&reason))

@@ -6,4 +6,5 @@
 mod auth;
 mod builtins;
 mod custom;
+mod dropin;
 mod server;

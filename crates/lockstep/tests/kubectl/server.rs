@@ -99,7 +99,7 @@ impl Drop for Server {
 }
 
 /// kubectl, by the variable that tests are told with, or from the search path.
-fn kubectl() -> Option<PathBuf> {
+pub(crate) fn kubectl() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
         return Some(path.into());
     }

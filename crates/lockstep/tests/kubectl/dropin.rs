@@ -1,0 +1,367 @@
+//! The program under the names of others, started, asked and stopped as controller-runtime's envtest
+//! does it. Letters are of ux.md §3.1.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::server::{kubectl, row};
+
+/// What has not happened after so many looks will not happen.
+const LOOKS_MAX: usize = 100_000;
+
+const WIDGETS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.ex.io}
+spec:
+  group: ex.io
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+";
+
+fn lockstep(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
+    command.args(arguments).output().unwrap()
+}
+
+fn text(output: Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The directory that `KUBEBUILDER_ASSETS` names.
+fn assets(folder: &Path) -> PathBuf {
+    let folder = folder.to_str().unwrap();
+    let said = lockstep(&[
+        "envtest",
+        "use",
+        "1.36.x",
+        "-p",
+        "path",
+        "--bin-dir",
+        folder,
+    ]);
+    PathBuf::from(text(said).trim_end())
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Ended with the test, however it ends.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Process {
+    fn start(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    /// What it ends with when it is asked to stop.
+    fn stop(&mut self) -> Option<i32> {
+        let mut kill = Command::new("kill");
+        kill.args(["-TERM", &self.0.id().to_string()]);
+        assert!(kill.status().unwrap().success());
+        self.0.wait().unwrap().code()
+    }
+}
+
+fn etcd(assets: &Path, folder: &Path, port: u16) -> Command {
+    let mut command = Command::new(assets.join("etcd"));
+    let url = format!("http://127.0.0.1:{port}");
+    command
+        .arg(format!("--advertise-client-urls={url}"))
+        .arg(format!("--data-dir={}", folder.display()))
+        .arg(format!("--listen-client-urls={url}"))
+        .arg("--listen-peer-urls=http://localhost:0")
+        .arg("--unsafe-no-fsync=true");
+    command
+}
+
+/// The answer to one question over HTTP without TLS; none if nobody listens.
+fn ask(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    let question = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(question.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// The same over TLS, without credentials and without knowing whom to trust.
+fn anonymous(server: &str, path: &str) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut config = kube::Config::new(server.parse().unwrap());
+        config.accept_invalid_certs = true;
+        let client = kube::Client::try_from(config).unwrap();
+        let question = hyper::Request::get(path).body(Vec::new()).unwrap();
+        client.request_text(question).await.ok()
+    })
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    assert!((0..LOOKS_MAX).any(|_| is_so()), "{what}");
+}
+
+/// The authority, the serving certificate and the administrator's of some server will do for another.
+fn certificates(folder: &Path) -> PathBuf {
+    let data = folder.join("issuer");
+    let mut server = Process::start(
+        Command::new(env!("CARGO_BIN_EXE_lockstep"))
+            .args(["serve", "--secure-port", "0", "--data-dir"])
+            .arg(&data),
+    );
+    wait_for("the issuer has certificates", || {
+        data.join("admin.kubeconfig").exists()
+    });
+    assert_eq!(server.stop(), Some(0));
+    data.join("pki")
+}
+
+#[test]
+fn e1_help_names_flags_at_the_start_of_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let assets = assets(folder.path());
+    let lists = |program: &str, flag: &str| {
+        let mut command = Command::new(assets.join(program));
+        let help = text(command.arg("--help").output().unwrap());
+        help.lines().any(|line| {
+            let rest = line.trim_start().strip_prefix(flag);
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+        })
+    };
+    assert!(lists("etcd", "--unsafe-no-fsync"));
+    assert!(lists("kube-apiserver", "--etcd-servers"));
+    assert!(!lists("kube-apiserver", "--insecure-port"));
+}
+
+#[test]
+fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
+    let Some(kubectl) = kubectl() else {
+        println!("SKIPPED: kubectl is not installed, so nobody drove the drop-in");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (assets, pki) = (assets(folder.path()), certificates(folder.path()));
+    // E2, E3.
+    let store_port = free_port();
+    let mut store = Process::start(&mut etcd(&assets, &folder.path().join("etcd"), store_port));
+    wait_for("etcd is healthy", || {
+        ask(store_port, "/health").is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    });
+    // E4: what is in the directory of certificates is used without being named.
+    let serving = folder.path().join("serving");
+    fs::create_dir(&serving).unwrap();
+    for name in ["apiserver.crt", "apiserver.key"] {
+        fs::copy(pki.join(name), serving.join(name)).unwrap();
+    }
+    let port = free_port();
+    let mut server = Process::start(
+        Command::new(assets.join("kube-apiserver"))
+            .arg("--allow-privileged=true")
+            .arg("--authorization-mode=RBAC")
+            .arg("--bind-address=127.0.0.1")
+            .arg(format!("--cert-dir={}", serving.display()))
+            .arg(format!("--client-ca-file={}", pki.join("ca.crt").display()))
+            .arg("--disable-admission-plugins=ServiceAccount")
+            .arg(format!("--etcd-servers=http://127.0.0.1:{store_port}"))
+            .arg(format!("--secure-port={port}"))
+            .arg("--service-cluster-ip-range=10.0.0.0/24"),
+    );
+    let address = format!("https://127.0.0.1:{port}");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&kubectl);
+        command
+            .env("KUBECONFIG", at("none"))
+            .env("HOME", folder.path());
+        command.arg("--server").arg(&address).args(arguments);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let words = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(words).unwrap())
+    };
+    // E5: without credentials, and without knowing whom to trust.
+    wait_for("the server is healthy", || {
+        anonymous(&address, "/healthz").is_some_and(|answer| answer == "ok")
+    });
+    // E6: a client certificate says who it is.
+    let file = |name: &str| pki.join(name).to_str().unwrap().to_owned();
+    let (ca, crt, key) = (file("ca.crt"), file("admin.crt"), file("admin.key"));
+    let admin = |arguments: &str| {
+        let who = ["--certificate-authority", &ca, "--client-certificate", &crt];
+        let who = [&who[..], &["--client-key", &key]].concat();
+        let words: Vec<&str> = arguments.split(' ').collect();
+        run(&[&who[..], &words].concat())
+    };
+    wait_for("namespace default is there", || {
+        admin("get namespace default").0
+    });
+    fs::write(at("widgets.yaml"), WIDGETS).unwrap();
+    let created = admin(&format!("create -f {}", at("widgets.yaml")));
+    let expected = "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io created\n";
+    assert_eq!(created, (true, expected.to_owned()));
+    let (_, listed) = admin("get --raw /apis/ex.io/v1");
+    assert!(listed.contains("\"name\":\"widgets\""), "{listed}");
+    // E9: a namespace goes, with what is in it.
+    assert!(admin("create namespace gone").0);
+    assert!(admin("create configmap -n gone a").0);
+    assert!(admin("delete namespace gone").0);
+    let (_, left) = admin("get configmaps -n gone");
+    assert_eq!(left, "No resources found in gone namespace.\n");
+    let (_, shown) = admin("get namespaces");
+    let shown: Vec<String> = shown.lines().map(row).collect();
+    let expected = [
+        "NAME STATUS AGE",
+        "default Active AGE",
+        "kube-node-lease Active AGE",
+        "kube-public Active AGE",
+        "kube-system Active AGE",
+    ];
+    assert_eq!(shown, expected);
+    // E7: with a watch open.
+    let mut watch = Command::new(&kubectl);
+    watch
+        .env("KUBECONFIG", at("none"))
+        .env("HOME", folder.path());
+    watch.args(["--server", &address, "--certificate-authority", &ca]);
+    watch.args(["--client-certificate", &crt, "--client-key", &key]);
+    watch.args(["get", "namespaces", "-w", "-o", "name"]);
+    let mut watch = watch
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 9];
+    watch
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    assert_eq!(&first, b"namespace");
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(store.stop(), Some(0));
+    drop(watch.kill());
+    drop(watch.wait());
+}
+
+#[test]
+fn e8_a_server_ends_with_its_parent() {
+    let folder = tempfile::tempdir().unwrap();
+    let (assets, port) = (assets(folder.path()), free_port());
+    let command = etcd(&assets, &folder.path().join("etcd"), port);
+    let mut words = vec![command.get_program().to_str().unwrap().to_owned()];
+    words.extend(
+        command
+            .get_args()
+            .map(|word| word.to_str().unwrap().to_owned()),
+    );
+    let script = format!("'{}' & wait", words.join("' '"));
+    let mut parent = Process::start(
+        Command::new("sh")
+            .args(["-c", &script])
+            .env("LOCKSTEP_DIE_WITH_PARENT", "1")
+            .process_group(0),
+    );
+    wait_for("etcd is healthy", || ask(port, "/health").is_some());
+    parent.0.kill().unwrap();
+    parent.0.wait().unwrap();
+    wait_for("etcd is gone", || ask(port, "/health").is_none());
+}
+
+#[test]
+fn run_gives_a_command_a_server_and_its_exit_code() {
+    let (crds, load) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(crds.path().join("widgets.yaml"), WIDGETS).unwrap();
+    let objects = "\
+apiVersion: ex.io/v1
+kind: Widget
+metadata: {name: a, namespace: shop}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+";
+    fs::write(load.path().join("objects.yaml"), objects).unwrap();
+    let [crds, load] = [&crds, &load].map(|folder| folder.path().to_str().unwrap().to_owned());
+    let run = |script: &str| {
+        let words = [
+            "run", "--crds", &crds, "--load", &load, "--", "sh", "-c", script,
+        ];
+        lockstep(&words)
+    };
+    let output =
+        run("echo $USE_EXISTING_CLUSTER; ls $KUBEBUILDER_ASSETS | grep -v kubectl; exit 7");
+    assert_eq!(output.status.code(), Some(7));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "true\netcd\nkube-apiserver\n");
+    assert_eq!(run("kill -9 $$").status.code(), Some(128 + 9));
+    let Some(kubectl) = kubectl() else {
+        println!("SKIPPED: kubectl is not installed, so nobody asked the server of a command");
+        return;
+    };
+    let kubectl = kubectl.to_str().unwrap();
+    let said = text(run(&format!(
+        "{kubectl} get widgets -A -o name; test $KUBECONFIG"
+    )));
+    assert_eq!(said, "widget.ex.io/a\n");
+}
+
+#[test]
+fn run_keeps_what_a_failed_command_left_if_asked() {
+    let output = lockstep(&["run", "--keep-on-failure", "--", "false"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let kept = said.strip_prefix("kept ").unwrap();
+    let kept = Path::new(kept.lines().next().unwrap());
+    assert!(kept.join("admin.kubeconfig").exists());
+    fs::remove_dir_all(kept).unwrap();
+}
+
+#[test]
+fn run_says_what_cannot_be_loaded_and_starts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    for (content, expected) in [
+        (
+            None,
+            format!("error: {place} has no file that ends in .yaml, .yml or .json\n"),
+        ),
+        (
+            Some("apiVersion: ex.io/v1\nkind: Gadget\n"),
+            format!("error: {place}/a.yaml: the server has no Gadget in ex.io/v1\n"),
+        ),
+        (
+            Some("kind: Gadget\n"),
+            format!("error: {place}/a.yaml: an object has no apiVersion or no kind\n"),
+        ),
+        (
+            Some("- 1\n"),
+            format!("error: {place}/a.yaml: expected objects\n"),
+        ),
+    ] {
+        if let Some(content) = content {
+            fs::write(folder.path().join("a.yaml"), content).unwrap();
+        }
+        let output = lockstep(&["run", "--load", place, "--", "echo", "started"]);
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!((output.status.code(), said), (Some(2), expected));
+    }
+}
