@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 
+use crate::accounts::{AccountError, AccountSettings, ServiceAccounts};
 use crate::authn::{Authentication, TokenFileError, Tokens};
 use crate::trust::{
     ClientTrust, FileError, OwnFiles, ServingIdentity, ServingNames, TrustError, admin_kubeconfig,
@@ -27,6 +28,8 @@ pub struct CredentialFiles {
     pub client_authorities: Vec<PathBuf>,
     /// Static tokens.
     pub tokens: Option<PathBuf>,
+    /// How tokens of service accounts are issued and believed.
+    pub accounts: AccountSettings,
     /// Where the administrator's kubeconfig goes.
     pub kubeconfig: PathBuf,
     /// The names the server is reached by.
@@ -42,6 +45,9 @@ pub enum CredentialError {
     /// The token file.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
+    /// The keys of service accounts.
+    #[error(transparent)]
+    Accounts(#[from] AccountError),
     /// A file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -52,7 +58,6 @@ pub struct Credentials {
     files: CredentialFiles,
     identity: Arc<ServingIdentity>,
     authentication: Arc<Authentication>,
-    service_account_key: PathBuf,
 }
 
 impl Credentials {
@@ -83,13 +88,16 @@ impl Credentials {
         let authentication = Authentication {
             clients: ArcSwap::from_pointee(files.client_trust(&own)?),
             tokens: ArcSwapOption::new(files.load_tokens()?),
+            accounts: Some(ServiceAccounts::load(
+                files.accounts.clone(),
+                own.service_account_key,
+            )?),
             anonymous,
         };
         Ok(Self {
             files,
             identity,
             authentication: Arc::new(authentication),
-            service_account_key: own.service_account_key,
         })
     }
 
@@ -101,11 +109,6 @@ impl Credentials {
     /// How clients say who they are.
     pub fn authentication(&self) -> Arc<Authentication> {
         Arc::clone(&self.authentication)
-    }
-
-    /// Signs tokens of service accounts.
-    pub fn service_account_key(&self) -> PathBuf {
-        self.service_account_key.clone()
     }
 
     /// Writes the administrator's kubeconfig for the server at `address`.

@@ -6,6 +6,7 @@
 //! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
 //! certificates, [`webhooks`] calls other servers. [`ApiServer::run`] ties them together.
 
+pub mod accounts;
 pub mod audit;
 pub mod authn;
 pub mod authz;

@@ -1,4 +1,5 @@
-//! Who is asking: client certificates, static tokens, or nobody in particular.
+//! Who is asking: client certificates, static tokens, tokens of service accounts, or nobody in
+//! particular.
 
 mod certificate;
 mod impersonation;
@@ -17,10 +18,9 @@ pub use impersonation::{Impersonation, ImpersonationError};
 pub use tokens::{TokenFileError, Tokens};
 pub use user::User;
 
+use crate::accounts::{Doubt, Judged, ServiceAccounts};
+use crate::resources::Api;
 use crate::trust::ClientTrust;
-
-/// Whom tokens are for that are good here.
-pub(crate) const API_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// A credential was presented and is not good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,8 @@ pub struct Authentication {
     pub clients: ArcSwap<ClientTrust>,
     /// Static tokens.
     pub tokens: ArcSwapOption<Tokens>,
+    /// Tokens of service accounts.
+    pub accounts: Option<ServiceAccounts>,
     /// Whether a request without a credential is served at all.
     pub anonymous: bool,
 }
@@ -43,14 +45,16 @@ impl Authentication {
         Self {
             clients: ArcSwap::from_pointee(clients),
             tokens: ArcSwapOption::empty(),
+            accounts: None,
             anonymous,
         }
     }
 
     /// Tries each way in turn: the first that succeeds counts. If one was tried and none succeeded,
     /// the request is refused; anonymous is only who presented nothing.
-    pub(crate) fn authenticate(
+    pub(crate) async fn authenticate(
         &self,
+        api: &Api,
         chain: &ClientChain,
         headers: &HeaderMap,
         now: Timestamp,
@@ -59,7 +63,7 @@ impl Authentication {
         if let Ok(Some(user)) = by_certificate {
             return Ok(user);
         }
-        let by_token = self.by_token(headers);
+        let by_token = self.by_token(api, headers, now).await;
         if let Ok(Some(user)) = by_token {
             return Ok(user);
         }
@@ -69,7 +73,12 @@ impl Authentication {
         Ok(User::anonymous())
     }
 
-    fn by_token(&self, headers: &HeaderMap) -> Result<Option<Arc<User>>, Unauthenticated> {
+    async fn by_token(
+        &self,
+        api: &Api,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<Option<Arc<User>>, Unauthenticated> {
         let Some(header) = headers.get(AUTHORIZATION) else {
             return Ok(None);
         };
@@ -79,14 +88,49 @@ impl Authentication {
         let Some(token) = bearer(text) else {
             return Ok(None);
         };
-        let user = self.user_of_token(token);
-        user.map(Some).ok_or(Unauthenticated)
+        let found = self.user_of_token(api, token, &[], now).await;
+        found
+            .map(|found| Some(found.user))
+            .map_err(|_| Unauthenticated)
     }
 
-    /// Whose token this is; none if nobody's.
-    pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
-        let tokens = self.tokens.load();
-        tokens.as_ref().and_then(|tokens| tokens.user(token))
+    /// Whose token this is, for one of these audiences or else for this server. The error is why
+    /// it is nobody's.
+    pub(crate) async fn user_of_token(
+        &self,
+        api: &Api,
+        token: &str,
+        audiences: &[String],
+        now: Timestamp,
+    ) -> Result<Judged, Doubt> {
+        let by_file = self
+            .tokens
+            .load()
+            .as_ref()
+            .and_then(|tokens| tokens.user(token));
+        if let Some(user) = by_file {
+            let own = self.audiences();
+            let is_meant = |own: &&String| audiences.is_empty() || audiences.contains(own);
+            let common: Vec<String> = own.iter().filter(is_meant).cloned().collect();
+            if common.is_empty() && !own.is_empty() {
+                return Err(Doubt::NotOurs);
+            }
+            return Ok(Judged {
+                user,
+                audiences: common,
+            });
+        }
+        match &self.accounts {
+            Some(accounts) => accounts.judge(api, token, audiences, now).await,
+            None => Err(Doubt::NotOurs),
+        }
+    }
+
+    fn audiences(&self) -> &[String] {
+        self.accounts
+            .as_ref()
+            .map(ServiceAccounts::audiences)
+            .unwrap_or_default()
     }
 }
 

@@ -129,6 +129,7 @@ const TABLE: &[Row] = &[
         singular: "serviceaccount",
         kind: "ServiceAccount",
         short_names: &["sa"],
+        subresources: &[Subresource::Token],
         bucket: "serviceaccounts",
         ..PLAIN
     },

@@ -11,7 +11,8 @@ mod zpages;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use http::{Method, StatusCode};
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, Method, StatusCode};
 use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
 use lockstep_object::Status;
 use serde_json::json;
@@ -40,12 +41,17 @@ enum Endpoint {
     Index,
     Health(health::Kind),
     Version,
+    Issuer,
+    Keys,
     Page(zpages::Page),
     Features,
     Metrics,
     OpenApiV2,
     OpenApiV3,
 }
+
+/// How long documents may be kept that tell others how to check tokens.
+const PUBLIC: &str = "public, max-age=3600";
 
 /// What a [`Handler`] answers for.
 const HANDLED: [&str; 3] = ["/api", "/apis", "/openapi"];
@@ -59,6 +65,7 @@ struct Row {
 
 const ROWS: &[Row] = &[
     row("/", Endpoint::Index),
+    row("/.well-known/openid-configuration", Endpoint::Issuer),
     row("/debug/features", Endpoint::Features),
     row("/flagz", Endpoint::Page(zpages::Page::Flagz)),
     row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
@@ -66,6 +73,7 @@ const ROWS: &[Row] = &[
     row("/metrics", Endpoint::Metrics),
     row("/openapi/v2", Endpoint::OpenApiV2),
     row_and_below("/openapi/v3", Endpoint::OpenApiV3),
+    row("/openid/v1/jwks", Endpoint::Keys),
     row_and_below("/readyz", Endpoint::Health(health::Kind::Readyz)),
     row("/statusz", Endpoint::Page(zpages::Page::Statusz)),
     row("/version", Endpoint::Version),
@@ -130,8 +138,35 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
         Endpoint::OpenApiV2 => openapi::v2(server, request).await,
         Endpoint::OpenApiV3 => openapi::v3(server, request, below).await,
+        Endpoint::Issuer => issuer(server),
+        Endpoint::Keys => keys(server),
         Endpoint::Version => pretty(&version::document(&server.gates)),
     }
+}
+
+/// How others check tokens of service accounts.
+fn issuer(server: &Server) -> Response {
+    let accounts = server.authentication.accounts.as_ref();
+    match accounts.and_then(|accounts| accounts.discovery(&server.address())) {
+        Some(document) => public("application/json", document.to_string()),
+        None => response::page_not_found(),
+    }
+}
+
+/// The keys that they check them with.
+fn keys(server: &Server) -> Response {
+    match &server.authentication.accounts {
+        Some(accounts) => public("application/jwk-set+json", accounts.key_set().to_string()),
+        None => response::page_not_found(),
+    }
+}
+
+/// What anybody may keep for a while.
+fn public(media_type: &'static str, text: String) -> Response {
+    let mut response = response::bytes(StatusCode::OK, media_type, text);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(PUBLIC));
+    response
 }
 
 /// Whether a path is `prefix`, or inside it.

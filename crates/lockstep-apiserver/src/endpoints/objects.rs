@@ -11,6 +11,7 @@ use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
+use crate::accounts;
 use crate::authz::subject;
 use crate::clock;
 use crate::failure::respond;
@@ -114,14 +115,25 @@ async fn answer_in(
         now: now.expect("clocks show a time that can be written"),
         notes: &request.notes,
     };
-    let answer = match Review::of(&asked.served) {
-        Some(review) => review.answer(server, &request.user, &asked).await,
-        None => server.api.answer(&asked).await,
+    let accounts = server.authentication.accounts.as_ref();
+    let answer = match (Review::of(&asked.served), accounts) {
+        (Some(review), _) => review.answer(server, &request.user, &asked).await,
+        (None, Some(accounts)) if asks_token(&asked) => {
+            accounts::create(server, accounts, &asked).await
+        }
+        (None, _) => server.api.answer(&asked).await,
     };
     match answer {
         Ok(answer) => print(answer, request, form.encoding),
         Err(status) => respond(&status),
     }
+}
+
+/// Whether a token of a service account is asked for.
+fn asks_token(request: &resources::Request<'_>) -> bool {
+    let resource = &request.served.resource;
+    let is_account = resource.group.is_empty() && &*resource.plural == "serviceaccounts";
+    is_account && request.route.subresource == "token" && request.route.verb == Verb::Create
 }
 
 fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {

@@ -135,7 +135,7 @@ async fn steps(
     if is_ambiguous(request) {
         return Err(Refusal::Ambiguous);
     }
-    let authenticated = authenticate(server, connection, request, received);
+    let authenticated = authenticate(server, connection, request, received).await;
     *trail = Trail::begin(server, request, received.wall);
     authenticated?;
     if let Some(trail) = trail {
@@ -167,16 +167,19 @@ fn in_flight(server: &Server, request: &Request) -> record::Counted {
     record::Counted::in_gauge(server.metrics.in_flight.with_label_values(&[kind]))
 }
 
-fn authenticate(
+async fn authenticate(
     server: &Server,
     connection: &Connection,
     request: &mut Request,
     received: Moment,
 ) -> Result<(), Refusal> {
-    let user =
-        server
-            .authentication
-            .authenticate(&connection.chain, &request.headers, received.wall);
+    let user = server.authentication.authenticate(
+        &server.api,
+        &connection.chain,
+        &request.headers,
+        received.wall,
+    );
+    let user = user.await;
     request.headers.remove(http::header::AUTHORIZATION);
     let result = if user.is_ok() { "success" } else { "error" };
     let metrics = &server.metrics;

@@ -1,9 +1,10 @@
 //! From the bytes of a request to an object of the resource.
 
+use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
 use lockstep_object::incoming::{FieldValidation, KindOwner, malformed, mistyped, take_object};
 use lockstep_object::metadata::{Malformed, check_types};
-use lockstep_object::{Object, Status, Value, json, yaml};
+use lockstep_object::{GroupVersionKind, Object, Status, Value, json, yaml};
 
 use super::{Origin, Request, Served};
 use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
@@ -39,6 +40,25 @@ impl Request<'_> {
             duplicates,
             unknown,
         })
+    }
+
+    /// Reads the body as an object of another kind, which the table of kinds knows.
+    pub(crate) fn other(&self, gvk: &GroupVersionKind) -> Result<Object, Status> {
+        let Document { value, duplicates } = self.document(&gvk.kind)?;
+        let mut object = take_object(value, &self.body, gvk, KindOwner::BuiltIn)?;
+        let mut unknown = Vec::new();
+        let path = Path::ROOT.field("metadata");
+        if let Some(metadata) = object.fields_mut().get_mut("metadata") {
+            check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+                .map_err(|error| mistyped(gvk, &error.to_string()))?;
+        }
+        let table = Table::builtin();
+        let id = table.kind(&gvk.group, &gvk.version, &gvk.kind);
+        let id = id.ok_or_else(Status::no_such_resource)?;
+        typed::read(table, id, object.fields_mut(), &mut unknown)
+            .map_err(|error| mistyped(gvk, &error.to_string()))?;
+        self.complain(&duplicates, &unknown)?;
+        Ok(object)
     }
 
     /// Reads the body as its media type says. `kind` is what it should be.

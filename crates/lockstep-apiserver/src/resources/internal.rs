@@ -107,6 +107,14 @@ impl Api {
         Some((Object::from_value(value).ok()?, found.revision))
     }
 
+    /// The revision that left an object, as the cache holds it.
+    pub(crate) fn cached_revision(&self, group: &str, plural: &str, key: &str) -> Option<Revision> {
+        let registry = self.registry();
+        let resource = registry.resource(group, plural)?;
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
+        Some(snapshot.get(key.as_bytes())?.revision)
+    }
+
     /// An object as it is stored, and the revision that left it.
     pub(crate) async fn read_internally(
         &self,

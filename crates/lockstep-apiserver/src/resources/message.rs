@@ -53,6 +53,7 @@ impl Request<'_> {
         let gvk = match kind {
             "DeleteOptions" => GroupVersionKind::new("", "v1", kind),
             "Scale" => GroupVersionKind::new("autoscaling", "v1", kind),
+            "TokenRequest" => GroupVersionKind::new("authentication.k8s.io", "v1", kind),
             _ if self.served.resource.origin == Origin::Custom => return None,
             _ => self.served.gvk(),
         };

@@ -74,6 +74,8 @@ pub enum Subresource {
     Finalize,
     /// `scale`, of custom resources.
     Scale,
+    /// `token`, of service accounts.
+    Token,
 }
 
 impl Version {
@@ -90,6 +92,7 @@ impl Subresource {
             Self::Status => "status",
             Self::Finalize => "finalize",
             Self::Scale => "scale",
+            Self::Token => "token",
         }
     }
 
@@ -98,6 +101,7 @@ impl Subresource {
         match self {
             Self::Status | Self::Finalize => None,
             Self::Scale => Some(["autoscaling", "v1", "Scale"]),
+            Self::Token => Some(["authentication.k8s.io", "v1", "TokenRequest"]),
         }
     }
 
@@ -106,6 +110,7 @@ impl Subresource {
         match self {
             Self::Status | Self::Scale => &[Verb::Get, Verb::Patch, Verb::Update],
             Self::Finalize => &[Verb::Update],
+            Self::Token => &[Verb::Create],
         }
     }
 }

@@ -181,6 +181,7 @@ impl Request<'_> {
             "status" => Subresource::Status,
             "finalize" => Subresource::Finalize,
             "scale" => Subresource::Scale,
+            "token" => Subresource::Token,
             _ => return Err(Status::no_such_resource()),
         };
         if !self.version().subresources.contains(&part) {
@@ -228,7 +229,7 @@ fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, statu
     match part {
         None if status == StatusField::Separate => restore(object, old, "status"),
         // Whoever writes a scale changes the number of replicas and nothing else.
-        None | Some(Subresource::Scale) => {}
+        None | Some(Subresource::Scale | Subresource::Token) => {}
         Some(Subresource::Status) => {
             let asked = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");

@@ -4,11 +4,13 @@ use lockstep_object::{Status, Value};
 use serde_json::json;
 
 use super::spec::Spec;
-use crate::authn::{API_AUDIENCE, User};
+use crate::accounts::Doubt;
+use crate::authn::User;
+use crate::clock;
 use crate::server::Server;
 
 /// The user behind a token. A token that is not good is an answer, not a failure.
-pub(super) fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
+pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
     let token = spec.text(&["token"])?;
     let audiences = spec.texts(&["audiences"])?;
     if token.is_empty() {
@@ -16,15 +18,18 @@ pub(super) fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status
             "token is required for TokenReview in authentication",
         ));
     }
-    let is_for_us = audiences.is_empty() || audiences.iter().any(|name| name == API_AUDIENCE);
-    let user = server.authentication.user_of_token(token);
-    Ok(match user.filter(|_| is_for_us) {
-        Some(user) => json!({
+    let authentication = &server.authentication;
+    let judged = authentication.user_of_token(&server.api, token, &audiences, clock::now().wall);
+    Ok(match judged.await {
+        Ok(judged) => json!({
             "authenticated": true,
-            "user": user_info(&user),
-            "audiences": [API_AUDIENCE],
+            "user": user_info(&judged.user),
+            "audiences": judged.audiences,
         }),
-        None => json!({ "user": {}, "error": "invalid bearer token" }),
+        Err(Doubt::NotOurs) => json!({ "user": {}, "error": "invalid bearer token" }),
+        Err(Doubt::Bad(why)) => {
+            json!({ "user": {}, "error": format!("[invalid bearer token, {why}]") })
+        }
     })
 }
 

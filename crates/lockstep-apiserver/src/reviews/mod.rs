@@ -63,13 +63,13 @@ impl Review {
         let mut object = incoming.object;
         check_namespace(&object, &request.route.namespace)?;
         server.rules.settled().await;
-        let status = self.status(server, user, request, &mut object)?;
+        let status = self.status(server, user, request, &mut object).await?;
         object.set_gvk(&request.served.gvk());
         object.fields_mut().insert("status".to_owned(), status);
         Ok(Answer::created(json::encode(object.as_value())))
     }
 
-    fn status(
+    async fn status(
         self,
         server: &Server,
         user: &User,
@@ -78,7 +78,7 @@ impl Review {
     ) -> Result<Value, Status> {
         let spec = Spec::of(object, request);
         match self {
-            Self::Token => identity::of_token(server, &spec),
+            Self::Token => identity::of_token(server, &spec).await,
             Self::Identity => {
                 let now = request.now.to_string();
                 let own = identity::of_user(user);

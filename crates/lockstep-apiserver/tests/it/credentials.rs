@@ -6,6 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use jiff::{Timestamp, ToSpan as _};
+use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, Credentials};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
@@ -20,6 +21,7 @@ fn files(folder: &Path) -> CredentialFiles {
         serving_pair: None,
         client_authorities: Vec::new(),
         tokens: None,
+        accounts: AccountSettings::default(),
         kubeconfig: folder.join("admin.kubeconfig"),
         names: ServingNames::new(Some("host"), "10.0.0.7".parse().unwrap()),
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
+mod accounts;
 mod audit;
 mod authentication;
 mod client;

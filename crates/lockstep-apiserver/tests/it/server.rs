@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use jiff::Timestamp;
+use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
@@ -195,6 +196,7 @@ fn files(folder: &tempfile::TempDir, setup: &Setup) -> CredentialFiles {
             .map(|(index, text)| write(&format!("client-ca-{index}.crt"), text))
             .collect(),
         tokens: setup.tokens.map(|text| write("tokens.csv", text)),
+        accounts: AccountSettings::default(),
         kubeconfig: at("admin.kubeconfig"),
         names: ServingNames::new(Some("test-host"), "127.0.0.1".parse().unwrap()),
     }

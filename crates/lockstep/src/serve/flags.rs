@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
+use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
@@ -76,6 +77,25 @@ pub(crate) struct Arguments {
         default_value = "RBAC"
     )]
     authorization_mode: Vec<AuthorizationMode>,
+
+    /// Who issues tokens of service accounts; given more than once, the first does and the others did
+    #[arg(long, value_name = "ISSUER", default_value = DEFAULT_ISSUER)]
+    service_account_issuer: Vec<String>,
+    /// Signs tokens of service accounts: a private key of RSA, P-256, P-384 or P-521; the server's own when not given
+    #[arg(long, value_name = "FILE")]
+    service_account_signing_key_file: Option<PathBuf>,
+    /// Tells which tokens of service accounts were signed: keys or certificates; may be repeated
+    #[arg(long, value_name = "FILE")]
+    service_account_key_file: Vec<PathBuf>,
+    /// The longest life of a token; 0 means any
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    service_account_max_token_expiration: Duration,
+    /// Where others are told to get the keys, if not here
+    #[arg(long, value_name = "URL")]
+    service_account_jwks_uri: Option<String>,
+    /// Whom tokens are for that are good here; the issuers when not given
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    api_audiences: Vec<String>,
 
     /// Which requests are logged how, as an `audit.k8s.io/v1` Policy
     #[arg(long, value_name = "FILE", requires = "audit_log_path")]
@@ -168,8 +188,21 @@ impl Arguments {
             serving_pair: pair,
             client_authorities: self.client_ca_file.iter().cloned().collect(),
             tokens: self.token_auth_file.clone(),
+            accounts: self.accounts(),
             kubeconfig: self.kubeconfig(),
             names: ServingNames::new(host, self.bind_address),
+        }
+    }
+
+    fn accounts(&self) -> AccountSettings {
+        let lifetime_max = self.service_account_max_token_expiration;
+        AccountSettings {
+            issuers: self.service_account_issuer.clone(),
+            audiences: self.api_audiences.clone(),
+            signing_key: self.service_account_signing_key_file.clone(),
+            keys: self.service_account_key_file.clone(),
+            lifetime_max: Some(lifetime_max).filter(|most| !most.is_zero()),
+            jwks_uri: self.service_account_jwks_uri.clone(),
         }
     }
 
