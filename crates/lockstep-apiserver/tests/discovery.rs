@@ -72,7 +72,7 @@ fn widgets(group: &str, versions: Vec<Version>, storage: usize) -> Resource {
     }
 }
 
-/// api-machinery.md §2: GA by number, then beta, alpha, then other names.
+/// api-machinery.md §2/order: GA by number, then beta, alpha, then other names.
 #[test]
 fn versions_are_in_order_of_preference_and_unserved_ones_are_left_out() {
     let names = ["v1beta1", "v10", "v2", "foo1", "v1alpha1"];
@@ -98,7 +98,7 @@ fn versions_are_in_order_of_preference_and_unserved_ones_are_left_out() {
     assert_eq!(api_group(&registry, "other.io"), None);
 }
 
-/// api-machinery.md §2, storage-version.md §10: vectors of the hash.
+/// api-machinery.md §2/storage-version-hash, storage-version.md §10: vectors of the hash.
 #[test]
 fn the_storage_version_hash_is_of_the_storage_version() {
     let hash = |group: &str, versions: Vec<Version>, storage: usize, asked: &str| {

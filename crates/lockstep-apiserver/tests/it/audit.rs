@@ -42,7 +42,7 @@ async fn events(requests: impl AsyncFnOnce(&TestServer)) -> Vec<Value> {
         .collect()
 }
 
-/// api-machinery.md §14, audit.
+/// api-machinery.md §14/audit.
 #[tokio::test]
 async fn an_event_says_who_asked_for_what_and_how_it_ended() {
     let events = events(async |server| {

@@ -106,7 +106,7 @@ async fn a_crd_is_in_the_documents_with_its_write_and_gone_with_its_removal() {
     assert_eq!(all["definitions"].get(name), None);
 }
 
-/// T4: how kubectl learns that the server validates fields.
+/// §0/T4: how kubectl learns that the server validates fields.
 #[tokio::test]
 async fn the_patch_of_a_kind_takes_field_validation() {
     let (_server, mut client) = start().await;

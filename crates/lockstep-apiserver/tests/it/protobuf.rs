@@ -138,7 +138,7 @@ async fn what_is_no_message_of_the_kind_is_told_why() {
     }
 }
 
-/// T15
+/// §0/T15
 #[tokio::test]
 async fn custom_resources_have_no_messages() {
     let (_server, mut client) = client().await;
@@ -190,7 +190,7 @@ async fn ask(client: &mut Client, path: &str, accept: &str) -> (u16, String, Val
     (parts.status.as_u16(), media_type.to_owned(), read(&body))
 }
 
-/// §3: alone on a built-in, its lists, Status.
+/// §3/protobuf: alone on a built-in, its lists, Status.
 #[tokio::test]
 async fn those_who_take_nothing_else_are_answered_in_protobuf() {
     let (_server, mut client) = client().await;
@@ -261,7 +261,7 @@ fn event(bytes: &[u8]) -> (String, Value) {
     (event.kind, read(&event.object.unwrap().raw))
 }
 
-/// §3.2: watch frames.
+/// §3.2/frames.
 #[tokio::test]
 async fn a_watch_in_protobuf_is_a_stream_of_frames() {
     let (_server, mut client) = client().await;
@@ -287,7 +287,7 @@ async fn a_watch_in_protobuf_is_a_stream_of_frames() {
     );
 }
 
-/// §3: alone on a CR is refused, in protobuf; its metadata is not.
+/// §3/protobuf-custom: alone on a CR is refused, in protobuf; its metadata is not.
 #[tokio::test]
 async fn custom_resources_are_shown_in_protobuf_only_by_their_metadata() {
     let (_server, mut client) = client().await;
