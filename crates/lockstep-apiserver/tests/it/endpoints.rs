@@ -74,6 +74,7 @@ async fn health_endpoints_answer_ok_lines_single_checks_and_exclusions() {
     );
 }
 
+/// api-machinery.md §2/version.
 #[tokio::test]
 async fn the_version_has_every_key() {
     let setup = Setup {
@@ -106,6 +107,7 @@ async fn the_version_has_every_key() {
     assert_eq!(client.get("/version/").await.json(), version);
 }
 
+/// api-machinery.md §1/index.
 #[tokio::test]
 async fn the_index_lists_paths_in_order_and_only_for_those_who_may() {
     let server = TestServer::start().await;

@@ -125,8 +125,10 @@ async fn a_timeout_is_a_duration_and_ends_the_request() {
     );
 }
 
+/// api-machinery.md §14/timeouts: a minute, and none for a watch.
 #[tokio::test]
 async fn the_longest_time_of_a_request_is_the_servers() {
+    assert_eq!(Limits::default().request_timeout, Duration::from_secs(60));
     let limits = Limits {
         request_timeout: Duration::from_millis(20),
         ..Limits::default()

@@ -4,9 +4,11 @@
 
 mod audit;
 mod authentication;
+mod bodies;
 mod client;
 mod conversion;
 mod credentials;
+mod crowds;
 mod drain;
 mod endpoints;
 mod forms;
@@ -15,9 +17,12 @@ mod hook;
 mod hostile;
 mod loops;
 mod openapi;
+mod own_writes;
+mod permissions;
 mod protobuf;
 mod reviews;
 mod roles;
+mod routes;
 mod server;
 mod webhooks;
 mod zpages;

@@ -35,6 +35,7 @@ async fn client() -> (TestServer, Client) {
     (server, client)
 }
 
+/// §3.2/bodies, §0/T1.
 #[tokio::test]
 async fn a_message_is_created_updated_and_deleted_like_json() {
     let (_server, mut client) = client().await;
@@ -79,6 +80,7 @@ async fn a_message_is_created_updated_and_deleted_like_json() {
     assert_eq!(gone.json()["status"], "Success", "{}", gone.body);
 }
 
+/// §3.2/bodies.
 #[tokio::test]
 async fn a_review_may_be_a_message() {
     let (_server, mut client) = client().await;
@@ -104,6 +106,7 @@ async fn a_kind_that_is_not_told_is_the_one_of_the_path() {
     assert_eq!(made["kind"], "ConfigMap");
 }
 
+/// §3.2/envelope.
 #[tokio::test]
 async fn what_is_no_message_of_the_kind_is_told_why() {
     let (_server, mut client) = client().await;

@@ -60,7 +60,7 @@ fn kubectl_creates_built_in_kinds_from_its_own_commands() {
     server.says("delete secret s", "secret \"s\" deleted");
 }
 
-/// §0/T3, §0/T4: no flag turns validation off here.
+/// §0/T3, §0/T4, §2/explain: no flag turns validation off here.
 #[test]
 fn kubectl_validates_and_explains_with_what_the_server_publishes() {
     let folder = tempfile::tempdir().unwrap();
