@@ -22,7 +22,7 @@ use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
-use crate::frame::InFlight;
+use crate::frame::{InFlight, record_own};
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
@@ -113,7 +113,9 @@ impl ApiServer {
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
+        let metrics = Metrics::new();
         let api = api.with_rules(Arc::clone(&rules));
+        let api = api.with_meters(metrics.meters.clone());
         let api = api.with_event_ttl(config.event_ttl);
         let api = Arc::new(api);
         let server = Server {
@@ -129,7 +131,7 @@ impl ApiServer {
             authorizer: rules.after(config.authorizer),
             rules: Arc::clone(&rules),
             audit: config.audit,
-            metrics: Metrics::new(),
+            metrics,
             store: config.store,
             handler: config.handler,
             openapi: Documents::default(),
@@ -138,8 +140,15 @@ impl ApiServer {
             ready: CancellationToken::new(),
             started: clock::now(),
         };
+        let server = Arc::new(server);
+        let listening = Arc::downgrade(&server);
+        server.api.tell_own_writes(Box::new(move |write| {
+            if let Some(server) = listening.upgrade() {
+                record_own(&server, write);
+            }
+        }));
         Ok(Self {
-            server: Arc::new(server),
+            server,
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
     }

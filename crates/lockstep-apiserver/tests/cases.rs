@@ -111,7 +111,7 @@ fn the_form_of_an_answer_is_the_most_wanted_there_is() {
     }
 }
 
-/// api-machinery.md §11, row "multi-version".
+/// api-machinery.md §11/versions.
 #[test]
 fn the_answer_of_a_conversion_webhook_is_believed_or_refused() {
     for case in cases(include_str!("cases/conversion-review.yaml"))

@@ -72,7 +72,7 @@ fn widgets(group: &str, versions: Vec<Version>, storage: usize) -> Resource {
     }
 }
 
-/// api-machinery.md §2: GA by number, then beta, alpha, then other names.
+/// api-machinery.md §2/order: GA by number, then beta, alpha, then other names.
 #[test]
 fn versions_are_in_order_of_preference_and_unserved_ones_are_left_out() {
     let names = ["v1beta1", "v10", "v2", "foo1", "v1alpha1"];
@@ -98,7 +98,7 @@ fn versions_are_in_order_of_preference_and_unserved_ones_are_left_out() {
     assert_eq!(api_group(&registry, "other.io"), None);
 }
 
-/// api-machinery.md §2, storage-version.md §10: vectors of the hash.
+/// api-machinery.md §2/storage-version-hash, storage-version.md §10: vectors of the hash.
 #[test]
 fn the_storage_version_hash_is_of_the_storage_version() {
     let hash = |group: &str, versions: Vec<Version>, storage: usize, asked: &str| {
@@ -119,6 +119,7 @@ fn the_storage_version_hash_is_of_the_storage_version() {
     assert_eq!(hash("example.com", both(true, false), 1, "v1"), Value::Null);
 }
 
+/// api-machinery.md §2/legacy, §2/aggregated.
 #[test]
 fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
     let parts = [Subresource::Status, Subresource::Scale];
@@ -166,6 +167,7 @@ fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
     assert_eq!(core["items"], json!([]));
 }
 
+/// api-machinery.md §2/order, §2/aggregated.
 #[test]
 fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
     let mut registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
@@ -190,6 +192,7 @@ fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
         names,
         [
             "apiregistration.k8s.io",
+            "events.k8s.io",
             "authentication.k8s.io",
             "authorization.k8s.io",
             "rbac.authorization.k8s.io",

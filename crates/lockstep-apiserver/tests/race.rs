@@ -98,6 +98,7 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
         shape: lockstep_apiserver::views::Shape::Whole,
         now: Seconds::from_unix(0).expect("a time"),
         user: &User::new("admin", ["system:masters"]),
+        no_create: None,
         notes: &Notes::new(String::new()),
     };
     match api.answer(&request).await {
@@ -109,7 +110,7 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
     }
 }
 
-/// api-machinery.md §8: nothing is left in a namespace that is gone.
+/// api-machinery.md §8/namespaces: nothing is left in a namespace that is gone.
 #[tokio::test]
 async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
     let store = Arc::new(Interrupted {

@@ -114,7 +114,7 @@ fn read(id: TypeId, object: &mut Map<String, Value>) -> Option<Vec<String>> {
 }
 
 proptest! {
-    /// api-machinery.md §3.2: no bytes end in a panic, and what was read once is read again.
+    /// api-machinery.md §3.2/envelope: no bytes end in a panic, and what was read once is read again.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop_oneof![message(), prop::collection::vec(any::<u8>(), 0..64)]) {
         let table = Table::builtin();

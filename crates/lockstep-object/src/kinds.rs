@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(error.to_string(), "unexpected GroupVersion string: a/b/c");
     }
 
-    /// api-machinery.md §5: core group has no `.group`
+    /// api-machinery.md §5/shape: core group has no `.group`
     #[test]
     fn names_carry_their_group_unless_it_is_core() {
         assert_eq!(

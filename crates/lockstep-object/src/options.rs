@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(texts(&validate_patch(PatchKind::Change, "", None)), [""; 0]);
     }
 
-    /// api-machinery.md §6, dryRun
+    /// api-machinery.md §6/dry-run
     #[test]
     fn a_dry_run_is_all_or_nothing() {
         assert_eq!(texts(&validate_dry_run(&[])), [""; 0]);
@@ -146,7 +146,7 @@ mod tests {
         );
     }
 
-    /// api-machinery.md §8, propagationPolicy
+    /// api-machinery.md §8/propagation
     #[test]
     fn dependents_are_treated_one_way() {
         assert_eq!(texts(&validate_propagation(None, Some(true))), [""; 0]);

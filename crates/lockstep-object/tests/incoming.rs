@@ -24,7 +24,7 @@ fn take(body: &str, owner: KindOwner) -> Result<serde_json::Value, String> {
     }
 }
 
-/// api-machinery.md §5, rows bad JSON, CR without kind, built-in without kind, other kind
+/// api-machinery.md §5/bad-json, §5/no-type, §5/type-from-route, §5/other-kind
 #[test]
 fn bodies_that_are_not_what_the_path_says_are_refused_in_upstreams_words() {
     let cases = [
@@ -78,7 +78,7 @@ fn bodies_that_are_not_what_the_path_says_are_refused_in_upstreams_words() {
     );
 }
 
-/// api-machinery.md §5, wrong type in a built-in
+/// api-machinery.md §5/wrong-type
 #[test]
 fn a_field_of_the_wrong_type_names_kind_and_version() {
     let gvk = GroupVersionKind::new("", "v1", "ConfigMap");

@@ -8,7 +8,7 @@ fn object(value: Value) -> Object {
     Object::from_value(value).expect("it is a map")
 }
 
-/// api-machinery.md §6, uid, creationTimestamp, … and generateName
+/// api-machinery.md §6/server-fields and §6/generate-name
 #[test]
 fn a_new_object_has_what_the_server_says_and_nothing_of_what_clients_cannot_set() {
     let mut created = object(json!({"metadata": {
@@ -31,7 +31,7 @@ fn a_new_object_has_what_the_server_says_and_nothing_of_what_clients_cannot_set(
     assert_eq!(created.into_value(), expected);
 }
 
-/// api-machinery.md §6, generateName: base cut to 58
+/// api-machinery.md §6/generate-name: base cut to 58
 #[test]
 fn a_long_base_is_cut_so_that_the_suffix_fits() {
     let base = "é".repeat(40);
@@ -41,7 +41,7 @@ fn a_long_base_is_cut_so_that_the_suffix_fits() {
     assert_eq!(name, format!("{}88888", "x".repeat(58)));
 }
 
-/// api-machinery.md §6, finalizers: built-ins refuse unqualified, CRs warn only
+/// api-machinery.md §6/finalizers: built-ins refuse unqualified, CRs warn only
 #[test]
 fn a_finalizer_without_a_domain_is_refused_by_built_ins_and_warned_of_by_custom_resources() {
     let object = object(json!({"metadata": {"finalizers": ["orphan", "mine", "ex.io/mine"]}}));
@@ -66,7 +66,7 @@ fn a_finalizer_without_a_domain_is_refused_by_built_ins_and_warned_of_by_custom_
     );
 }
 
-/// api-machinery.md §6, ownerReferences: duplicates dropped with a warning
+/// api-machinery.md §6/owners: duplicates dropped with a warning
 #[test]
 fn an_owner_named_twice_is_dropped_with_a_warning() {
     let owner = |uid: &str| json!({"apiVersion": "v1", "kind": "K", "name": "n", "uid": uid});

@@ -71,7 +71,7 @@ fn paths_are_kubectls() {
     }
 }
 
-/// api-machinery.md §3.1: a missing path is a null cell, a date shows its age
+/// api-machinery.md §3.1/custom: a missing path is a null cell, a date shows its age
 #[test]
 fn cells_are_shown_as_their_column_says() {
     let now = "2024-01-06T00:00:00Z".parse().expect("it is a time");
@@ -100,7 +100,7 @@ fn cells_are_shown_as_their_column_says() {
     assert_eq!(ColumnType::named("text"), None);
 }
 
-/// api-machinery.md §3.1: age (`16s`, `5d`)
+/// api-machinery.md §3.1/custom: age (`16s`, `5d`)
 #[test]
 fn ages_have_two_units_at_most() {
     let cases = [

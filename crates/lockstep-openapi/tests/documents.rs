@@ -1,4 +1,4 @@
-//! Documents of a custom resource and of built-in kinds: api-machinery.md §2, T3, T4.
+//! Documents of a custom resource and of built-in kinds: api-machinery.md §2/openapi-v3, §2/openapi-v2, §0/T3, §0/T4.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 

@@ -37,7 +37,7 @@ mod validate;
 pub use check::{CheckOptions, StatusSubresource, check, unrecognized_formats};
 pub use compile::{CompileError, SCHEMA_DEPTH_MAX};
 pub use definition::{
-    NameConflict, check_definition, conflict, default_definition, definition_warnings,
+    Approval, NameConflict, check_definition, conflict, default_definition, definition_warnings,
     storage_version,
 };
 pub use schema::{Outcome, Part, Schema};

@@ -69,6 +69,11 @@ impl Schema {
         default::default_root(object, &self.root);
     }
 
+    /// Whether it has rules, which are expressions.
+    pub fn has_rules(&self) -> bool {
+        self.root.work.rules
+    }
+
     /// Judges an object. With the stored object it replaces, rules see `oldSelf`, and errors in parts that did not
     /// change are forgiven. Metadata of the resource itself is not judged here.
     pub fn validate(&self, object: &Value, stored: Option<&Value>, part: Part) -> Outcome {

@@ -70,7 +70,7 @@ fn definitions_keep_their_rules() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// api-machinery.md §11, spec rules: singular and listKind are defaulted
+/// api-machinery.md §11/spec: singular and listKind are defaulted
 #[test]
 fn what_a_definition_leaves_out_is_filled_in() {
     let mut definition = Object::from_value(json!({"spec": {
@@ -96,7 +96,7 @@ fn what_a_definition_leaves_out_is_filled_in() {
     );
 }
 
-/// api-machinery.md §11, other: unknown `format` = warning
+/// api-machinery.md §11/other: unknown `format` = warning
 #[test]
 fn formats_that_are_not_judged_are_warned_of_once() {
     let schema = json!({"type": "object", "properties": {
@@ -112,7 +112,7 @@ fn formats_that_are_not_judged_are_warned_of_once() {
     assert_eq!(definition_warnings(&definition, Version::LATEST), expected);
 }
 
-/// api-machinery.md §11, conditions: `NamesAccepted`
+/// api-machinery.md §11/conditions: `NamesAccepted`
 #[test]
 fn the_loser_of_a_name_is_told_which() {
     let taken = json!({"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList", "shortNames": ["w"]});

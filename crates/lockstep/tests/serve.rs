@@ -266,7 +266,7 @@ fn the_effective_configuration_says_where_each_value_comes_from() {
     assert_eq!(code, Some(64), "{told}");
 }
 
-/// api-machinery.md §4: TLS 1.2 and later, HTTP/2 by ALPN and HTTP/1.1, as curl sees it.
+/// api-machinery.md §4/transport: TLS 1.2 and later, HTTP/2 by ALPN and HTTP/1.1, as curl sees it.
 #[test]
 fn curl_speaks_every_allowed_version_and_no_older_one() {
     if Command::new("curl").arg("--version").output().is_err() {

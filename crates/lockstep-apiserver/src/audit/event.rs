@@ -10,10 +10,13 @@ use serde_json::{Map, Value, json};
 use super::policy::{Decision, Level, Stage};
 use crate::authn::User;
 use crate::clock;
-use crate::request::{Request, ResourcePath};
+use crate::request::{Request, RequestInfo, ResourcePath};
 use crate::response::Response;
 use crate::server::Server;
 use crate::views;
+
+/// What the server calls itself.
+const OWN_AGENT: &str = "lockstep";
 
 /// What is logged about one request, as it goes on.
 pub(crate) struct Trail {
@@ -127,6 +130,49 @@ impl Trail {
             metrics.audit_errors.with_label_values(&["log"]).inc();
         }
     }
+}
+
+/// Logs a write of the server itself, which has no connection and no body of its own.
+pub(crate) fn own_write(
+    server: &Arc<Server>,
+    user: &User,
+    info: &RequestInfo,
+    path: &str,
+    code: u16,
+) {
+    let Some(audit) = &server.audit else {
+        return;
+    };
+    let decision = audit.policy.decide(user, info);
+    if decision.level == Level::None {
+        return;
+    }
+    let now = clock::now().wall;
+    let event = json!({
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": decision.level.name(),
+        "auditID": uuid::Uuid::new_v4().to_string(),
+        "requestURI": path,
+        "verb": info.verb,
+        "user": self::user(user),
+        "sourceIPs": ["127.0.0.1"],
+        "userAgent": OWN_AGENT,
+        "responseStatus": { "metadata": {}, "code": code },
+        "requestReceivedTimestamp": micros(now),
+    });
+    let Value::Object(mut event) = event else {
+        unreachable!("a map was just built");
+    };
+    if let Some(resource) = &info.resource {
+        event.insert("objectRef".to_owned(), object_reference(resource));
+    }
+    let trail = Trail {
+        server: Arc::clone(server),
+        decision,
+        event,
+    };
+    trail.send(Stage::ResponseComplete, trail.event.clone());
 }
 
 /// A stream that is not at its end.

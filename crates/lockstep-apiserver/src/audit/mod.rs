@@ -7,7 +7,7 @@ mod sink;
 pub use policy::{Level, Policy, PolicyError};
 pub use sink::{Destination, Sink};
 
-pub(crate) use event::Trail;
+pub(crate) use event::{Trail, own_write};
 
 /// What is logged, and where.
 pub struct Audit {

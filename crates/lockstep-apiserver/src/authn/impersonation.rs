@@ -184,7 +184,7 @@ mod tests {
         taken
     }
 
-    /// api-machinery.md §13, impersonation.
+    /// api-machinery.md §13/impersonation.
     #[test]
     fn a_group_without_a_user_is_an_error() {
         let told = take(&[(GROUP, "dev")]).unwrap_err().to_string();

@@ -163,7 +163,7 @@ impl fmt::Display for Target<'_> {
 mod tests {
     use super::*;
 
-    /// api-machinery.md §5, row "denied".
+    /// api-machinery.md §5/denied.
     #[test]
     fn a_refusal_says_who_cannot_do_what_to_which() {
         let user = User {

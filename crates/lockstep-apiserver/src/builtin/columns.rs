@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
+use super::events::RENAMED;
 use crate::crd;
 use crate::views::{Column, Columns, age};
 
@@ -54,6 +55,7 @@ fn tables() -> BTreeMap<(&'static str, &'static str), Columns> {
             ],
         ),
         (("", "events"), events()),
+        (("events.k8s.io", "events"), events()),
         (
             ("coordination.k8s.io", "leases"),
             vec![
@@ -89,19 +91,19 @@ fn events() -> Vec<Column> {
     vec![
         Column::computed("Last Seen", "When it happened last.", last_seen),
         Column::computed("Type", "Whether it is a warning.", |event, _| {
-            text(event, &["type"]).into()
+            event_text(event, &["type"]).into()
         }),
         Column::computed("Reason", "Why, in a word.", |event, _| {
-            text(event, &["reason"]).into()
+            event_text(event, &["reason"]).into()
         }),
         Column::computed("Object", "What it is about.", involved),
         Column::computed("Subobject", "The part it is about.", |event, _| {
-            text(event, &["involvedObject", "fieldPath"]).into()
+            event_text(event, &["involvedObject", "fieldPath"]).into()
         })
         .wide(),
         Column::computed("Source", "Who tells it.", source).wide(),
         Column::computed("Message", "What happened.", |event, _| {
-            text(event, &["message"]).trim().into()
+            event_text(event, &["message"]).trim().into()
         }),
         Column::computed("First Seen", "When it happened first.", first_seen).wide(),
         Column::computed("Count", "How often it happened.", count).wide(),
@@ -110,34 +112,32 @@ fn events() -> Vec<Column> {
 }
 
 fn first_seen(event: &Object, now: Seconds) -> Value {
-    let first = event
-        .at(&["firstTimestamp"])
-        .filter(|time| time.is_string());
-    age(first.or_else(|| event.at(&["eventTime"])), now)
+    let first = event_at(event, &["firstTimestamp"]).filter(|time| time.is_string());
+    age(first.or_else(|| event_at(event, &["eventTime"])), now)
 }
 
 fn last_seen(event: &Object, now: Seconds) -> Value {
-    let series = event.at(&["series"]).filter(|series| series.is_object());
+    let series = event_at(event, &["series"]).filter(|series| series.is_object());
     if series.is_some() {
-        return age(event.at(&["series", "lastObservedTime"]), now);
+        return age(event_at(event, &["series", "lastObservedTime"]), now);
     }
-    match event.at(&["lastTimestamp"]).filter(|time| time.is_string()) {
+    match event_at(event, &["lastTimestamp"]).filter(|time| time.is_string()) {
         Some(last) => age(Some(last), now),
         None => first_seen(event, now),
     }
 }
 
 fn involved(event: &Object, _now: Seconds) -> Value {
-    let kind = text(event, &["involvedObject", "kind"]).to_lowercase();
-    match text(event, &["involvedObject", "name"]) {
+    let kind = event_text(event, &["involvedObject", "kind"]).to_lowercase();
+    match event_text(event, &["involvedObject", "name"]) {
         "" => kind.into(),
         name => format!("{kind}/{name}").into(),
     }
 }
 
 fn source(event: &Object, _now: Seconds) -> Value {
-    let first_of = |old: &[&str], new: &str| match text(event, old) {
-        "" => text(event, &[new]).to_owned(),
+    let first_of = |old: &[&str], new: &str| match event_text(event, old) {
+        "" => event_text(event, &[new]).to_owned(),
         old => old.to_owned(),
     };
     let component = first_of(&["source", "component"], "reportingComponent");
@@ -148,14 +148,35 @@ fn source(event: &Object, _now: Seconds) -> Value {
 }
 
 fn count(event: &Object, _now: Seconds) -> Value {
-    let number = |path: &[&str]| event.at(path).and_then(Value::as_i64).unwrap_or_default();
-    let series = event.at(&["series"]).filter(|series| series.is_object());
+    let number = |path: &[&str]| {
+        event_at(event, path)
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+    };
+    let series = event_at(event, &["series"]).filter(|series| series.is_object());
     match (series, number(&["count"])) {
         (Some(_), _) => number(&["series", "count"]).into(),
         // Events that happen once do not count.
         (None, 0) => 1.into(),
         (None, count) => count.into(),
     }
+}
+
+/// What an event has at a path of the core group, in the words of either group.
+fn event_at<'o>(event: &'o Object, path: &[&str]) -> Option<&'o Value> {
+    let (first, rest) = path.split_first()?;
+    let renamed = RENAMED.iter().find(|(_, stored)| stored == first);
+    let names = [Some(*first), renamed.map(|(shown, _)| *shown)];
+    let mut found = names
+        .into_iter()
+        .flatten()
+        .map(|name| event.at(&[&[name], rest].concat()));
+    found.find_map(|found| found)
+}
+
+fn event_text<'o>(event: &'o Object, path: &[&str]) -> &'o str {
+    let found = event_at(event, path);
+    found.and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Who gets which role.

@@ -83,7 +83,8 @@ fn check_size(object: &Object, fields: &[&str], named: &str) -> Option<FieldErro
     let size = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
     let total: usize = entries.flatten().map(size).sum();
     let path = match named {
-        "" => Path::ROOT,
+        // Upstream's path without a name.
+        "" => Path::ROOT.key(""),
         named => Path::ROOT.field(named),
     };
     (total > DATA_BYTES_MAX).then(|| FieldError::too_long(&path, DATA_BYTES_MAX))

@@ -2,6 +2,8 @@
 
 mod columns;
 mod config;
+mod events;
+mod leases;
 mod namespaces;
 mod rbac;
 mod selectable;
@@ -18,14 +20,28 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
+use crate::resources::{
+    KeptAs, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
+};
 use crate::route::Verb;
 use crate::views::Columns;
+use events::Words;
 
 const VERBS: &[Verb] = &[
     Verb::Create,
     Verb::Delete,
     Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Update,
+    Verb::Watch,
+];
+
+/// Namespaces go one by one.
+const NAMESPACE_VERBS: &[Verb] = &[
+    Verb::Create,
+    Verb::Delete,
     Verb::Get,
     Verb::List,
     Verb::Patch,
@@ -51,6 +67,8 @@ struct Row {
     counts_generations: bool,
     creates_on_update: bool,
     expires: bool,
+    /// Another kind, which its objects are stored as.
+    kept_as: Option<&'static KeptAs>,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
@@ -73,6 +91,7 @@ const PLAIN: Row = Row {
     counts_generations: false,
     creates_on_update: false,
     expires: false,
+    kept_as: None,
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -100,6 +119,7 @@ const TABLE: &[Row] = &[
         kind: "Namespace",
         short_names: &["ns"],
         scope: Scope::Cluster,
+        verbs: NAMESPACE_VERBS,
         subresources: &[Subresource::Status, Subresource::Finalize],
         bucket: "namespaces",
         names: NameRule::Label,
@@ -141,6 +161,25 @@ const TABLE: &[Row] = &[
         bucket: "events",
         creates_on_update: true,
         expires: true,
+        validate: |event, old, _| events::validate(event, old, Words::Core),
+        ..PLAIN
+    },
+    Row {
+        group: "events.k8s.io",
+        plural: "events",
+        singular: "event",
+        kind: "Event",
+        short_names: &["ev"],
+        bucket: "events",
+        creates_on_update: true,
+        expires: true,
+        kept_as: Some(&KeptAs {
+            group: "",
+            version: "v1",
+            write: events::store,
+        }),
+        shape: |event, _| events::show(event),
+        validate: |event, old, _| events::validate(event, old, Words::Events),
         ..PLAIN
     },
     Row {
@@ -150,6 +189,7 @@ const TABLE: &[Row] = &[
         kind: "Lease",
         bucket: "leases",
         creates_on_update: true,
+        validate: |lease, _, _| leases::validate(lease),
         ..PLAIN
     },
     Row {
@@ -260,6 +300,9 @@ const TABLE: &[Row] = &[
     },
 ];
 
+/// What is stored as another kind gets its own shape whenever it is read.
+const ALWAYS_SHAPED: Revision = Revision(u64::MAX >> 16);
+
 /// What expressions in new objects may use: what every server knows that reads them.
 type Compatibility = lockstep_cel::Version;
 
@@ -289,7 +332,10 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
         storage: 0,
         bucket: BucketKey::new(row.bucket),
         origin: Origin::BuiltIn,
-        shaped_since: Revision::NONE,
+        shaped_since: match row.kept_as {
+            None => Revision::NONE,
+            Some(_) => ALWAYS_SHAPED,
+        },
         is_going: false,
         rules: Arc::new(BuiltIn { row, compatibility }),
     }
@@ -324,6 +370,10 @@ impl Rules for BuiltIn {
 
     fn creates_on_update(&self) -> bool {
         self.row.creates_on_update
+    }
+
+    fn kept_as(&self) -> Option<&KeptAs> {
+        self.row.kept_as
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {

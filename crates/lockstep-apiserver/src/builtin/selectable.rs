@@ -23,6 +23,7 @@ const FIELDS: &[(&str, &str, &[&str])] = &[
             "type",
         ],
     ),
+    ("events.k8s.io", "events", &["reason", "type"]),
     ("", "namespaces", &["status.phase"]),
     ("", "secrets", &["type"]),
 ];
@@ -48,5 +49,27 @@ fn table() -> BTreeMap<(&'static str, &'static str), Vec<SelectableField>> {
             name: "source".into(),
             paths: vec!["source.component".into(), "reportingComponent".into()],
         });
+    // Selectors read what is stored, whatever it is called in the group that is asked.
+    let renamed = |name: &str, path: &str| SelectableField {
+        name: name.into(),
+        paths: vec![path.into()],
+    };
+    let events = table.entry(("events.k8s.io", "events")).or_default();
+    events.push(renamed("reportingController", "reportingComponent"));
+    for part in [
+        "apiVersion",
+        "fieldPath",
+        "kind",
+        "name",
+        "namespace",
+        "resourceVersion",
+        "uid",
+    ] {
+        let (name, path) = (
+            format!("regarding.{part}"),
+            format!("involvedObject.{part}"),
+        );
+        events.push(renamed(&name, &path));
+    }
     table
 }

@@ -312,6 +312,7 @@ fn objects_come_in_key_order_after_the_last_one_of_a_page() {
     assert_eq!(listed(Scope::Object("ab/x".into()), None), ["ab/x"]);
 }
 
+/// api-machinery.md §7/watch-end: what waits for a slow reader is bounded.
 #[test]
 fn a_watcher_that_falls_behind_the_log_is_told_and_a_quiet_one_is_not() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));
@@ -329,6 +330,7 @@ fn a_watcher_that_falls_behind_the_log_is_told_and_a_quiet_one_is_not() {
     assert_eq!(all_told(&seen), [r#"900: quiet/a ""->"1""#]);
 }
 
+/// api-machinery.md §7/window: 75 seconds, and 100 changes however old they are.
 #[test]
 fn the_log_keeps_the_young_up_to_a_number_and_the_few_for_ever() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));

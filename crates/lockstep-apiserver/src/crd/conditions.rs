@@ -6,8 +6,13 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
+use lockstep_schema::Approval;
+
 use super::Definition;
 use crate::resources::Resource;
+
+/// The condition that groups of the community have.
+const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
 /// Names of one group that others have.
 #[derive(Default)]
@@ -56,6 +61,8 @@ impl Taken {
 pub(super) enum Verdict {
     /// It is served under its names.
     Served,
+    /// Its webhook could not be called.
+    InvalidBundle,
     /// Somebody else has one of its names.
     Conflict {
         reason: &'static str,
@@ -77,6 +84,15 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
                 "the initial names have been accepted",
             ),
         ],
+        Verdict::InvalidBundle => vec![
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+            (
+                "Established",
+                "False",
+                "InvalidCABundle",
+                "The conversion webhook CABundle is invalid",
+            ),
+        ],
         Verdict::Conflict { reason, message } => vec![
             ("NamesAccepted", "False", *reason, message.as_str()),
             (
@@ -87,6 +103,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
             ),
         ],
     };
+    let approval = Approval::of(crd);
     let was_established = Definition::of(crd).is("Established");
     let going = Definition::of(crd).is_going();
     let status = crd
@@ -96,7 +113,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
     if !status.is_object() {
         *status = json!({});
     }
-    if *verdict == Verdict::Served {
+    if matches!(verdict, Verdict::Served | Verdict::InvalidBundle) {
         status["acceptedNames"] = names;
     }
     let mut kept: Vec<Value> = old["conditions"].as_array().cloned().unwrap_or_default();
@@ -106,6 +123,12 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
             continue;
         }
         set(&mut kept, kind, value, reason, message, now);
+    }
+    if let Some(approval) = approval {
+        let is_given = matches!(approval, Approval::Given(_));
+        let value = if is_given { "True" } else { "False" };
+        let (reason, message) = (approval.reason(), approval.to_string());
+        set(&mut kept, APPROVED, value, reason, &message, now);
     }
     if going {
         let message = "CustomResource deletion is in progress";

@@ -7,11 +7,13 @@ use lockstep_object::names::NameRule;
 use lockstep_object::{Object, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
+use prometheus::Histogram;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
 use super::{Converter, Definition};
 use crate::cache::BucketKey;
+use crate::clock;
 use crate::resources::{
     Ending, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
 };
@@ -65,7 +67,7 @@ pub fn resource(
     let schemas = defined
         .iter()
         .copied()
-        .map(compile)
+        .map(|version| compile(version, clients))
         .collect::<Result<Vec<_>, _>>()?;
     let texts = |names: Vec<&str>| names.into_iter().map(Into::into).collect();
     let scope = match definition.scope() {
@@ -99,6 +101,7 @@ pub fn resource(
                 .map(|version| alike(&defined, *version))
                 .collect(),
             converter: Converter::of(definition, clients),
+            evaluation_seconds: clients.meters().evaluation_seconds.clone(),
             ending,
             columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
@@ -115,12 +118,19 @@ fn alike(versions: &[DefinedVersion<'_>], of: DefinedVersion<'_>) -> usize {
     versions.iter().position(same).unwrap_or_default()
 }
 
-fn compile(version: DefinedVersion<'_>) -> Result<Schema, CustomError> {
+fn compile(version: DefinedVersion<'_>, clients: &Clients) -> Result<Schema, CustomError> {
     let schema = version.schema().ok_or(CustomError::Incomplete)?;
-    Schema::compile(schema).map_err(|error| CustomError::Schema {
+    let began = clock::now().steady;
+    let compiled = Schema::compile(schema).map_err(|error| CustomError::Schema {
         version: version.name().to_owned(),
         error,
-    })
+    })?;
+    if compiled.has_rules() {
+        let took = clock::now().steady - began;
+        let timer = &clients.meters().compilation_seconds;
+        timer.observe(took.as_secs_f64());
+    }
+    Ok(compiled)
 }
 
 fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
@@ -171,6 +181,8 @@ struct CustomRules {
     /// For each version the first that has the same schema.
     alike: Vec<usize>,
     converter: Option<Converter>,
+    /// How long rules take, with the schema around them.
+    evaluation_seconds: Histogram,
     ending: Arc<Ending>,
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
@@ -228,7 +240,13 @@ impl Rules for CustomRules {
             Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
-        let outcome = self.schemas[version].validate(object.as_value(), stored, part);
+        let schema = &self.schemas[version];
+        let began = clock::now().steady;
+        let outcome = schema.validate(object.as_value(), stored, part);
+        if schema.has_rules() {
+            let took = clock::now().steady - began;
+            self.evaluation_seconds.observe(took.as_secs_f64());
+        }
         Verdict {
             errors: outcome.errors,
             warnings: outcome.warnings,

@@ -1,6 +1,10 @@
 //! A CRD, read.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use lockstep_object::{Map, Object, Value};
+
+use crate::webhooks::check_bundle;
 
 /// The fields of a CRD. What is absent or of another type reads as empty.
 #[derive(Clone, Copy)]
@@ -85,6 +89,18 @@ impl<'a> Definition<'a> {
         let conversion = self.object.at(&["spec", "conversion"])?;
         let is_asked = conversion["strategy"] == "Webhook";
         is_asked.then(|| &conversion["webhook"])
+    }
+
+    /// The certificates of that webhook, as they are written; none if there are none.
+    pub fn bundle(self) -> Option<&'a str> {
+        let bundle = &self.conversion_webhook()?["clientConfig"]["caBundle"];
+        bundle.as_str().filter(|bundle| !bundle.is_empty())
+    }
+
+    /// Why those certificates cannot be used; none if they can, or there are none.
+    pub fn bundle_problem(self) -> Option<String> {
+        let bundle = STANDARD.decode(self.bundle()?.trim()).unwrap_or_default();
+        check_bundle(&bundle).err()
     }
 
     /// Whether its deletion was requested.

@@ -37,10 +37,11 @@ struct Serving {
 impl Follower {
     /// A follower for an API whose registry has the built-in resources.
     pub fn new(api: Arc<Api>, now: fn() -> Seconds) -> Self {
+        let clients = Clients::new(api.meters().clone());
         Self {
             api,
             now,
-            clients: Clients::default(),
+            clients,
             serving: BTreeMap::new(),
             cleaning: JoinSet::new(),
         }
@@ -133,6 +134,7 @@ impl Follower {
                 reason: "PluralConflict",
                 message: format!("{:?} is already in use", crd.names("plural")),
             },
+            None if crd.bundle_problem().is_some() => Verdict::InvalidBundle,
             None => Verdict::Served,
         }
     }

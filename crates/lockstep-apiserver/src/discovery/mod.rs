@@ -75,7 +75,11 @@ fn group<'a>((name, versions): (&'a str, BTreeMap<&'a str, Vec<&'a Arc<Resource>
 /// Which version objects are stored in, as a hash: equal for all served versions.
 fn storage_version_hash(resource: &Resource) -> Option<String> {
     let storage = &resource.versions[resource.storage];
-    let text = format!("{}/{}/{}", resource.group, storage.name, resource.kind);
+    let (group, version) = match resource.rules.kept_as() {
+        None => (&*resource.group, &*storage.name),
+        Some(kept) => (kept.group, kept.version),
+    };
+    let text = format!("{group}/{version}/{}", resource.kind);
     let digest = Sha256::digest(text.as_bytes());
     let is_told = storage.is_served && resource.is_stored();
     is_told.then(|| STANDARD.encode(&digest[..8]))

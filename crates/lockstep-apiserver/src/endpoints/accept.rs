@@ -94,7 +94,7 @@ mod tests {
             .collect()
     }
 
-    /// api-machinery.md §3: highest `q` first, then order.
+    /// api-machinery.md §3/choice: highest `q` first, then order.
     #[test]
     fn the_most_wanted_media_type_comes_first() {
         assert_eq!(types(""), ["*/*"]);

@@ -1,5 +1,7 @@
 //! Discovery: what clients ask before they ask for anything else.
 
+use std::collections::BTreeSet;
+
 use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Method, StatusCode};
 use lockstep_object::{Status, json};
@@ -9,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::accept::{self, MediaRange};
 use crate::discovery::{
     Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
+    group_versions,
 };
 use crate::failure::respond;
 use crate::request::Request;
@@ -35,6 +38,22 @@ pub(super) fn answer(server: &Server, request: &Request) -> Option<Response> {
         return Some(respond(&Status::method_not_allowed()));
     }
     Some(document)
+}
+
+/// The paths of discovery, as they are now.
+pub(super) fn paths(server: &Server) -> BTreeSet<String> {
+    let registry = server.api.registry();
+    let mut paths = BTreeSet::from(["/api".to_owned(), "/apis".to_owned()]);
+    for (group, version, _) in group_versions(&registry) {
+        match group {
+            "" => paths.insert(format!("/api/{version}")),
+            group => {
+                paths.insert(format!("/apis/{group}"));
+                paths.insert(format!("/apis/{group}/{version}"))
+            }
+        };
+    }
+    paths
 }
 
 /// All groups at once if the client can read that, else the old list.

@@ -196,6 +196,7 @@ fn paths(server: &Server) -> impl Iterator<Item = &'static str> {
 
 fn index(server: &Server) -> Response {
     let mut paths: Vec<String> = paths(server).map(str::to_owned).collect();
+    paths.extend(catalogue::paths(server));
     paths.extend(health::paths());
     paths.sort();
     pretty(&json!({ "paths": paths }))

@@ -12,9 +12,10 @@ use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
 use crate::accounts;
-use crate::authz::subject;
+use crate::authz::{Attributes, Target, forbidden, subject};
 use crate::clock;
 use crate::failure::respond;
+use crate::metrics::WatchMeters;
 use crate::request::Request;
 use crate::resources::{self, Answer, Origin, Served, WatchStream};
 use crate::response::{self, Response, ResponseBody};
@@ -57,6 +58,9 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
     };
     let registry = server.api.registry();
     if let Some(found) = registry.find(&route) {
+        if !is_at_home(&route, &found) {
+            return Err(response::page_not_found());
+        }
         return Ok((route, found));
     }
     let mut known = registry.iter().filter(|resource| {
@@ -69,6 +73,16 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
             response::page_not_found()
         },
     )
+}
+
+/// Whether a custom resource is asked for where it is: in namespaces, or outside of them.
+fn is_at_home(route: &ResourceRoute, found: &Served) -> bool {
+    let resource = &found.resource;
+    let at_cluster = route.namespace.is_empty();
+    let is_of_all = matches!(route.verb, Verb::List | Verb::Watch) && route.name.is_empty();
+    resource.origin == Origin::BuiltIn
+        || resource.is_namespaced() != at_cluster
+        || resource.is_namespaced() && is_of_all
 }
 
 fn asked(route: &ResourceRoute, served: &Served) -> Asked {
@@ -99,13 +113,18 @@ async fn answer_in(
     };
     if let Some(warning) = &found.resource.versions[found.version].deprecation {
         request.notes.warn(warning.to_string());
+        let meters = server.api.meters();
+        meters.deprecated(&found, &route.subresource);
     }
+    let watched = (route.verb == Verb::Watch).then(|| server.api.meters().watch(&found));
     let content_type = request.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let now = Seconds::from_unix(clock::now().wall.as_second());
     let user = subject(&request.user);
+    let no_create = no_create(server, request, route, &found);
     let asked = resources::Request {
         user: &user,
+        no_create,
         route,
         served: found,
         query: &request.query,
@@ -124,7 +143,7 @@ async fn answer_in(
         (None, _) => server.api.answer(&asked).await,
     };
     match answer {
-        Ok(answer) => print(answer, request, form.encoding),
+        Ok(answer) => print(answer, request, form.encoding, watched),
         Err(status) => respond(&status),
     }
 }
@@ -136,12 +155,36 @@ fn asks_token(request: &resources::Request<'_>) -> bool {
     is_account && request.route.subresource == "token" && request.route.verb == Verb::Create
 }
 
-fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {
+/// Why the user may not make what a change would find absent, where changes make objects.
+fn no_create(
+    server: &Server,
+    request: &Request,
+    route: &ResourceRoute,
+    found: &Served,
+) -> Option<Status> {
+    if route.verb != Verb::Update || !found.resource.rules.creates_on_update() {
+        return None;
+    }
+    let attributes = Attributes {
+        user: &request.user,
+        verb: Verb::Create.as_str(),
+        target: Target::of(&request.info),
+    };
+    let verdict = (server.authorizer)(&attributes);
+    (!verdict.allowed).then(|| forbidden(&attributes, &verdict))
+}
+
+fn print(
+    answer: Answer,
+    request: &Request,
+    encoding: Encoding,
+    meters: Option<WatchMeters>,
+) -> Response {
     let code = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match answer.body {
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
-            let events = Box::pin(Events::new(*stream, encoding));
+            let events = Box::pin(Events::new(*stream, encoding, meters));
             let body = ResponseBody::stream(events, request.stop.clone());
             let media_type = match encoding {
                 Encoding::Protobuf => PROTOBUF_STREAM,
@@ -158,13 +201,15 @@ fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {
 struct Events {
     next: Pin<Box<dyn Future<Output = (WatchStream, Option<Bytes>)> + Send>>,
     encoding: Encoding,
+    meters: Option<WatchMeters>,
 }
 
 impl Events {
-    fn new(stream: WatchStream, encoding: Encoding) -> Self {
+    fn new(stream: WatchStream, encoding: Encoding, meters: Option<WatchMeters>) -> Self {
         Self {
             next: Box::pin(step(stream)),
             encoding,
+            meters,
         }
     }
 }
@@ -187,6 +232,9 @@ impl Body for Events {
             Poll::Ready((_, None)) => Poll::Ready(None),
             Poll::Ready((stream, Some(bytes))) => {
                 self.next = Box::pin(step(stream));
+                if let Some(meters) = &self.meters {
+                    meters.sent(&bytes);
+                }
                 let bytes = match self.encoding {
                     Encoding::Protobuf => as_frames(&bytes).into(),
                     _ => bytes,

@@ -101,7 +101,7 @@ fn unit_nanos(unit: &str) -> Option<u128> {
 mod tests {
     use super::*;
 
-    /// api-machinery.md §4: `timeout=`; dependencies.md §3, durations.
+    /// api-machinery.md §4/timeout; dependencies.md §3, durations.
     #[test]
     fn durations_are_read_as_go_reads_them() {
         let millis = |millis| Ok(Some(Duration::from_millis(millis)));

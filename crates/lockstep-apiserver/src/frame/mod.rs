@@ -9,6 +9,7 @@ mod audit_id;
 mod deadline;
 mod inflight;
 mod notes;
+mod own;
 mod panics;
 mod record;
 mod warnings;
@@ -16,15 +17,17 @@ mod warnings;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, WARNING,
 };
-use http::{HeaderName, Version};
+use http::{HeaderName, Method, Version};
 use hyper::body::Incoming;
 
 pub use deadline::parse_go_duration;
 pub(crate) use inflight::InFlight;
 pub use notes::Notes;
+pub(crate) use own::record as record_own;
 
 use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
@@ -35,7 +38,7 @@ use crate::failure::{Refusal, respond};
 use crate::limits::BODY_DRAIN_MAX;
 use crate::metrics::user_label;
 use crate::request::{Query, Request, RequestBody, RequestInfo};
-use crate::response::Response;
+use crate::response::{Response, ResponseBody};
 use crate::server::Server;
 use crate::views;
 
@@ -84,7 +87,19 @@ pub(crate) async fn answer(
     views::finish(&request, &mut response).await;
     record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
+    if request.method == Method::HEAD {
+        drop_body(&mut response);
+    }
     response
+}
+
+/// What `GET` would have been answered, up to the body.
+fn drop_body(response: &mut Response) {
+    if let Some(body) = response.body().whole() {
+        let length = HeaderValue::from(body.len());
+        response.headers_mut().insert(CONTENT_LENGTH, length);
+    }
+    *response.body_mut() = ResponseBody::Whole(Bytes::new());
 }
 
 fn open(server: &Server, connection: &Connection, incoming: http::Request<Incoming>) -> Request {

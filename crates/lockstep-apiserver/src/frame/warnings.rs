@@ -65,7 +65,7 @@ mod tests {
         headers(&warnings).into_iter().map(text).collect()
     }
 
-    /// api-machinery.md §4.
+    /// api-machinery.md §4/warnings.
     #[test]
     fn a_warning_is_a_quoted_string() {
         assert_eq!(shown(&["plain"]), ["299 - \"plain\""]);

@@ -125,7 +125,8 @@ impl Loops {
                 actions.extend(servers::collect(&view, micros()));
                 sweep = Instant::now() + SWEEP_INTERVAL;
             }
-            if !perform::all(&self.api, actions, seconds()).await {
+            let meters = &self.api.meters().loops;
+            if !perform::all(&self.api, actions, seconds(), meters).await {
                 return Err(Fallen);
             }
             tokio::select! {

@@ -7,6 +7,8 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::{Expected, Revision};
 use tokio::task::{JoinError, JoinSet};
 
+use crate::clock;
+use crate::metrics::LoopMeters;
 use crate::resources::{self, Api, Internal};
 
 /// How many writes are under way at once.
@@ -14,15 +16,29 @@ const WRITES_MAX: usize = 64;
 
 /// Carries out actions. Tells whether the store took all of them; one whose object moved counts as
 /// done, since the loops hear of the move.
-pub(super) async fn all(api: &Arc<Api>, actions: Vec<Action>, now: Seconds) -> bool {
+pub(super) async fn all(
+    api: &Arc<Api>,
+    actions: Vec<Action>,
+    now: Seconds,
+    meters: &LoopMeters,
+) -> bool {
     let mut writing = JoinSet::new();
     let mut is_fine = true;
     for action in actions {
         if writing.len() == WRITES_MAX {
             is_fine &= done(writing.join_next().await.as_ref());
         }
-        let api = Arc::clone(api);
-        writing.spawn(async move { one(&api, action, now).await });
+        let (api, meters) = (Arc::clone(api), meters.clone());
+        meters.added.inc();
+        meters.depth.inc();
+        writing.spawn(async move {
+            let began = clock::now().steady;
+            let outcome = one(&api, action, now).await;
+            let took = clock::now().steady - began;
+            meters.work_seconds.observe(took.as_secs_f64());
+            meters.depth.dec();
+            outcome
+        });
     }
     while let Some(joined) = writing.join_next().await {
         is_fine &= done(Some(&joined));

@@ -97,7 +97,10 @@ impl Tracker {
         if Arc::ptr_eq(&registry, &self.registry) {
             return;
         }
-        let served = registry.iter().filter(|resource| resource.is_stored());
+        // What is stored as another kind is followed as that.
+        let served = registry
+            .iter()
+            .filter(|resource| resource.is_stored() && resource.rules.kept_as().is_none());
         let served: BTreeMap<Resource, &Arc<resources::Resource>> = served
             .map(|resource| (Resource::new(&resource.group, &resource.plural), resource))
             .collect();

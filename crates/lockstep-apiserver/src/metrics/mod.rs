@@ -2,15 +2,18 @@
 //! line of [`Metrics::new`].
 
 mod gates;
+mod meters;
+mod objects;
 mod process;
 mod request;
 
 use prometheus::{
-    Encoder as _, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts,
-    Registry, TextEncoder, core::Collector,
+    Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec,
+    Opts, Registry, TextEncoder, core::Collector,
 };
 use serde_json::Value;
 
+pub(crate) use meters::{LoopMeters, Meters, WatchMeters};
 pub(crate) use request::{RequestLabels, user_label};
 
 use crate::server::Server;
@@ -51,6 +54,7 @@ pub(crate) struct Metrics {
     pub(crate) authorizations: IntCounterVec,
     pub(crate) audit_events: IntCounter,
     pub(crate) audit_errors: IntCounterVec,
+    pub(crate) meters: Meters,
 }
 
 impl Metrics {
@@ -70,6 +74,7 @@ impl Metrics {
             authorizations: table.counters("authorization_attempts_total", "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', 'no-opinion' or 'error'.", &["result"]),
             audit_events: table.counter("apiserver_audit_event_total", "[ALPHA] Counter of audit events generated and sent to the audit backend."),
             audit_errors: table.counters("apiserver_audit_error_total", "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error.", &["plugin"]),
+            meters: Meters::new(&table),
             registry: table.0,
         }
     }
@@ -79,6 +84,7 @@ impl Metrics {
         let mut families = self.registry.gather();
         families.extend(gates::families(&server.gates));
         families.extend(process::families(server.started.wall));
+        families.extend(objects::families(&server.api));
         families.push(build_info(server));
         families.sort_by(|a, b| a.name().cmp(b.name()));
         let mut text = Vec::new();
@@ -102,6 +108,11 @@ impl Table {
 
     fn counter(&self, name: &str, help: &str) -> IntCounter {
         self.add(IntCounter::new(name, help))
+    }
+
+    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        self.add(Histogram::with_opts(options))
     }
 
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {

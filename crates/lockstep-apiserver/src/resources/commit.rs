@@ -8,6 +8,7 @@ use lockstep_storage::{
 };
 
 use super::{Api, Resource};
+use crate::clock;
 
 /// The largest object that is stored.
 pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
@@ -62,8 +63,17 @@ impl Api {
         if let Written::Put { lease, .. } = &mut write.written {
             *lease = self.lease_of(resource).await?;
         }
+        let operation = match (&write.written, write.expected) {
+            (Written::Delete, _) => "delete",
+            (Written::Put { .. }, Expected::Absent) => "create",
+            (Written::Put { .. }, _) => "update",
+        };
         let txn = write.txn(Limits::default().txn_ops_max)?;
-        Ok(Outcome::of(self.store.txn(txn).await?))
+        let began = clock::now().steady;
+        let answer = self.store.txn(txn).await;
+        let took = clock::now().steady - began;
+        self.meters.store(operation, resource, took);
+        Ok(Outcome::of(answer?))
     }
 
     /// What an object hangs on: a lease if it goes by itself, else nothing.

@@ -9,6 +9,7 @@ use lockstep_storage::{Consistency, Key, KeyRange, KeyValue, Range, Revision};
 use super::commit::read_failed;
 use super::convert::unreadable;
 use super::{Api, Request, Resource, Served};
+use crate::clock;
 use crate::stored::{self, Layout, TypeMeta};
 
 /// A stored object, parsed.
@@ -47,7 +48,10 @@ impl Api {
         let key = Key::new(resource.store_key(&self.prefix, key))
             .expect("a key of the store has the server's prefix");
         let range = Range::new(KeyRange::single(key));
+        let began = clock::now().steady;
         let found = self.store.range(range, Consistency::Linearizable).await;
+        let took = clock::now().steady - began;
+        self.meters.store("get", resource, took);
         let found = found.map_err(|failure| read_failed(&failure))?;
         Ok(found.kvs.into_iter().next())
     }
@@ -89,7 +93,13 @@ pub(super) fn encode(
     version: usize,
     object: &mut Object,
 ) -> Result<Bytes, Status> {
-    let api_version = resource.api_version(version);
+    let api_version = match resource.rules.kept_as() {
+        None => resource.api_version(version),
+        Some(kept) => {
+            (kept.write)(object);
+            kept.api_version()
+        }
+    };
     let fields = object.fields_mut();
     fields.insert("apiVersion".to_owned(), api_version.into());
     let bytes = stored::encode(object.fields(), json::encode_into);

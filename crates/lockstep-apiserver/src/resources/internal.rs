@@ -15,6 +15,7 @@ use super::update::is_free;
 use super::{Api, Origin, Registry, Resource, Served};
 use crate::cache::{BucketKey, Cache, Scope};
 use crate::crd;
+use crate::route::Verb;
 
 /// Holds a CRD until its objects are gone.
 pub(crate) const FINALIZER_CRD: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -169,13 +170,20 @@ impl Api {
         let Some(resource) = registry.resource(group, plural) else {
             return Internal::Moved;
         };
+        let verb = match (expected, &object) {
+            (Expected::Absent, Some(_)) => Verb::Create,
+            (_, Some(_)) => Verb::Update,
+            (_, None) => Verb::Delete,
+        };
         let written = match object.map(|object| keep(resource, object)) {
             None => Written::Delete,
             Some(Ok(value)) => put(value),
             Some(Err(_)) => return Internal::Failed,
         };
         let outcome = self.commit_behind(fences, resource, key, expected, written);
-        match outcome.await {
+        let outcome = outcome.await;
+        self.wrote(resource, key, verb, code(verb, &outcome));
+        match outcome {
             Ok(Outcome::Done { revision }) => Internal::Done(revision),
             Ok(Outcome::Stopped { .. }) => Internal::Moved,
             Err(_) => Internal::Failed,
@@ -245,6 +253,7 @@ impl Api {
             let expected = Expected::At(stored.revision);
             if is_free(resource, &object) {
                 let deleted = self.commit(resource, &key, expected, Written::Delete).await;
+                self.wrote(resource, &key, Verb::Delete, code(Verb::Delete, &deleted));
                 left += usize::from(!matches!(deleted, Ok(Outcome::Done { .. })));
                 continue;
             }
@@ -252,11 +261,22 @@ impl Api {
             if object.deletion_timestamp().is_none() {
                 super::delete::request_deletion(resource, &mut object, now);
                 if let Ok(value) = encode(resource, kept.version, &mut object) {
-                    let _asked = self.commit(resource, &key, expected, put(value)).await;
+                    let asked = self.commit(resource, &key, expected, put(value)).await;
+                    self.wrote(resource, &key, Verb::Delete, code(Verb::Delete, &asked));
                 }
             }
         }
         left
+    }
+}
+
+/// What a client would have been answered.
+fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
+    match outcome {
+        Ok(Outcome::Done { .. }) if verb == Verb::Create => 201,
+        Ok(Outcome::Done { .. }) => 200,
+        Ok(Outcome::Stopped { .. }) => 409,
+        Err(status) => status.code,
     }
 }
 

@@ -13,6 +13,7 @@ use super::selection::Selection;
 use super::token::Token;
 use super::{Answer, Api, Request, Resource};
 use crate::cache::{Object, Snapshot};
+use crate::clock;
 use crate::crd::CALL_OBJECTS_MAX;
 
 /// One page of a list.
@@ -104,7 +105,11 @@ impl Api {
             at: Some(at),
             ..Range::new(KeyRange::prefix(prefix.clone()))
         };
-        match self.store.range(range, Consistency::Serializable).await {
+        let began = clock::now().steady;
+        let found = self.store.range(range, Consistency::Serializable).await;
+        let took = clock::now().steady - began;
+        self.meters.store("list", resource, took);
+        match found {
             Ok(found) => Ok(Snapshot::of(found.kvs, prefix.len(), at)),
             Err(ReadFailure::Refused(ReadError::Compacted { .. })) => Err(expired(token)),
             Err(failure) => Err(read_failed(&failure)),

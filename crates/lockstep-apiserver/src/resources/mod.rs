@@ -18,6 +18,7 @@ mod internal;
 mod list;
 mod list_options;
 mod message;
+mod own;
 mod patch;
 mod print;
 mod registry;
@@ -30,7 +31,7 @@ mod update;
 mod watch;
 mod watch_converted;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -42,6 +43,7 @@ use tokio::sync::watch as watch_channel;
 pub use answer::{Answer, Body};
 pub(crate) use delete::Propagation;
 pub(crate) use internal::{FINALIZER_CRD, Internal};
+pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
 pub use body::Incoming;
@@ -50,13 +52,16 @@ use expiry::Expiry;
 pub(crate) use patch::PATCH_TYPES;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
-pub use resource::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
+pub use resource::{
+    KeptAs, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
+};
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
 use crate::authz::StoredRules;
 use crate::cache::Cache;
 use crate::crd;
+use crate::metrics::Meters;
 use crate::route::Verb;
 
 /// How long events are kept unless somebody says otherwise.
@@ -74,6 +79,10 @@ pub struct Api {
     expiry: Expiry,
     /// What users hold, which is the most that they may give.
     rules: Arc<StoredRules>,
+    /// What is measured.
+    meters: Meters,
+    /// Who hears of writes of the server itself.
+    own_writes: OnceLock<OwnWrites>,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -95,6 +104,8 @@ impl Api {
             followed: watch_channel::channel(Revision::NONE).0,
             expiry: Expiry::after(EVENT_TTL),
             rules: Arc::default(),
+            meters: Meters::default(),
+            own_writes: OnceLock::new(),
             fresh: Box::new(fresh),
         }
     }
@@ -115,6 +126,17 @@ impl Api {
         }
     }
 
+    /// The same with everything measured by these.
+    #[must_use]
+    pub(crate) fn with_meters(self, meters: Meters) -> Self {
+        Self { meters, ..self }
+    }
+
+    /// What is measured.
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
@@ -132,6 +154,7 @@ impl Api {
             ));
         }
         check_scope(request)?;
+        check_name(request)?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
@@ -155,13 +178,29 @@ impl Api {
     }
 }
 
+/// Many objects are neither replaced nor patched, and one is not made by its own path.
+fn check_name(request: &Request<'_>) -> Result<(), Status> {
+    let (route, resource) = (request.route, &request.served.resource);
+    let is_custom = resource.origin == Origin::Custom;
+    match (route.verb, route.is_named()) {
+        (Verb::Update | Verb::Patch, false) if is_custom => {
+            Err(Status::bad_request("name must be provided"))
+        }
+        (Verb::Update | Verb::Patch, false) => Err(Status::method_not_allowed()),
+        (Verb::Create, true) if !is_custom && route.subresource.is_empty() => {
+            Err(Status::method_not_allowed())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Objects in namespaces are written through their namespace only.
 pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_read = matches!(route.verb, Verb::List | Verb::Watch);
     let at_cluster = route.namespace.is_empty();
     match (resource.is_namespaced(), at_cluster) {
-        (true, true) if !is_read && resource.origin == Origin::BuiltIn => {
+        (true, true) if !is_read && resource.origin == Origin::BuiltIn && !route.is_named() => {
             Err(Status::method_not_allowed())
         }
         (true, true) if !is_read => Err(Status::no_such_resource()),

@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub now: Seconds,
     /// On whose behalf it is done.
     pub user: &'a User,
+    /// Why a change may not make what is not there; none if it may.
+    pub no_create: Option<Status>,
     /// Where warnings for the client go.
     pub notes: &'a Notes,
 }

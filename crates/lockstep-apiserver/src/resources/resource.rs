@@ -147,6 +147,11 @@ pub trait Rules: Send + Sync {
         false
     }
 
+    /// Another kind that its objects are stored as; [`Rules::shape`] turns them back.
+    fn kept_as(&self) -> Option<&KeptAs> {
+        None
+    }
+
     /// Refuses fields of a type that the kind does not have, and drops those it does not know,
     /// adding their names to `unknown`.
     fn check_types(&self, _object: &mut Object, _unknown: &mut Vec<String>) -> Result<(), String> {
@@ -196,6 +201,27 @@ pub trait Rules: Send + Sync {
     /// The columns of its tables in this version.
     fn columns(&self, _version: usize) -> &Columns {
         Columns::name_and_age()
+    }
+}
+
+/// A kind that is stored as another one, which clients see as well.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptAs {
+    /// The group of the stored kind.
+    pub group: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Makes an object one of the stored kind, except for its `apiVersion`.
+    pub write: fn(&mut Object),
+}
+
+impl KeptAs {
+    /// The `apiVersion` of stored objects.
+    pub fn api_version(&self) -> String {
+        match self.group {
+            "" => self.version.to_owned(),
+            group => format!("{group}/{}", self.version),
+        }
     }
 }
 

@@ -34,10 +34,12 @@ impl Api {
         let incoming = request.object()?;
         let object = &incoming.object;
         check_url_name(object, &request.route.name)?;
-        check_namespace(object, &request.route.namespace)?;
         let rules = &request.served.resource.rules;
         let may_create = part.is_none() && rules.creates_on_update();
         if may_create && self.current(request).await?.is_none() {
+            if let Some(refusal) = &request.no_create {
+                return Err(refusal.clone());
+            }
             return self.create_object(request, incoming, dry_run).await;
         }
         let change = |_: &Current| Ok(incoming.clone());
@@ -62,6 +64,7 @@ impl Api {
             let current = self.current(request).await?;
             let current = current.ok_or_else(|| Self::not_found(request))?;
             let next = change(&current)?;
+            check_namespace(&next.object, &request.route.namespace)?;
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
             let next = next_state(request, part, next, &current, absent)?;

@@ -105,14 +105,23 @@ impl Api {
         let mut ready = VecDeque::new();
         let (watching, seen) = match begin {
             Begin::Objects(at_least) => {
-                let seen = self.reach_for_watch(at_least).await?;
+                let reached = self.reach_for_watch(at_least).await;
                 let (snapshot, watching) = bucket.snapshot_and_watch(scope);
-                let objects = snapshot.objects(&selection.scope, None);
-                // Only in the version that is asked for can be seen whether they are selected.
-                let is_early = request.served.has_webhook();
-                let selected = objects.filter(|o| is_early || selection.matches(o));
-                first.extend(selected.cloned());
-                (watching, seen.max(snapshot.revision()))
+                match reached {
+                    Err(status) => {
+                        ready.push_back(line("ERROR", &status.to_value()));
+                        (watching, snapshot.revision())
+                    }
+                    Ok(seen) => {
+                        let objects = snapshot.objects(&selection.scope, None);
+                        // Only in the version that is asked for can be seen whether they are
+                        // selected.
+                        let is_early = request.served.has_webhook();
+                        let selected = objects.filter(|o| is_early || selection.matches(o));
+                        first.extend(selected.cloned());
+                        (watching, seen.max(snapshot.revision()))
+                    }
+                }
             }
             Begin::Changes(after) => {
                 let seen = match after {
@@ -129,7 +138,7 @@ impl Api {
             }
         };
         let is_over = !ready.is_empty();
-        let wants_end = bookmarks && matches!(begin, Begin::Objects(_));
+        let wants_end = bookmarks && !is_over && matches!(begin, Begin::Objects(_));
         Ok(WatchStream {
             cache: self.cache.clone(),
             served: request.served.clone(),

@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// api-machinery.md §11: url https only or service; §16: `https://127.0.0.1:PORT/convert`.
+    /// api-machinery.md §11/versions: url https only or service; §16: `https://127.0.0.1:PORT/convert`.
     #[test]
     fn an_address_or_a_service_says_where_a_webhook_is() {
         let service = json!({ "namespace": "n", "name": "s", "path": "/convert" });

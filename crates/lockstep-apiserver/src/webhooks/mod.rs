@@ -5,6 +5,7 @@
 //! answer is the business of whoever calls. A call never follows a redirect, never goes through a
 //! proxy, carries no credentials, and ends at a time and at a size that have names.
 
+mod bundle;
 mod client;
 mod config;
 mod connection;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::metrics::Meters;
+
+pub use bundle::check_bundle;
 pub use client::{CallLimits, Client};
 pub use config::{ClientConfig, ConfigError, Endpoint};
 pub use error::{CallError, Problem};
@@ -25,11 +29,25 @@ const CLIENTS_MAX: usize = 200;
 /// The clients of all webhooks. Two who have the same configuration share one.
 #[derive(Default)]
 pub struct Clients {
+    meters: Meters,
     /// The one that was asked for last is last.
     known: Mutex<Vec<Arc<Client>>>,
 }
 
 impl Clients {
+    /// No clients yet; what they do is measured.
+    pub(crate) fn new(meters: Meters) -> Self {
+        Self {
+            meters,
+            known: Mutex::default(),
+        }
+    }
+
+    /// What is measured.
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
     /// The client of a webhook.
     pub fn client(&self, config: &ClientConfig) -> Arc<Client> {
         let mut known = self.known.lock();

@@ -17,7 +17,7 @@ use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
-use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Store, Txn};
+use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Revision, Store, Txn};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -37,6 +37,7 @@ async fn write_elsewhere(store: &MemoryStore) {
 }
 
 pub(crate) struct Conversation {
+    store: Arc<MemoryStore>,
     api: Arc<Api>,
     started: Instant,
     user: User,
@@ -59,10 +60,11 @@ impl Conversation {
         let registry = Registry::new(builtin::resources(lockstep_cel::Version::new(1, 35)));
         let counter = AtomicU64::new(0);
         let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
-        let api = Arc::new(Api::new(store, cache, PREFIX, registry, fresh));
+        let api = Arc::new(Api::new(store.clone(), cache, PREFIX, registry, fresh));
         let now = || Seconds::from_unix(START).expect("a time of this century");
         feed.spawn(Follower::new(api.clone(), now).run());
         Self {
+            store,
             api,
             started: Instant::now(),
             user: User::new("admin", ["system:masters"]),
@@ -78,6 +80,14 @@ impl Conversation {
         let name: HeaderName = name.parse().expect("a header has a name");
         let value = value.parse().expect("a header is printable");
         self.headers.append(name, value);
+        String::new()
+    }
+
+    /// Does something to the store.
+    pub(crate) async fn command(&mut self, command: &str) -> String {
+        let at = command.strip_prefix("compact ").expect("a known command");
+        let at = Revision(at.parse().expect("a revision"));
+        self.store.compact(at).await.expect("the store forgets");
         String::new()
     }
 
@@ -147,6 +157,7 @@ impl Conversation {
             shape: form.shape,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
             user: &self.user,
+            no_create: None,
             notes: &notes,
         };
         let answer = self.api.answer(&request).await;

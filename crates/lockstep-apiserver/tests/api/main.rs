@@ -9,6 +9,7 @@
 //! ~ w                                                     what it has to say, until it waits
 //! {"type":"ADDED", …}                                     an event
 //! ~ w 60                                                  the same, after so many seconds
+//! % compact 8                                             the store forgets what was before
 //! ```
 //!
 //! Time stands still and numbers that nobody had before are counted, so answers are the same in
@@ -72,6 +73,7 @@ fn speak(script: &str) -> String {
                 Some(("> ", request)) => conversation.ask(request).await,
                 Some(("~ ", watch)) => conversation.listen(watch).await,
                 Some(("@ ", header)) => conversation.header(header),
+                Some(("% ", command)) => conversation.command(command).await,
                 Some(("< " | "! ", _)) => continue,
                 _ if line.starts_with('{') => continue,
                 _ => String::new(),

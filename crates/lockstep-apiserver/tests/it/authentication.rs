@@ -84,7 +84,7 @@ async fn server_trusting(authority: &TestAuthority) -> TestServer {
     .await
 }
 
-/// api-machinery.md §13, x509: CN, O, credential-id, `system:authenticated`.
+/// api-machinery.md §13/x509: CN, O, credential-id, `system:authenticated`.
 #[tokio::test]
 async fn a_certificate_names_user_and_groups() {
     let authority = TestAuthority::new();
@@ -107,7 +107,7 @@ async fn a_certificate_names_user_and_groups() {
     );
 }
 
-/// api-machinery.md §13: a bad credential is refused even on open paths.
+/// api-machinery.md §13/order: a bad credential is refused even on open paths.
 #[tokio::test]
 async fn certificates_of_strangers_old_ones_and_those_for_servers_are_refused() {
     let authority = TestAuthority::new();
@@ -249,7 +249,7 @@ async fn without_anonymous_requests_a_credential_is_needed() {
     );
 }
 
-/// api-machinery.md §13, impersonation.
+/// api-machinery.md §13/impersonation.
 #[tokio::test]
 async fn masters_act_as_others_and_others_may_not() {
     let server = TestServer::with(Setup {
@@ -296,7 +296,7 @@ async fn masters_act_as_others_and_others_may_not() {
     );
 }
 
-/// api-machinery.md §13: files are read again without a restart.
+/// api-machinery.md §13/x509: files are read again without a restart.
 #[tokio::test]
 async fn authorities_and_tokens_are_exchanged_while_the_server_runs() {
     let (old, new) = (TestAuthority::new(), TestAuthority::new());

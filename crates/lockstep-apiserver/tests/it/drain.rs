@@ -7,7 +7,7 @@ use lockstep_apiserver::limits::Limits;
 
 use crate::server::{Setup, TestServer};
 
-/// ux.md E7; api-machinery.md §4: watches are closed, the client is told to go.
+/// ux.md E7; api-machinery.md §4/shutdown: watches are closed, the client is told to go.
 #[tokio::test]
 async fn watches_end_at_once_and_with_them_the_server() {
     let server = TestServer::start().await;
@@ -54,7 +54,7 @@ async fn running_requests_finish_and_their_connection_closes() {
     client.ended.await.unwrap();
 }
 
-/// api-machinery.md §2: `/readyz` fails from the signal on, `/livez` does not.
+/// api-machinery.md §2/shutdown: `/readyz` fails from the signal on, `/livez` does not.
 #[tokio::test]
 async fn during_the_delay_only_readiness_fails() {
     let limits = Limits {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::server::{Setup, TestServer};
 
-/// api-machinery.md §2, health row.
+/// api-machinery.md §2/health.
 #[tokio::test]
 async fn health_endpoints_answer_ok_lines_single_checks_and_exclusions() {
     let server = TestServer::start().await;
@@ -74,6 +74,7 @@ async fn health_endpoints_answer_ok_lines_single_checks_and_exclusions() {
     );
 }
 
+/// api-machinery.md §2/version.
 #[tokio::test]
 async fn the_version_has_every_key() {
     let setup = Setup {
@@ -106,6 +107,7 @@ async fn the_version_has_every_key() {
     assert_eq!(client.get("/version/").await.json(), version);
 }
 
+/// api-machinery.md §1/index.
 #[tokio::test]
 async fn the_index_lists_paths_in_order_and_only_for_those_who_may() {
     let server = TestServer::start().await;
@@ -140,7 +142,7 @@ async fn the_index_lists_paths_in_order_and_only_for_those_who_may() {
     }
 }
 
-/// api-machinery.md §1: unknown paths, methods.
+/// api-machinery.md §1/unknown-paths, §1/spelling.
 #[tokio::test]
 async fn unknown_paths_are_not_found_and_unknown_methods_not_allowed() {
     let server = TestServer::start().await;
@@ -223,7 +225,7 @@ async fn live_features_are_those_of_the_list_command() {
     );
 }
 
-/// api-machinery.md §14, metrics.
+/// api-machinery.md §14/metrics.
 #[tokio::test]
 async fn metrics_have_the_names_that_dashboards_know_and_no_series_twice() {
     let server = TestServer::start().await;

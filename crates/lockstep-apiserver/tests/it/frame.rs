@@ -6,7 +6,7 @@ use lockstep_apiserver::limits::{BODY_BYTES_MAX, Limits};
 
 use crate::server::{Setup, TestServer};
 
-/// api-machinery.md §4: `Audit-Id`, `Cache-Control`.
+/// api-machinery.md §4/headers: `Audit-Id`, `Cache-Control`.
 #[tokio::test]
 async fn every_answer_has_an_audit_id_and_is_not_for_caches() {
     let server = TestServer::start().await;
@@ -31,7 +31,7 @@ async fn every_answer_has_an_audit_id_and_is_not_for_caches() {
     }
 }
 
-/// api-machinery.md §4: `Warning`.
+/// api-machinery.md §4/warnings.
 #[tokio::test]
 async fn warnings_are_headers_once_each() {
     let server = TestServer::start().await;
@@ -49,7 +49,7 @@ async fn warnings_are_headers_once_each() {
     );
 }
 
-/// api-machinery.md §4 and §14: 413, and the connection goes on.
+/// api-machinery.md §4/body-read and §14/sizes: 413, and the connection goes on.
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_and_the_connection_survives() {
     let server = TestServer::start().await;
@@ -92,7 +92,7 @@ async fn a_refused_request_with_a_body_leaves_the_connection_usable() {
     assert_eq!(client.get("/healthz").await.brief(), (200, "ok"));
 }
 
-/// api-machinery.md §4: `timeout=`.
+/// api-machinery.md §4/timeout.
 #[tokio::test]
 async fn a_timeout_is_a_duration_and_ends_the_request() {
     let server = TestServer::start().await;
@@ -125,8 +125,10 @@ async fn a_timeout_is_a_duration_and_ends_the_request() {
     );
 }
 
+/// api-machinery.md §14/timeouts: a minute, and none for a watch.
 #[tokio::test]
 async fn the_longest_time_of_a_request_is_the_servers() {
+    assert_eq!(Limits::default().request_timeout, Duration::from_secs(60));
     let limits = Limits {
         request_timeout: Duration::from_millis(20),
         ..Limits::default()
@@ -155,7 +157,7 @@ async fn the_longest_time_of_a_request_is_the_servers() {
     assert_eq!(first.into_data().unwrap(), "{\"type\":\"ADDED\"}\n");
 }
 
-/// api-machinery.md §14: in flight.
+/// api-machinery.md §14/in-flight and §5/too-busy.
 #[tokio::test]
 async fn too_many_requests_are_told_to_come_back_and_health_is_exempt() {
     let limits = Limits {

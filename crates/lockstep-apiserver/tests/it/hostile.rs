@@ -62,7 +62,7 @@ async fn bytes_that_are_no_tls_end_the_connection() {
     assert_alive(&server).await;
 }
 
-/// api-machinery.md §14: header 1 MiB.
+/// api-machinery.md §14/sizes: header 1 MiB.
 #[tokio::test]
 async fn too_large_and_too_many_headers_are_refused() {
     let server = TestServer::start().await;
@@ -202,7 +202,7 @@ async fn a_client_that_waits_to_be_asked_for_a_large_body_is_not_asked() {
     assert!(!answer.contains("100 Continue"), "{answer}");
 }
 
-/// api-machinery.md §4: at least 100 streams on a connection, and watches do not starve others.
+/// api-machinery.md §4/streams: at least 100 streams on a connection, and watches do not starve others.
 #[tokio::test]
 async fn hundreds_of_watches_share_a_connection_with_other_requests() {
     let server = TestServer::start().await;

@@ -74,7 +74,7 @@ fn widgets() -> Value {
     })
 }
 
-/// §8, row "in each namespace".
+/// §8/content.
 #[tokio::test]
 async fn each_namespace_has_a_service_account_and_the_authority_which_come_back() {
     let (server, mut client) = begin().await;
@@ -104,7 +104,7 @@ async fn each_namespace_has_a_service_account_and_the_authority_which_come_back(
     .await;
 }
 
-/// §8, row "namespaces".
+/// §8/namespaces
 #[tokio::test]
 async fn a_namespace_goes_with_its_content_and_says_what_holds_it() {
     let (_server, mut client) = begin().await;
@@ -168,7 +168,7 @@ async fn a_namespace_goes_with_its_content_and_says_what_holds_it() {
     assert_eq!(client.get(&held).await.status, 404);
 }
 
-/// §8, row "namespaces": spec.finalizers go through `/finalize` and through nothing else.
+/// §8/namespaces: spec.finalizers go through `/finalize` and through nothing else.
 #[tokio::test]
 async fn a_namespace_is_let_go_by_hand_through_finalize() {
     let server = TestServer::with(Setup {
@@ -192,7 +192,7 @@ async fn a_namespace_is_let_go_by_hand_through_finalize() {
     assert_eq!(client.get(&path).await.status, 404);
 }
 
-/// §8, row "namespaces": 100 of them; how fast is for a benchmark to say.
+/// §8/namespaces: 100 of them; how fast is for a benchmark to say.
 #[tokio::test]
 async fn a_hundred_namespaces_go_at_once() {
     let (_server, mut client) = begin().await;
@@ -219,7 +219,7 @@ async fn a_hundred_namespaces_go_at_once() {
     assert_eq!(left.next(), None);
 }
 
-/// §8, row "GC".
+/// §8/garbage.
 #[tokio::test]
 async fn dependents_go_after_their_owner_and_before_it_and_not_at_all() {
     let (_server, mut client) = begin().await;
@@ -277,7 +277,7 @@ async fn an_owner_in_the_foreground_waits_for_those_who_hold_its_dependents() {
     gone(&mut client, &format!("{maps}/owner")).await;
 }
 
-/// §8: also custom resources that appear later.
+/// §8/garbage: also custom resources that appear later.
 #[tokio::test]
 async fn custom_resources_own_and_are_owned_as_soon_as_they_are_served() {
     let (_server, mut client) = begin().await;
@@ -296,7 +296,7 @@ async fn custom_resources_own_and_are_owned_as_soon_as_they_are_served() {
     gone(&mut client, &format!("{maps}/child")).await;
 }
 
-/// §8: owners in other namespaces never delete.
+/// §8/garbage: owners in other namespaces never delete.
 #[tokio::test]
 async fn an_owner_elsewhere_is_told_by_an_event_and_deletes_nothing() {
     let (_server, mut client) = begin().await;
@@ -317,7 +317,7 @@ async fn an_owner_elsewhere_is_told_by_an_event_and_deletes_nothing() {
     there(&mut client, &format!("{maps}/child")).await;
 }
 
-/// §8, last row.
+/// §8/expiry.
 #[tokio::test]
 async fn a_role_gathers_the_rules_of_others_as_they_come_and_go() {
     let (_server, mut client) = begin().await;
@@ -340,7 +340,7 @@ async fn a_role_gathers_the_rules_of_others_as_they_come_and_go() {
     }
 }
 
-/// §12, "At start": identity Lease per server; a clean stop takes it away.
+/// §12/start: identity Lease per server; a clean stop takes it away.
 #[tokio::test]
 async fn loops_run_on_one_server_and_move_to_another_when_it_stops() {
     let store = memory();
@@ -408,7 +408,7 @@ async fn a_loop_that_is_switched_off_does_nothing() {
     assert_eq!(client.get(&accounts).await.json()["items"], json!([]));
 }
 
-/// §8, "orphanDependents=false and not gone".
+/// §8/answer: `orphanDependents=false` and not gone.
 #[tokio::test]
 async fn an_old_way_to_ask_for_a_deletion_is_told_that_it_takes_time() {
     let (_server, mut client) = begin().await;

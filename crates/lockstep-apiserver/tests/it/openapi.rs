@@ -34,6 +34,7 @@ async fn asking(client: &mut Client, path: &str, accept: &str) -> Answer {
     client.send("GET", path, &[("accept", accept)], "").await
 }
 
+/// api-machinery.md §2/openapi-v3.
 #[tokio::test]
 async fn a_document_is_named_by_its_hash_and_kept_for_ever() {
     let (_server, mut client) = start().await;
@@ -67,6 +68,7 @@ async fn a_document_is_named_by_its_hash_and_kept_for_ever() {
     );
 }
 
+/// api-machinery.md §2/explain: a CRD is in the documents with its write and no longer than it.
 #[tokio::test]
 async fn a_crd_is_in_the_documents_with_its_write_and_gone_with_its_removal() {
     let (_server, mut client) = start().await;
@@ -106,7 +108,7 @@ async fn a_crd_is_in_the_documents_with_its_write_and_gone_with_its_removal() {
     assert_eq!(all["definitions"].get(name), None);
 }
 
-/// T4: how kubectl learns that the server validates fields.
+/// §0/T4: how kubectl learns that the server validates fields.
 #[tokio::test]
 async fn the_patch_of_a_kind_takes_field_validation() {
     let (_server, mut client) = start().await;
@@ -125,6 +127,7 @@ async fn the_patch_of_a_kind_takes_field_validation() {
     );
 }
 
+/// api-machinery.md §2/openapi-v2.
 #[tokio::test]
 async fn version_2_is_json_or_a_message_and_nothing_else() {
     let (_server, mut client) = start().await;

@@ -35,6 +35,7 @@ async fn client() -> (TestServer, Client) {
     (server, client)
 }
 
+/// §3.2/bodies, §0/T1.
 #[tokio::test]
 async fn a_message_is_created_updated_and_deleted_like_json() {
     let (_server, mut client) = client().await;
@@ -79,6 +80,7 @@ async fn a_message_is_created_updated_and_deleted_like_json() {
     assert_eq!(gone.json()["status"], "Success", "{}", gone.body);
 }
 
+/// §3.2/bodies.
 #[tokio::test]
 async fn a_review_may_be_a_message() {
     let (_server, mut client) = client().await;
@@ -104,6 +106,7 @@ async fn a_kind_that_is_not_told_is_the_one_of_the_path() {
     assert_eq!(made["kind"], "ConfigMap");
 }
 
+/// §3.2/envelope.
 #[tokio::test]
 async fn what_is_no_message_of_the_kind_is_told_why() {
     let (_server, mut client) = client().await;
@@ -138,7 +141,7 @@ async fn what_is_no_message_of_the_kind_is_told_why() {
     }
 }
 
-/// T15
+/// §0/T15
 #[tokio::test]
 async fn custom_resources_have_no_messages() {
     let (_server, mut client) = client().await;
@@ -190,7 +193,7 @@ async fn ask(client: &mut Client, path: &str, accept: &str) -> (u16, String, Val
     (parts.status.as_u16(), media_type.to_owned(), read(&body))
 }
 
-/// §3: alone on a built-in, its lists, Status.
+/// §3/protobuf: alone on a built-in, its lists, Status.
 #[tokio::test]
 async fn those_who_take_nothing_else_are_answered_in_protobuf() {
     let (_server, mut client) = client().await;
@@ -261,7 +264,7 @@ fn event(bytes: &[u8]) -> (String, Value) {
     (event.kind, read(&event.object.unwrap().raw))
 }
 
-/// §3.2: watch frames.
+/// §3.2/frames.
 #[tokio::test]
 async fn a_watch_in_protobuf_is_a_stream_of_frames() {
     let (_server, mut client) = client().await;
@@ -287,7 +290,7 @@ async fn a_watch_in_protobuf_is_a_stream_of_frames() {
     );
 }
 
-/// §3: alone on a CR is refused, in protobuf; its metadata is not.
+/// §3/protobuf-custom: alone on a CR is refused, in protobuf; its metadata is not.
 #[tokio::test]
 async fn custom_resources_are_shown_in_protobuf_only_by_their_metadata() {
     let (_server, mut client) = client().await;

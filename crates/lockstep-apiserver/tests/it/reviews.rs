@@ -179,7 +179,7 @@ async fn the_rules_of_a_user_are_listed() {
     assert_eq!(nowhere.failure(), expected);
 }
 
-/// `--authorization-mode=AlwaysAllow`
+/// §13/modes: `--authorization-mode=AlwaysAllow`
 #[tokio::test]
 async fn who_may_do_everything_is_told_so() {
     let server = TestServer::with(Setup {
@@ -283,7 +283,7 @@ async fn questions_that_make_no_sense_are_refused() {
     }
 }
 
-/// §3: non-resource endpoints asked `as=Table`: 406.
+/// §3/reviews: asked `as=Table`: 406.
 #[tokio::test]
 async fn a_question_has_no_table() {
     let server = server().await;

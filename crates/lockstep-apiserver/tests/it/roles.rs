@@ -1,4 +1,4 @@
-//! The default roles of a running server: api-machinery.md §12, "At start".
+//! The default roles of a running server: api-machinery.md §12/start.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
     .await
 }
 
-/// §12, "At start": every server adds its authority to those of the others.
+/// §12/start: every server adds its authority to those of the others.
 #[tokio::test]
 async fn the_authorities_of_clients_are_published_by_all_servers() {
     let store = memory();

@@ -122,7 +122,7 @@ async fn a_certificate_that_openssl_signs_by_itself_is_trusted() {
     assert_eq!(told, Ok(r#"{"a":1}"#.to_owned()));
 }
 
-/// api-machinery.md §11: timeout; nothing else is waited for without end either.
+/// api-machinery.md §11/versions: timeout; nothing else is waited for without end either.
 #[tokio::test]
 async fn a_call_ends_whatever_the_webhook_does() {
     let pair = own_authority();

@@ -116,7 +116,7 @@ fn differences(ours: &Value, theirs: &Value, path: &str, found: &mut BTreeSet<St
     }
 }
 
-/// api-machinery.md §3.2: every type with every field set.
+/// api-machinery.md §3.2/traps: every type with every field set.
 #[test]
 fn every_field_of_every_kind_survives_an_independent_reader() {
     let table = Table::builtin();

@@ -15,7 +15,7 @@ use lockstep_kinds::{Table, TypeId, proto, typed};
 use prost::Message;
 use serde_json::{Value, json};
 
-/// api-machinery.md §3.2, traps
+/// api-machinery.md §3.2/traps
 fn check(id: TypeId, message: &impl Message, expected: &Value) {
     let table = Table::builtin();
     let mut read = proto::decode(table, id, &message.encode_to_vec()).unwrap();

@@ -311,13 +311,8 @@ fn validate_owner(errors: &mut FieldErrors, owner: &Value, path: &Path<'_>) {
     let group_version = GroupVersion::parse(api_version)
         .ok()
         .filter(|parsed| !parsed.version.is_empty());
-    if api_version.is_empty() {
-        errors.push(FieldError::required(
-            &path.field("apiVersion"),
-            "must not be empty",
-        ));
-    } else if group_version.is_none() {
-        let problem = "must be <group>/<version> or <version>";
+    if group_version.is_none() {
+        let problem = "version must not be empty";
         errors.push(FieldError::invalid(
             &path.field("apiVersion"),
             api_version,
@@ -326,8 +321,9 @@ fn validate_owner(errors: &mut FieldErrors, owner: &Value, path: &Path<'_>) {
     }
     for field in ["kind", "name", "uid"] {
         if text(field).is_empty() {
-            errors.push(FieldError::required(
+            errors.push(FieldError::invalid(
                 &path.field(field),
+                "",
                 "must not be empty",
             ));
         }

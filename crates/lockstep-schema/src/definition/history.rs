@@ -1,14 +1,11 @@
 //! What a definition may not become, given what it was.
 
 use super::Checker;
+use super::approval::{APPROVAL, Approval};
 use crate::keywords::{flag, text, texts};
-use lockstep_cel::ext::go_url::parse_request_uri;
 use lockstep_object::Object;
 use lockstep_object::field::{FieldError, Path};
 use serde_json::Value;
-
-/// The annotation that groups of the community need.
-const APPROVAL: &str = "api-approved.kubernetes.io";
 
 pub(super) fn is_established(definition: &Object) -> bool {
     let conditions = definition
@@ -93,29 +90,20 @@ impl Checker<'_> {
     }
 
     pub(super) fn approval(&mut self, definition: &Object, stored: Option<&Object>) {
-        let group = text(self.spec, "group");
-        let of =
-            |definition: &Object| Approval::of(definition.annotation(APPROVAL).unwrap_or_default());
-        let approval = of(definition);
-        if !is_protected(group) || stored.is_some_and(|stored| of(stored) == approval) {
+        let Some(approval) = Approval::of(definition) else {
+            return;
+        };
+        if stored.and_then(Approval::of).as_ref() == Some(&approval) {
             return;
         }
         let path = Path::ROOT.field("metadata");
         let path = path.field("annotations");
         let path = path.key(APPROVAL);
-        let see = "see https://github.com/kubernetes/enhancements/pull/1111";
+        let problem = approval.to_string();
         match approval {
-            Approval::Given | Approval::Bypassed => {}
-            Approval::Missing => {
-                let problem =
-                    format!("protected groups must have approval annotation \"{APPROVAL}\", {see}");
-                self.errors.push(FieldError::required(&path, problem));
-            }
+            Approval::Given(_) | Approval::Bypassed(_) => {}
+            Approval::Missing => self.errors.push(FieldError::required(&path, problem)),
             Approval::Invalid => {
-                let problem = format!(
-                    "protected groups must have approval annotation \"{APPROVAL}\" with either a URL or a reason \
-                     starting with \"unapproved\", {see}"
-                );
                 let value = definition.annotation(APPROVAL).unwrap_or_default();
                 self.errors.push(FieldError::invalid(&path, value, problem));
             }
@@ -137,36 +125,4 @@ impl Checker<'_> {
             ));
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Approval {
-    Missing,
-    Bypassed,
-    Given,
-    Invalid,
-}
-
-impl Approval {
-    fn of(annotation: &str) -> Self {
-        let is_url = || {
-            parse_request_uri(annotation)
-                .is_ok_and(|url| !url.host().is_empty() && !url.scheme().is_empty())
-        };
-        match annotation {
-            "" => Self::Missing,
-            text if text.starts_with("unapproved") => Self::Bypassed,
-            _ if is_url() => Self::Given,
-            _ => Self::Invalid,
-        }
-    }
-}
-
-/// Whether a group belongs to the community.
-fn is_protected(group: &str) -> bool {
-    ["k8s.io", "kubernetes.io"].iter().any(|domain| {
-        group
-            .strip_suffix(domain)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    })
 }

@@ -1,5 +1,6 @@
 //! Definitions of custom resources: the rules of their `spec`, beyond the schemas in it.
 
+mod approval;
 mod columns;
 mod conversion;
 mod defaults;
@@ -16,6 +17,7 @@ use lockstep_object::names as name_rules;
 use lockstep_object::{Object, go};
 use serde_json::Value;
 
+pub use approval::Approval;
 pub use defaults::default_definition;
 pub use names::{NameConflict, conflict};
 

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::server::{Etcd, Server};
 use crate::widget::{define, widget, widgets};
 
+/// api-machinery.md §7/linearizable.
 #[tokio::test]
 async fn a_write_through_one_is_read_at_once_through_the_other() {
     let folder = tempfile::tempdir().unwrap();

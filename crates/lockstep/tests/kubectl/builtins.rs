@@ -15,7 +15,7 @@ const WIDGET: &str = r#"{"apiVersion": "ex.io/v1", "kind": "Widget", "metadata":
 const CONFIG_MAP: &str =
     r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": "v"}}"#;
 
-/// T1: kubectl sends these as protobuf since 1.32.
+/// §0/T1: kubectl sends these as protobuf since 1.32.
 #[test]
 fn kubectl_creates_built_in_kinds_from_its_own_commands() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn kubectl_creates_built_in_kinds_from_its_own_commands() {
     server.says("delete secret s", "secret \"s\" deleted");
 }
 
-/// T3, T4: no flag turns validation off here.
+/// §0/T3, §0/T4, §2/explain: no flag turns validation off here.
 #[test]
 fn kubectl_validates_and_explains_with_what_the_server_publishes() {
     let folder = tempfile::tempdir().unwrap();

@@ -114,7 +114,7 @@ fn server_with_a_set() -> Option<(tempfile::TempDir, Server)> {
     Some((folder, server))
 }
 
-/// api-machinery.md §3.1, §15: what `kubectl get` shows.
+/// api-machinery.md §3.1/built-in, §3.1/custom, §15: what `kubectl get` shows.
 #[test]
 fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
     let Some((_folder, server)) = server_with_a_set() else {
@@ -164,7 +164,7 @@ fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
     following.wait().unwrap();
 }
 
-/// api-machinery.md §6, §15: `scale`, `describe`.
+/// api-machinery.md §6/scale, §15: `scale`, `describe`.
 #[test]
 fn kubectl_scales_and_describes_a_custom_resource() {
     let Some((_folder, server)) = server_with_a_set() else {

@@ -10,9 +10,14 @@ use lockstep_object::{Object, Status, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Definition;
+use crate::clock;
+use crate::metrics::Meters;
 use crate::webhooks::{CallLimits, Client, ClientConfig, Clients, ConfigError};
 
 pub use review::{Review, ReviewError, ReviewVersion};
+
+/// What upstream calls a webhook that gave no answer.
+const CALL_FAILURE: &str = "conversion_webhook_call_failure";
 
 /// How long a webhook may take for an answer, and how large that may be.
 const LIMITS: CallLimits = CallLimits {
@@ -33,6 +38,9 @@ pub struct Converter {
     /// The version of the question; none if the CRD knows none that is spoken here.
     review: Option<ReviewVersion>,
     watches: Arc<Semaphore>,
+    /// The name of the CRD.
+    crd: String,
+    meters: Meters,
 }
 
 impl Converter {
@@ -46,6 +54,8 @@ impl Converter {
             client: config.map(|config| clients.client(&config)),
             review: ReviewVersion::first_of(versions.filter_map(Value::as_str)),
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+            crd: definition.name().to_owned(),
+            meters: clients.meters().clone(),
         })
     }
 
@@ -65,6 +75,22 @@ impl Converter {
         let Some(first) = objects.first() else {
             return Ok(Vec::new());
         };
+        let began = clock::now().steady;
+        let converted = self.ask(first, objects, desired).await;
+        let took = clock::now().steady - began;
+        let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+        let (from, to) = (version(first.api_version()), version(desired));
+        self.meters
+            .converted(&self.crd, &from, &to, converted.is_ok(), took);
+        converted
+    }
+
+    async fn ask(
+        &self,
+        first: &Object,
+        objects: &[Object],
+        desired: &str,
+    ) -> Result<Vec<Object>, Status> {
         let (api_version, kind) = (first.api_version(), first.kind());
         let failed = |why: String| {
             failed(&format!(
@@ -81,15 +107,23 @@ impl Converter {
         };
         let client = self.client.as_ref();
         let client = client.map_err(|error| failed(format!("failed: {error}")))?;
+        let began = clock::now().steady;
+        let told = |failure| {
+            let took = clock::now().steady - began;
+            self.meters.conversion(failure, took);
+        };
         let answer = client.post(json::encode(&review.request()).into(), LIMITS);
-        let answer = answer
-            .await
-            .map_err(|error| failed(format!("failed: {error}")))?;
-        let answer = json::decode(&answer)
-            .map_err(|error| failed(format!("failed: the answer cannot be read: {error}")))?;
-        review
-            .converted(answer.value)
-            .map_err(|error| failed(error.to_string()))
+        let answer = answer.await.map_err(|error| {
+            told(Some(CALL_FAILURE));
+            failed(format!("failed: {error}"))
+        })?;
+        let answer = json::decode(&answer).map_err(|error| {
+            told(Some(CALL_FAILURE));
+            failed(format!("failed: the answer cannot be read: {error}"))
+        })?;
+        let converted = review.converted(answer.value);
+        told(converted.as_ref().err().map(ReviewError::failure_type));
+        converted.map_err(|error| failed(error.to_string()))
     }
 }
 

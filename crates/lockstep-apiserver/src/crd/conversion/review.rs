@@ -62,6 +62,19 @@ pub enum ReviewError {
     },
 }
 
+impl ReviewError {
+    /// What upstream calls it in metrics.
+    pub(super) fn failure_type(&self) -> &'static str {
+        match self {
+            Self::Failed(_) => "conversion_webhook_malformed_response_failure",
+            Self::Count { .. } => "conversion_webhook_partial_response_failure",
+            Self::Object { .. } | Self::Metadata { .. } => {
+                "conversion_webhook_invalid_converted_object_failure"
+            }
+        }
+    }
+}
+
 impl ReviewVersion {
     /// The first of some versions that is spoken here.
     pub fn first_of<'v>(versions: impl IntoIterator<Item = &'v str>) -> Option<Self> {

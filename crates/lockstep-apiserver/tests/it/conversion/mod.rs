@@ -1,7 +1,8 @@
-//! Objects in versions that a webhook makes: api-machinery.md §11, rows "multi-version" and "mixed
-//! stored versions".
+//! Objects in versions that a webhook makes: api-machinery.md §11/versions and
+//! §11/stored-versions.
 
 mod failures;
+mod measured;
 mod reads;
 mod watches;
 mod world;

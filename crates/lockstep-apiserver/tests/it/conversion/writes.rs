@@ -196,11 +196,12 @@ async fn a_crd_uses_its_webhook_from_the_write_that_names_it() {
     let mut other = json!({ "spec": { "conversion": conversion } });
     let bundle = &mut other["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
     let right = std::mem::replace(bundle, "bm8gY2VydGlmaWNhdGU=".into());
-    assert_eq!(world.patch(CRD, &other).await.status, 200);
-    let refused = world.client.get(&a2).await.failure();
+    let refused = world.patch(CRD, &other).await.failure();
     assert_eq!(
         refused.2,
-        "conversion webhook for ex.io/v1, Kind=Widget failed: the caBundle holds no certificate in PEM"
+        "CustomResourceDefinition.apiextensions.k8s.io \"widgets.ex.io\" is invalid: \
+         spec.conversion.webhookClientConfig.caBundle: Invalid value: \"bm8gY2VydGlmaWNhdGU=\": \
+         unable to load root certificates: unable to parse bytes as PEM block"
     );
     assert_eq!(world.calls(), [0_usize; 0]);
     other["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = right;

@@ -1,0 +1,229 @@
+//! Events: one kind in the store, shown by two groups. What `events.k8s.io` calls otherwise is
+//! renamed on the way in and out.
+
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::names::{dns1123_subdomain, qualified_name};
+use lockstep_object::{Object, Value};
+
+use super::types;
+
+/// What fields are called in `events.k8s.io`, and in the core group, where they are stored.
+pub(super) const RENAMED: [(&str, &str); 7] = [
+    ("deprecatedCount", "count"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedSource", "source"),
+    ("note", "message"),
+    ("regarding", "involvedObject"),
+    ("reportingController", "reportingComponent"),
+];
+
+/// The longest text of a field, except for the note.
+const TEXT_BYTES_MAX: usize = 128;
+/// The longest note.
+const NOTE_BYTES_MAX: usize = 1024;
+/// The fewest events that are a series.
+const SERIES_MIN: i64 = 2;
+
+/// The words that an event is validated in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Words {
+    /// Those of the core group, whose events were always taken as they came.
+    Core,
+    /// Those of `events.k8s.io`.
+    Events,
+}
+
+/// An event of the core group as `events.k8s.io` shows it; one that is so already stays.
+pub(super) fn show(event: &mut Object) {
+    rename(event, |(shown, stored)| (stored, shown));
+}
+
+/// An event of `events.k8s.io` as it is stored.
+pub(super) fn store(event: &mut Object) {
+    rename(event, |pair| pair);
+    let printed = types::check("", "Event", event, &mut Vec::new());
+    debug_assert_eq!(printed, Ok(()), "its fields are those of the stored kind");
+}
+
+fn rename(
+    event: &mut Object,
+    direction: fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) {
+    let fields = event.fields_mut();
+    for (from, to) in RENAMED.map(direction) {
+        if let Some(value) = fields.remove(from) {
+            fields.insert(to.to_owned(), value);
+        }
+    }
+}
+
+/// What is wrong with an event that came in by either group.
+pub(super) fn validate(event: &Object, old: Option<&Object>, words: Words) -> FieldErrors {
+    let core = |event: &Object| {
+        let mut event = event.clone();
+        rename(&mut event, |pair| pair);
+        event
+    };
+    let event = core(event);
+    let mut errors = check_place_and_texts(&event, words);
+    if words == Words::Core {
+        return errors;
+    }
+    match old.map(core) {
+        None => {
+            errors.extend(check_series(&event));
+            errors.extend(check_new(&event));
+        }
+        Some(old) => {
+            if event.at(&["series"]) != old.at(&["series"]) {
+                errors.extend(check_series(&event));
+            }
+            errors.extend(check_kept(&event, &old));
+        }
+    }
+    errors
+}
+
+/// What holds for all events: those with an `eventTime` say who tells them and what was done.
+fn check_place_and_texts(event: &Object, words: Words) -> FieldErrors {
+    let is_new = is_time(event, "eventTime");
+    let involved = Path::ROOT.field("involvedObject");
+    let place = text(event, &["involvedObject", "namespace"]);
+    let is_elsewhere = match (place, event.namespace()) {
+        ("", "" | "default") => false,
+        ("", "kube-system") => !is_new,
+        ("", _) => true,
+        (place, namespace) => !is_new && place != namespace,
+    };
+    let mut errors = FieldErrors::new();
+    if is_elsewhere {
+        let path = involved.field("namespace");
+        let problem = "does not match event.namespace";
+        errors.push(FieldError::invalid(&path, place, problem));
+    }
+    if is_new {
+        errors.extend(check_texts(event, words));
+    }
+    let path = Path::ROOT.field("namespace");
+    let problems = dns1123_subdomain(event.namespace());
+    let error = |problem| FieldError::invalid(&path, event.namespace(), problem);
+    errors.extend(problems.into_iter().map(error));
+    errors
+}
+
+fn check_texts(event: &Object, words: Words) -> FieldErrors {
+    let mut errors = FieldErrors::new();
+    let controller = text(event, &["reportingComponent"]);
+    let path = Path::ROOT.field(match words {
+        Words::Core => "reportingComponent",
+        Words::Events => "reportingController",
+    });
+    if controller.is_empty() {
+        errors.push(FieldError::required(&path, ""));
+    }
+    let problems = qualified_name(controller).into_iter();
+    errors.extend(problems.map(|problem| FieldError::invalid(&path, controller, problem)));
+    for (field, is_required, bytes_max) in [
+        ("reportingInstance", true, TEXT_BYTES_MAX),
+        ("action", true, TEXT_BYTES_MAX),
+        ("reason", true, TEXT_BYTES_MAX),
+        ("message", false, NOTE_BYTES_MAX),
+    ] {
+        let (path, given) = (Path::ROOT.field(field), text(event, &[field]));
+        if is_required && given.is_empty() {
+            errors.push(FieldError::required(&path, ""));
+        }
+        if given.len() > bytes_max {
+            let problem = format!("can have at most {bytes_max} characters");
+            errors.push(FieldError::invalid(&path, "", problem));
+        }
+    }
+    errors
+}
+
+fn check_series(event: &Object) -> FieldErrors {
+    let mut errors = FieldErrors::new();
+    let series = event.at(&["series"]).filter(|series| series.is_object());
+    let Some(series) = series else {
+        return errors;
+    };
+    let path = |field| Path::ROOT.field(field);
+    if series["count"].as_i64().unwrap_or_default() < SERIES_MIN {
+        let problem = format!("should be at least {SERIES_MIN}");
+        errors.push(FieldError::invalid(&path("series.count"), "", problem));
+    }
+    if !series["lastObservedTime"].is_string() {
+        errors.push(FieldError::required(&path("series.lastObservedTime"), ""));
+    }
+    errors
+}
+
+/// New events have none of what older ones were told by.
+fn check_new(event: &Object) -> FieldErrors {
+    let mut errors = FieldErrors::new();
+    if !is_time(event, "eventTime") {
+        errors.push(FieldError::required(&Path::ROOT.field("eventTime"), ""));
+    }
+    let kind = text(event, &["type"]);
+    if !matches!(kind, "Normal" | "Warning") {
+        let problem = format!("has invalid value: {kind}");
+        errors.push(FieldError::invalid(&Path::ROOT.field("type"), "", problem));
+    }
+    let has_source = ["component", "host"]
+        .iter()
+        .any(|part| !text(event, &["source", part]).is_empty());
+    let count = event.at(&["count"]).and_then(Value::as_i64);
+    for (field, is_set) in [
+        ("firstTimestamp", is_time(event, "firstTimestamp")),
+        ("lastTimestamp", is_time(event, "lastTimestamp")),
+        ("count", count.unwrap_or_default() != 0),
+        ("source", has_source),
+    ] {
+        if is_set {
+            let path = Path::ROOT.field(field);
+            errors.push(FieldError::invalid(&path, "", "needs to be unset"));
+        }
+    }
+    errors
+}
+
+/// Only a series goes on.
+fn check_kept(event: &Object, old: &Object) -> FieldErrors {
+    let fields = [
+        "involvedObject",
+        "reason",
+        "message",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
+        "type",
+        "eventTime",
+        "action",
+        "related",
+        "reportingComponent",
+        "reportingInstance",
+    ];
+    let of = |object: &Object, field: &str| object.at(&[field]).cloned().unwrap_or_default();
+    let changed = fields
+        .into_iter()
+        .filter(|field| of(event, field) != of(old, field));
+    let error = |field: &str| {
+        let name = match field {
+            "reportingComponent" => "reportingController",
+            field => field,
+        };
+        let path = Path::ROOT.field(name);
+        FieldError::invalid(&path, of(event, field), "field is immutable")
+    };
+    changed.map(error).collect()
+}
+
+fn is_time(event: &Object, field: &str) -> bool {
+    event.at(&[field]).is_some_and(Value::is_string)
+}
+
+fn text<'o>(event: &'o Object, path: &[&str]) -> &'o str {
+    event.at(path).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,42 @@
+//! Leases: who holds them, and for how long.
+
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::names::qualified_name;
+use lockstep_object::{Object, Value};
+
+/// The one way in which servers agree on a holder.
+const STRATEGY: &str = "OldestEmulationVersion";
+
+pub(super) fn validate(lease: &Object) -> FieldErrors {
+    let spec = Path::ROOT.field("spec");
+    let mut errors = FieldErrors::new();
+    for (field, least, problem) in [
+        ("leaseDurationSeconds", 1, "must be greater than 0"),
+        ("leaseTransitions", 0, "must be greater than or equal to 0"),
+    ] {
+        let number = lease.at(&["spec", field]).and_then(Value::as_i64);
+        if let Some(number) = number.filter(|number| *number < least) {
+            errors.push(FieldError::invalid(&spec.field(field), number, problem));
+        }
+    }
+    let text = |field| lease.at(&["spec", field]).and_then(Value::as_str);
+    let strategy = text("strategy");
+    let path = spec.field("strategy");
+    match strategy {
+        None | Some(STRATEGY) => {}
+        Some(own) if own.contains('/') => {
+            let problems = qualified_name(own).into_iter();
+            errors.extend(problems.map(|problem| FieldError::invalid(&path, own, problem)));
+        }
+        Some(other) => errors.push(FieldError::not_supported(&path, other, [STRATEGY])),
+    }
+    let is_preferred = text("preferredHolder").is_some_and(|holder| !holder.is_empty());
+    if is_preferred && strategy.is_none_or(str::is_empty) {
+        let problem = "may only be specified if `strategy` is defined";
+        errors.push(FieldError::forbidden(
+            &spec.field("preferredHolder"),
+            problem,
+        ));
+    }
+    errors
+}

@@ -1,0 +1,49 @@
+//! Writes of the server itself, logged and counted as if a client had sent them.
+
+use std::sync::Arc;
+
+use http::Method;
+
+use crate::audit;
+use crate::authn::User;
+use crate::request::{Query, RequestInfo};
+use crate::resources::OwnWrite;
+use crate::route::Verb;
+use crate::server::Server;
+
+/// Who the server is to others.
+const NAME: &str = "system:apiserver";
+
+/// Logs and counts a write.
+pub(crate) fn record(server: &Arc<Server>, write: &OwnWrite<'_>) {
+    let (method, verb) = match write.verb {
+        Verb::Create => (Method::POST, "POST"),
+        Verb::Delete => (Method::DELETE, "DELETE"),
+        _ => (Method::PUT, "PUT"),
+    };
+    let path = write.path();
+    let info = RequestInfo::new(&method, &path, &Query::parse(""));
+    let resource = write.resource;
+    let version = &resource.versions[resource.storage].name;
+    let code = write.code.to_string();
+    let labels = [
+        verb,
+        &resource.group,
+        version,
+        &resource.plural,
+        "",
+        "resource",
+        "apiserver",
+        "",
+        &code,
+    ];
+    let metrics = &server.metrics;
+    metrics.requests.with_label_values(&labels).inc();
+    let groups = ["system:masters", "system:authenticated"];
+    let user = User {
+        name: NAME.to_owned(),
+        groups: groups.map(str::to_owned).to_vec(),
+        ..User::default()
+    };
+    audit::own_write(server, &user, &info, &path, write.code);
+}

@@ -1,0 +1,48 @@
+//! How many objects there are of each resource.
+
+use std::sync::Arc;
+
+use prometheus::proto::MetricFamily;
+
+use crate::cache::Scope;
+use crate::resources::{Api, Resource};
+
+/// The gauges about stored objects, of the cache as it is now.
+pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
+    let registry = api.registry();
+    let counted = registry.iter().filter(|resource| {
+        // What is stored as another kind is counted as that.
+        resource.is_stored() && resource.rules.kept_as().is_none()
+    });
+    let counted: Vec<(&Arc<Resource>, usize)> = counted
+        .map(|resource| {
+            let snapshot = api.cache().bucket(&resource.bucket).snapshot();
+            (resource, snapshot.count(&Scope::All))
+        })
+        .collect();
+    let label = |name: &str, value: String| (name.to_owned(), value);
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    let family = |name: &str, help: &str, labels: fn(&Resource) -> Vec<(&'static str, String)>| {
+        let samples = counted.iter().map(|(resource, count)| {
+            let labels = labels(resource).into_iter();
+            let labels = labels.map(|(name, value)| label(name, value)).collect();
+            (labels, *count as f64)
+        });
+        super::gauges(name, help, samples.collect())
+    };
+    vec![
+        family(
+            "apiserver_storage_objects",
+            "[STABLE] Number of stored objects at the time of last check split by kind.",
+            |resource| vec![("resource", resource.group_resource().to_string())],
+        ),
+        family(
+            "apiserver_resource_objects",
+            "[ALPHA] Number of stored objects at the time of last check split by kind.",
+            |resource| {
+                let (group, plural) = (resource.group.to_string(), resource.plural.to_string());
+                vec![("group", group), ("resource", plural)]
+            },
+        ),
+    ]
+}

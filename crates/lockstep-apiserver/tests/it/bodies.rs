@@ -1,0 +1,211 @@
+//! Bodies that are cut short, huge, deep, in no encoding, or worse, sent to real resources; and
+//! clients who write at the same time: api-machinery.md §5, §6, §11, §14.
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client, config, raw};
+use crate::server::{Setup, TestServer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const WIDGETS: &str = "/apis/ex.io/v1/namespaces/default/widgets";
+
+async fn begin() -> (TestServer, Client) {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let crd = json!({
+        "metadata": { "name": "widgets.ex.io" },
+        "spec": {
+            "group": "ex.io", "scope": "Namespaced", "names": { "plural": "widgets", "kind": "Widget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": {
+                "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } } }],
+        },
+    });
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(client.write("POST", crds, &crd).await.status, 201);
+    (server, client)
+}
+
+fn widget(name: &str, spec: &Value) -> Value {
+    json!({ "apiVersion": "ex.io/v1", "kind": "Widget", "metadata": { "name": name }, "spec": spec })
+}
+
+async fn patch(client: &mut Client, path: &str, change: &Value) -> Answer {
+    let merge = [("content-type", "application/merge-patch+json")];
+    client.send("PATCH", path, &merge, change.to_string()).await
+}
+
+/// §5/bad-json, §3/content-type: a clear answer to each, and the server goes on.
+#[tokio::test]
+async fn bodies_that_cannot_be_read_are_refused_and_harm_nobody() {
+    let (_server, mut client) = begin().await;
+    let nested = |open: &str, close: &str, times: usize| {
+        format!("{{\"x\":{}{}}}", open.repeat(times), close.repeat(times)).into_bytes()
+    };
+    let bomb: String = (0..40)
+        .map(|level| match level {
+            0 => "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(),
+            level => {
+                let below = format!("*a{}", level - 1);
+                format!("a{level}: &a{level} [{}]\n", [below.as_str(); 9].join(","))
+            }
+        })
+        .collect();
+    let rows: Vec<(&str, Vec<u8>)> = vec![
+        ("application/json", b"".to_vec()),
+        (
+            "application/json",
+            b"{\"metadata\":{\"name\":\"a\"".to_vec(),
+        ),
+        (
+            "application/json",
+            b"{\"metadata\":{\"name\":\"\xff\xfe\"}}".to_vec(),
+        ),
+        ("application/json", b"\xef\xbb\xbf{\"metadata\":".to_vec()),
+        (
+            "application/json",
+            b"{\"metadata\":{\"name\":\"\\ud800\"}}".to_vec(),
+        ),
+        ("application/json", b"{\"x\":1e999999999}".to_vec()),
+        ("application/json", b"{} {}".to_vec()),
+        ("application/json", b"null".to_vec()),
+        ("application/json", nested("[", "]", 100_000)),
+        ("application/json", nested("{\"x\":", "}", 100_000)),
+        ("application/yaml", nested("[", "]", 100_000)),
+        ("application/yaml", b"a: &a [*a]\n".to_vec()),
+        ("application/yaml", bomb.into_bytes()),
+        ("application/yaml", b"metadata: \xff\n".to_vec()),
+        ("application/yaml", b"\t- : : :\n".to_vec()),
+        (
+            "application/vnd.kubernetes.protobuf",
+            b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff".to_vec(),
+        ),
+        ("application/vnd.kubernetes.protobuf", b"k8s".to_vec()),
+    ];
+    for (media_type, body) in rows {
+        for path in [MAPS, WIDGETS] {
+            let head = [("content-type", media_type)];
+            let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+            let answer = client.send("POST", path, &head, body.clone()).await;
+            let (code, reason, message) = answer.failure();
+            assert!(
+                matches!(code, 400 | 413 | 415 | 422),
+                "{path} {media_type} {shown}: {code} {reason} {message}"
+            );
+            assert!(message.len() < 4096, "{path} {shown}: {}", message.len());
+        }
+    }
+    for path in [MAPS, WIDGETS] {
+        let items = client.get(path).await.json()["items"].clone();
+        let names: Vec<&Value> = items
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| &item["metadata"]["name"])
+            .collect();
+        assert!(
+            names.iter().all(|name| **name == "kube-root-ca.crt"),
+            "{names:?}"
+        );
+    }
+}
+
+/// §14/sizes, §11/limits: what is too large for the store is told, whatever part makes it so.
+#[tokio::test]
+async fn objects_that_are_too_large_are_refused() {
+    let (_server, mut client) = begin().await;
+    let large = widget("large", &json!({ "x": "x".repeat(1_572_864) }));
+    let refused = client.write("POST", WIDGETS, &large).await;
+    let (code, reason, message) = refused.failure();
+    assert_eq!((code, reason.as_str()), (413, "RequestEntityTooLarge"));
+    assert!(message.ends_with("limit is 1572864"), "{message}");
+    let fits = widget("fits", &json!({ "x": "x".repeat(1_500_000) }));
+    assert_eq!(client.write("POST", WIDGETS, &fits).await.status, 201);
+    let grown = patch(
+        &mut client,
+        &format!("{WIDGETS}/fits"),
+        &json!({ "spec": { "y": "y".repeat(100_000) } }),
+    )
+    .await;
+    assert_eq!(grown.failure().0, 413);
+    let map =
+        |size: usize| json!({ "metadata": { "name": "m" }, "data": { "k": "x".repeat(size) } });
+    let refused = client.write("POST", MAPS, &map(1 << 20)).await;
+    assert_eq!(
+        refused.failure().2,
+        "ConfigMap \"m\" is invalid: []: Too long: may not be more than 1048576 bytes"
+    );
+    assert_eq!(
+        client.write("POST", MAPS, &map((1 << 20) - 1)).await.status,
+        201
+    );
+    let noted = json!({ "metadata": { "name": "n", "annotations": { "a": "x".repeat(262_144) } } });
+    let refused = client.write("POST", MAPS, &noted).await;
+    assert_eq!(
+        refused.failure().2,
+        "ConfigMap \"n\" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes"
+    );
+    let many: Vec<Value> = (0..10_001)
+        .map(|_| json!({ "op": "test", "path": "/metadata/name", "value": "m" }))
+        .collect();
+    let head = [("content-type", "application/json-patch+json")];
+    let body = Value::Array(many).to_string();
+    let refused = client
+        .send("PATCH", &format!("{MAPS}/m"), &head, body)
+        .await;
+    assert_eq!(refused.failure().0, 413);
+}
+
+/// §6/patch-races: those who do not say what they saw are all heard; of those who do, one.
+#[tokio::test]
+async fn patches_that_meet_are_all_made_or_refused() {
+    let (server, mut client) = begin().await;
+    let map = json!({ "metadata": { "name": "m" } });
+    let made = client.write("POST", MAPS, &map).await.json();
+    let path = format!("{MAPS}/m");
+    let path = path.as_str();
+    let at_once = async |said: &Value| {
+        let mut waiting = tokio::task::JoinSet::new();
+        for number in 0..4 {
+            let mut client = server.client(Some(server.admin())).await;
+            let (path, mut change) = (path.to_owned(), said.clone());
+            change["data"] = json!({ format!("k{number}"): "v" });
+            waiting.spawn(async move { patch(&mut client, &path, &change).await.status.as_u16() });
+        }
+        let mut codes = waiting.join_all().await;
+        codes.sort_unstable();
+        codes
+    };
+    assert_eq!(at_once(&json!({})).await, [200, 200, 200, 200]);
+    let held = client.get(path).await.json();
+    assert_eq!(
+        held["data"],
+        json!({ "k0": "v", "k1": "v", "k2": "v", "k3": "v" })
+    );
+    assert_ne!(
+        held["metadata"]["resourceVersion"],
+        made["metadata"]["resourceVersion"]
+    );
+    patch(&mut client, path, &json!({ "data": null })).await;
+    let seen = client.get(path).await.json();
+    let version = json!({ "metadata": { "resourceVersion": seen["metadata"]["resourceVersion"] } });
+    assert_eq!(at_once(&version).await, [200, 409, 409, 409]);
+}
+
+/// A body that comes slower than a request may take is not waited for.
+#[tokio::test]
+async fn a_body_that_never_ends_is_given_up() {
+    let (server, mut client) = begin().await;
+    let trust = config(&server.authority(), Some(server.admin()), "http/1.1");
+    let mut slow = raw(server.address, "localhost", trust).await.unwrap();
+    let head =
+        format!("POST {MAPS}?timeout=200ms HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{{");
+    slow.write_all(head.as_bytes()).await.unwrap();
+    slow.flush().await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = slow.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..read]);
+    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+    assert_eq!(client.get("/healthz").await.brief(), (200, "ok"));
+}

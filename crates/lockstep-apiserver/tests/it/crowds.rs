@@ -1,0 +1,115 @@
+//! Many watches, and one that nobody reads: api-machinery.md §4/streams, §7/watch-end.
+
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::client::{config, raw};
+use crate::server::{Setup, TestServer};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// Fewer than the server bears, so that the test is quick; the figure a watch is the same.
+const WATCHES: usize = 3000;
+/// How many of them share a connection.
+const STREAMS: usize = 500;
+/// What a watch may take, of the client in this process too, built without optimisation.
+const WATCH_BYTES_MAX: usize = 64 << 10;
+
+fn resident_bytes() -> Option<usize> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: usize = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}
+
+#[tokio::test]
+async fn thousands_of_watches_are_cheap_and_each_hears_of_a_change() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let before = resident_bytes();
+    let mut clients = Vec::new();
+    let mut watches = Vec::new();
+    for _ in 0..WATCHES / STREAMS {
+        let mut client = server.client(Some(server.admin())).await;
+        for _ in 0..STREAMS {
+            let path = format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Dx");
+            let watch = client.open("GET", &path, &[], "".into()).await.unwrap();
+            assert_eq!(watch.status(), 200);
+            watches.push(watch);
+        }
+        clients.push(client);
+    }
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
+        let each = after.saturating_sub(before) / WATCHES;
+        assert!(each < WATCH_BYTES_MAX, "a watch takes {each} bytes");
+    }
+    let map = json!({ "metadata": { "name": "x" } });
+    let made = clients[0].write("POST", MAPS, &map).await;
+    assert_eq!(made.status, 201);
+    let version = made.json()["metadata"]["resourceVersion"].clone();
+    for watch in &mut watches {
+        let frame = watch.frame().await.unwrap().unwrap().into_data().unwrap();
+        let event: Value = serde_json::from_slice(&frame).unwrap();
+        assert_eq!(event["type"], "ADDED");
+        assert_eq!(event["object"]["metadata"]["resourceVersion"], version);
+    }
+    let metrics = clients[0].get("/metrics").await.body;
+    let line = format!(
+        "apiserver_watch_events_total{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {WATCHES}"
+    );
+    assert!(metrics.lines().any(|one| one == line), "{line}");
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_holds_up_nobody_and_is_cut_off() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let trust = config(&server.authority(), Some(server.admin()), "http/1.1");
+    let mut deaf = raw(server.address, "localhost", trust).await.unwrap();
+    let head = format!("GET {MAPS}?watch=true HTTP/1.1\r\nhost: a\r\n\r\n");
+    deaf.write_all(head.as_bytes()).await.unwrap();
+    deaf.flush().await.unwrap();
+    let mut client = server.client(Some(server.admin())).await;
+    let mut good = client
+        .open("GET", &format!("{MAPS}?watch=true"), &[], "".into())
+        .await
+        .unwrap();
+    good.frame().await.unwrap().unwrap();
+    let gauge = async |client: &mut crate::client::Client| -> i64 {
+        let text = client.get("/metrics").await.body;
+        let name = "apiserver_longrunning_requests{component=\"apiserver\",group=\"\",resource=\"configmaps\"";
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
+    };
+    while gauge(&mut client).await != 2 {}
+    let large = "x".repeat(512 << 10);
+    for number in 0..40 {
+        let map = json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": large } });
+        assert_eq!(
+            client.write("POST", MAPS, &map).await.status,
+            201,
+            "{number}"
+        );
+        let mut lines = Vec::new();
+        while !lines.ends_with(b"\n") {
+            lines.extend(good.frame().await.unwrap().unwrap().into_data().unwrap());
+        }
+    }
+    // What it does not take waits for a minute, and then it is gone.
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(61)).await;
+    tokio::time::resume();
+    while gauge(&mut client).await != 1 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let mut rest = Vec::new();
+    drop(deaf.read_to_end(&mut rest).await);
+    assert!(
+        rest.len() < 20 << 20,
+        "not all was written to it: {}",
+        rest.len()
+    );
+    let last = json!({ "metadata": { "name": "last" } });
+    assert_eq!(client.write("POST", MAPS, &last).await.status, 201);
+    let frame = good.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(String::from_utf8_lossy(&frame).contains("\"last\""));
+}

@@ -1,0 +1,151 @@
+//! What each verb and each part of an object asks for: api-machinery.md §13.
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::server::{Setup, TestServer};
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A server where alice may do what the rules say, and its administrator.
+async fn begin(rules: &Value) -> (TestServer, Client) {
+    let server = TestServer::with(Setup {
+        tokens: Some("alice-token,alice,7\n"),
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let role = json!({ "metadata": { "name": "alice" }, "rules": rules });
+    let path = format!("{RBAC}/namespaces/default/roles");
+    assert_eq!(client.write("POST", &path, &role).await.status, 201);
+    let binding = json!({
+        "metadata": { "name": "alice" },
+        "roleRef": { "kind": "Role", "name": "alice" },
+        "subjects": [{ "kind": "User", "name": "alice" }],
+    });
+    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
+    assert_eq!(client.write("POST", &bindings, &binding).await.status, 201);
+    (server, client)
+}
+
+async fn as_alice(server: &TestServer, method: &str, path: &str, body: &Value) -> Answer {
+    let headers = [
+        (
+            "content-type",
+            match method {
+                "PATCH" => "application/merge-patch+json",
+                _ => "application/json",
+            },
+        ),
+        ("authorization", "Bearer alice-token"),
+    ];
+    let mut client = server.client(None).await;
+    client.send(method, path, &headers, body.to_string()).await
+}
+
+/// §13/own-verbs, §6/put: whoever may only update makes nothing.
+#[tokio::test]
+async fn an_update_that_creates_asks_for_create_too() {
+    let rules = json!([{ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["update"] }]);
+    let (server, mut client) = begin(&rules).await;
+    let lease = json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": "alice" } });
+    let path = format!("{LEASES}/l");
+    // The role is in force once alice is told that there is no such object of another kind.
+    let refused = loop {
+        let answer = as_alice(&server, "PUT", &path, &lease).await;
+        if !answer.body.contains("cannot update") {
+            break answer;
+        }
+    };
+    assert_eq!(
+        refused.failure(),
+        (
+            403,
+            "Forbidden".to_owned(),
+            "leases.coordination.k8s.io \"l\" is forbidden: User \"alice\" cannot create resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"default\"".to_owned()
+        )
+    );
+    assert_eq!(client.get(&path).await.status, 404);
+    assert_eq!(client.write("PUT", &path, &lease).await.status, 201);
+    assert_eq!(as_alice(&server, "PUT", &path, &lease).await.status, 200);
+}
+
+/// §13/own-verbs, §13/rbac: many are not one, and a part is not the whole; a name is one object.
+#[tokio::test]
+async fn verbs_parts_and_names_stand_for_themselves() {
+    let rules = json!([
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["delete", "get", "list"], "resourceNames": ["mine"] },
+        { "apiGroups": ["ex.io"], "resources": ["widgets/status"], "verbs": ["get", "patch"] },
+    ]);
+    let (server, mut client) = begin(&rules).await;
+    let crd = json!({
+        "metadata": { "name": "widgets.ex.io" },
+        "spec": {
+            "group": "ex.io", "scope": "Namespaced", "names": { "plural": "widgets", "kind": "Widget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } } }],
+        },
+    });
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(client.write("POST", crds, &crd).await.status, 201);
+    let widgets = "/apis/ex.io/v1/namespaces/default/widgets";
+    let widget = json!({ "apiVersion": "ex.io/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    assert_eq!(client.write("POST", widgets, &widget).await.status, 201);
+    let map = json!({ "metadata": { "name": "mine" } });
+    assert_eq!(client.write("POST", MAPS, &map).await.status, 201);
+    while as_alice(&server, "GET", &format!("{MAPS}/mine"), &json!({}))
+        .await
+        .status
+        != 200
+    {}
+    let named = "fieldSelector=metadata.name%3Dmine";
+    for (method, path, code) in [
+        ("GET", format!("{MAPS}/other"), 403),
+        ("GET", MAPS.to_owned(), 403),
+        ("GET", format!("{MAPS}?{named}"), 200),
+        (
+            "GET",
+            format!("{MAPS}?fieldSelector=metadata.name!%3Dmine"),
+            403,
+        ),
+        (
+            "GET",
+            format!("{MAPS}?watch=true&{named}&timeoutSeconds=1"),
+            403,
+        ),
+        ("DELETE", format!("{MAPS}?{named}"), 403),
+        ("POST", MAPS.to_owned(), 403),
+        ("GET", format!("{widgets}/w"), 403),
+        ("GET", format!("{widgets}/w/status"), 200),
+        ("PATCH", format!("{widgets}/w"), 403),
+        ("PATCH", format!("{widgets}/w/status"), 200),
+        ("PUT", format!("{widgets}/w/status"), 403),
+        ("DELETE", format!("{MAPS}/mine"), 200),
+    ] {
+        let answer = as_alice(
+            &server,
+            method,
+            &path,
+            &json!({ "metadata": { "name": "w" } }),
+        )
+        .await;
+        assert_eq!(answer.status, code, "{method} {path}: {}", answer.body);
+    }
+}
+
+/// §13/order: an open path is closed to those who show a bad token.
+#[tokio::test]
+async fn a_bad_credential_is_refused_where_none_is_needed() {
+    let (server, _client) = begin(&json!([])).await;
+    let mut client = server.client(None).await;
+    assert_eq!(client.get("/version").await.status, 200);
+    let bad = [("authorization", "Bearer nonsense")];
+    let answer = client.send("GET", "/version", &bad, "").await;
+    assert_eq!(
+        answer.failure(),
+        (401, "Unauthorized".to_owned(), "Unauthorized".to_owned())
+    );
+}
