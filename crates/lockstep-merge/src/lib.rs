@@ -1,4 +1,4 @@
-//! Changing objects by patches.
+//! Changing objects by patches: JSON patches, merge patches, and strategic merge patches of built-in kinds.
 //!
 //! ```
 //! use lockstep_merge::{JsonPatch, merge_patch};
@@ -14,6 +14,8 @@
 
 mod json_patch;
 mod merge_patch;
+mod strategic;
 
 pub use json_patch::{COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX};
 pub use merge_patch::merge_patch;
+pub use strategic::{StrategicError, strategic_merge};

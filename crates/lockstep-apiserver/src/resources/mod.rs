@@ -47,7 +47,7 @@ use print::Printer;
 pub use body::Incoming;
 pub use ending::Ending;
 use expiry::Expiry;
-pub(crate) use patch::PATCH_TYPES;
+pub(crate) use patch::patch_types;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Request};
 pub use resource::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
