@@ -34,7 +34,9 @@ fn set() -> impl Strategy<Value = Set> {
     let path = prop::collection::vec(element(), 1..4);
     prop::collection::vec(path, 0..8).prop_map(|paths| {
         let mut set = Set::default();
-        paths.iter().for_each(|path| set.insert(path));
+        for path in &paths {
+            set.insert(path);
+        }
         set
     })
 }
@@ -237,7 +239,11 @@ proptest! {
         let mut conflicting = Set::default();
         match state.apply("two", &two, Force::No) {
             Ok(_) => {}
-            Err(ApplyError::Conflicts(conflicts)) => conflicts.0.iter().for_each(|c| conflicting.insert(&c.path)),
+            Err(ApplyError::Conflicts(conflicts)) => {
+ for conflict in &conflicts.0 {
+ conflicting.insert(&conflict.path);
+ }
+ },
             Err(other) => prop_assert!(false, "{other}"),
         }
         let forced = state.apply("two", &two, Force::Yes).unwrap();

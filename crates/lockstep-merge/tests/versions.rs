@@ -77,7 +77,8 @@ fn writer<'w>(manager: &'w str, api_version: &'w str) -> Writer<'w> {
     }
 }
 
-fn object(api_version: &str, spec: Value) -> Value {
+fn object(api_version: &str, spec: impl Into<Value>) -> Value {
+    let spec: Value = spec.into();
     json!({"apiVersion": api_version, "kind": "Colour", "spec": spec})
 }
 

@@ -6,12 +6,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
 
-use crate::authz::subject;
+use crate::authz::{Attributes, Target, forbidden, subject};
 use crate::clock;
 use crate::failure::respond;
 use crate::request::Request;
@@ -103,8 +103,25 @@ async fn answer_in(
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let now = Seconds::from_unix(clock::now().wall.as_second());
     let user = subject(&request.user);
+    let agent = request.headers.get(USER_AGENT);
+    let permits = |verb: Verb| {
+        let attributes = Attributes {
+            user: &request.user,
+            verb: verb.as_str(),
+            target: Target::of(&request.info),
+        };
+        let verdict = (server.authorizer)(&attributes);
+        if verdict.allowed {
+            return Ok(());
+        }
+        Err(forbidden(&attributes, &verdict))
+    };
     let asked = resources::Request {
         user: &user,
+        agent: agent
+            .and_then(|agent| agent.to_str().ok())
+            .unwrap_or_default(),
+        permits: &permits,
         route,
         served: found,
         query: &request.query,

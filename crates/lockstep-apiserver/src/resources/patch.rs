@@ -10,19 +10,20 @@ use serde_json::Map;
 
 use super::body::accept;
 use super::current::Current;
-use super::update::LastWrite;
+use super::update::{LastWrite, Next};
 use super::{Answer, Api, Incoming, Origin, Request, Subresource};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// What patches are sent as.
 pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     match origin {
-        Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH],
-        Origin::Custom => &[JSON_PATCH, MERGE_PATCH],
+        Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
+        Origin::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
     }
 }
 
@@ -41,6 +42,10 @@ impl Api {
             return self.patch_scale(request).await;
         }
         let dry_run = request.dry_run()?;
+        if media_type(request) == APPLY_PATCH {
+            return self.apply(request, part, dry_run).await;
+        }
+        request.field_manager()?;
         let patch = read(request)?;
         let change = |current: &Current| {
             let revision = current.revision.0.to_string();
@@ -60,22 +65,26 @@ impl Api {
                 unknown,
             })
         };
-        self.change(request, part, dry_run, LastWrite::Wins, change)
+        let next = Next::Made(&change);
+        self.change(request, part, dry_run, LastWrite::Wins, next)
             .await
     }
 }
 
+fn media_type<'r>(request: &'r Request<'_>) -> &'r str {
+    let media_type = request.content_type.split(';').next();
+    media_type.unwrap_or_default().trim()
+}
+
 /// The patch. What field validation has to say about the patch itself is said here.
 pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
-    let media_type = request
-        .content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    let known = patch_types(request.served.resource.origin);
+    let media_type = media_type(request);
+    let mut known = patch_types(request.served.resource.origin).to_vec();
+    if request.part()? == Some(Subresource::Scale) {
+        known.retain(|known| *known != APPLY_PATCH);
+    }
     if !known.contains(&media_type) {
-        return Err(Status::unsupported_media_type(known));
+        return Err(Status::unsupported_media_type(&known));
     }
     let decoded = json::decode(&request.body);
     let decoded =

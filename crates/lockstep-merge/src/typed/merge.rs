@@ -15,6 +15,11 @@ impl Type<'_> {
     /// ones come before the next element that both have, or last.
     pub fn merge(self, live: &Value, wanted: &Value) -> Result<Value, TypeErrors> {
         self.validate(wanted, Duplicates::Refused)?;
+        self.merge_valid(live, wanted)
+    }
+
+    /// The same for what is known to be of the type.
+    pub(crate) fn merge_valid(self, live: &Value, wanted: &Value) -> Result<Value, TypeErrors> {
         let merged = self.merged(Some(live), Some(wanted))?;
         Ok(merged.unwrap_or_default())
     }
