@@ -98,7 +98,8 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
         shape: lockstep_apiserver::views::Shape::Whole,
         now: Seconds::from_unix(0).expect("a time"),
         user: &User::new("admin", ["system:masters"]),
-        no_create: None,
+        agent: "test",
+        permits: &|_| Ok(()),
         notes: &Notes::new(String::new()),
     };
     match api.answer(&request).await {

@@ -194,7 +194,13 @@ fn one(table: &Table, id: TypeId, field: &Field, leaf: Leaf, flavour: Flavour) -
     }
 }
 
-/// What the schema says a field is when it is not there.
+impl Field {
+    /// What the schema says it is when it is not there.
+    pub fn schema_default(&self) -> Option<Value> {
+        default(self)
+    }
+}
+
 fn default(field: &Field) -> Option<Value> {
     match field.default() {
         Some("-") => return None,

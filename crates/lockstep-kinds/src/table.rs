@@ -298,6 +298,11 @@ impl Field {
         self.fact("map")
     }
 
+    /// Whether it holds an object of some kind, which nobody looks into.
+    pub fn is_opaque(&self) -> bool {
+        self.expression.ends_with("RawExtension")
+    }
+
     /// The values it may have, if the schema lists them.
     pub fn enumeration(&self) -> Option<Vec<String>> {
         let values = self.fact("enum")?.split('|');

@@ -1,4 +1,8 @@
-//! Changing objects by patches.
+//! Changing objects by patches: JSON patches, merge patches, strategic merge patches of built-in kinds, and server-side
+//! apply.
+//!
+//! [`types`] says what a kind is made of, [`typed`] merges and compares values of a type, [`fields`] are sets of fields,
+//! and [`managers`] follow who owns which.
 //!
 //! ```
 //! use lockstep_merge::{JsonPatch, merge_patch};
@@ -12,8 +16,14 @@
 //! # Ok::<(), lockstep_merge::JsonPatchError>(())
 //! ```
 
+pub mod fields;
 mod json_patch;
+pub mod managers;
 mod merge_patch;
+mod strategic;
+pub mod typed;
+pub mod types;
 
 pub use json_patch::{COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX};
 pub use merge_patch::merge_patch;
+pub use strategic::{StrategicError, strategic_merge};

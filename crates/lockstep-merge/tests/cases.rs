@@ -5,7 +5,8 @@
     reason = "a case file that does not fit its check is a failure"
 )]
 
-use lockstep_merge::{JsonPatch, merge_patch};
+use lockstep_kinds::{Table, TypeId};
+use lockstep_merge::{JsonPatch, merge_patch, strategic_merge};
 use lockstep_object::json::normalise_numbers;
 use serde_json::{Value, json};
 
@@ -65,5 +66,28 @@ fn what_is_given_replaces_and_null_removes() {
         let mut object = case["object"].clone();
         merge_patch(&mut object, &case["patch"]);
         object
+    });
+}
+
+/// The type that a case names: `Pod`, `apps/v1 Deployment`.
+fn kind(name: &Value) -> TypeId {
+    let (api_version, kind) = name
+        .as_str()
+        .unwrap()
+        .split_once(' ')
+        .unwrap_or_else(|| ("v1", name.as_str().unwrap()));
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    Table::builtin().kind(group, version, kind).unwrap()
+}
+
+#[test]
+fn lists_are_merged_by_the_keys_of_the_kind() {
+    run("strategic-merge.yaml", |case| {
+        let mut object = case["object"].as_object().unwrap().clone();
+        let patch = case["patch"].as_object().unwrap().clone();
+        match strategic_merge(Table::builtin(), kind(&case["kind"]), &mut object, patch) {
+            Ok(()) => object.into(),
+            Err(error) => json!({"error": error.to_string()}),
+        }
     });
 }

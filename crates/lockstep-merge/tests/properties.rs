@@ -137,3 +137,58 @@ fn moving_a_large_value_to_and_fro_ends() {
         format!("operation 999: moving carries more than {MOVED_VALUES_MAX} values")
     );
 }
+
+fn patch_with_directives() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        (0_i64..3).prop_map(Value::from),
+        prop::sample::select(vec!["a", "b", "delete", "replace", "merge", "odd"])
+            .prop_map(Value::from)
+    ];
+    let names = vec![
+        "metadata",
+        "spec",
+        "containers",
+        "name",
+        "env",
+        "finalizers",
+        "labels",
+        "volumes",
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/containers",
+        "$setElementOrder/finalizers",
+        "$deleteFromPrimitiveList/finalizers",
+        "$setElementOrder",
+        "$deleteFromPrimitiveList",
+    ];
+    leaf.prop_recursive(5, 40, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(prop::sample::select(names.clone()), inner, 0..4).prop_map(
+                |entries| {
+                    let entries = entries.into_iter();
+                    Value::Object(
+                        entries
+                            .map(|(name, value)| (name.to_owned(), value))
+                            .collect(),
+                    )
+                }
+            ),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_strategic_patch_makes_the_rules_panic(object in patch_with_directives(), patch in patch_with_directives()) {
+        let table = lockstep_kinds::Table::builtin();
+        let pod = table.kind("", "v1", "Pod").expect("it is built in");
+        if let (Value::Object(mut object), Value::Object(patch)) = (object, patch) {
+            let depth_before = depth(&Value::Object(object.clone())).max(depth(&Value::Object(patch.clone())));
+            if lockstep_merge::strategic_merge(table, pod, &mut object, patch).is_ok() {
+                prop_assert!(depth(&Value::Object(object)) <= depth_before);
+            }
+        }
+    }
+}

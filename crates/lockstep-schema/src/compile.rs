@@ -94,6 +94,7 @@ fn compile_at(
         preserve_unknown: flag(json, "x-kubernetes-preserve-unknown-fields"),
         embedded: flag(json, "x-kubernetes-embedded-resource"),
         list_kind: list_kind(json),
+        atomic_map: text(json, "x-kubernetes-map-type") == "atomic",
         limits: limits(json),
         alternatives: alternatives.any().then(|| Box::new(alternatives)),
         rules: compiled_rules,

@@ -33,6 +33,7 @@ mod prune;
 mod rules;
 mod schema;
 mod validate;
+mod view;
 
 pub use check::{CheckOptions, StatusSubresource, check, unrecognized_formats};
 pub use compile::{CompileError, SCHEMA_DEPTH_MAX};
@@ -41,3 +42,4 @@ pub use definition::{
     storage_version,
 };
 pub use schema::{Outcome, Part, Schema};
+pub use view::{Elements, Others, ValueType, View};

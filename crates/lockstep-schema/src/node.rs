@@ -102,6 +102,10 @@ impl Work {
 
 /// One schema.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "keywords that are there or not"
+)]
 pub(crate) struct Node {
     pub(crate) ty: Type,
     pub(crate) format: Option<Format>,
@@ -115,6 +119,8 @@ pub(crate) struct Node {
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded: bool,
     pub(crate) list_kind: ListKind,
+    /// Whether an apply owns the map as a whole.
+    pub(crate) atomic_map: bool,
     pub(crate) limits: Limits,
     pub(crate) alternatives: Option<Box<Alternatives>>,
     pub(crate) rules: Vec<Rule>,

@@ -5,6 +5,7 @@ use crate::correlate::Old;
 use crate::node::Node;
 use crate::rules::Evaluation;
 use crate::validate::Findings;
+use crate::view::View;
 use crate::{default, embedded, lists, prune, validate};
 use lockstep_cel::Version;
 use lockstep_object::field::{ErrorType, FieldError, FieldErrors, Path};
@@ -46,6 +47,11 @@ impl Schema {
     pub fn compile(schema: &Value) -> Result<Self, CompileError> {
         let root = compile::compile(schema, Place::Root, Version::LATEST)?;
         Ok(Self { root })
+    }
+
+    /// The schema for those who walk it.
+    pub fn view(&self) -> View<'_> {
+        View::of(&self.root)
     }
 
     /// Brings type and metadata of the resource, and of resources embedded in it, into shape. Unknown fields of

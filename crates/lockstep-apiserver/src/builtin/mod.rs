@@ -7,11 +7,13 @@ mod leases;
 mod namespaces;
 mod rbac;
 mod selectable;
+mod server_fields;
 mod types;
 
 use std::sync::Arc;
 
 use lockstep_authz::validate_role;
+use lockstep_merge::types::Type;
 use lockstep_object::Object;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -400,6 +402,14 @@ impl Rules for BuiltIn {
             errors: (self.row.validate)(object, old, self.compatibility),
             warnings: (self.row.warnings)(object, self.compatibility),
         }
+    }
+
+    fn merge_type(&self, _version: usize) -> Option<Type<'_>> {
+        types::merge_type(self.row.group, self.row.kind)
+    }
+
+    fn server_fields(&self) -> &'static [&'static [&'static str]] {
+        server_fields::of(self.row.group, self.row.plural)
     }
 
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {

@@ -1,13 +1,22 @@
 //! The fields of built-in kinds, which the table of kinds knows.
 
+use std::sync::LazyLock;
+
 use lockstep_kinds::typed::{self, TypeError};
 use lockstep_kinds::{Table, TypeId};
+use lockstep_merge::types::{BuiltInTypes, Type};
 use lockstep_object::Object;
 
 /// The type of a kind of a group.
 pub(super) fn type_of(group: &str, kind: &str) -> TypeId {
     let found = Table::builtin().kind(group, "v1", kind);
     found.expect("every kind of the server is in the table of kinds")
+}
+
+/// What objects of a kind are made of, as far as merging them is concerned.
+pub(super) fn merge_type(group: &str, kind: &str) -> Option<Type<'static>> {
+    static TYPES: LazyLock<BuiltInTypes> = LazyLock::new(|| BuiltInTypes::of(Table::builtin()));
+    TYPES.get(type_of(group, kind))
 }
 
 /// Brings an object into the form that its Go type has: refuses the first field of another type,

@@ -1,7 +1,8 @@
 //! The resource that a CRD defines.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use lockstep_merge::types::{Type, Types};
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::names::NameRule;
 use lockstep_object::{Object, compare_versions};
@@ -95,6 +96,7 @@ pub fn resource(
         shaped_since: revision,
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
+            merged: schemas.iter().map(|_| OnceLock::new()).collect(),
             schemas,
             alike: defined
                 .iter()
@@ -178,6 +180,8 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
 /// What the schemas say.
 struct CustomRules {
     schemas: Vec<Schema>,
+    /// The same for merging objects, made when the first one is written: most are never used.
+    merged: Vec<OnceLock<Types>>,
     /// For each version the first that has the same schema.
     alike: Vec<usize>,
     converter: Option<Converter>,
@@ -226,6 +230,11 @@ impl Rules for CustomRules {
             *object = shaped;
         }
         unknown
+    }
+
+    fn merge_type(&self, version: usize) -> Option<Type<'_>> {
+        let types = self.merged[version].get_or_init(|| Types::custom(&self.schemas[version]));
+        Some(types.object())
     }
 
     fn validate(

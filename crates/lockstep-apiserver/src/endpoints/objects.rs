@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
@@ -121,10 +121,25 @@ async fn answer_in(
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let now = Seconds::from_unix(clock::now().wall.as_second());
     let user = subject(&request.user);
-    let no_create = no_create(server, request, route, &found);
+    let agent = request.headers.get(USER_AGENT);
+    let permits = |verb: Verb| {
+        let attributes = Attributes {
+            user: &request.user,
+            verb: verb.as_str(),
+            target: Target::of(&request.info),
+        };
+        let verdict = (server.authorizer)(&attributes);
+        if verdict.allowed {
+            return Ok(());
+        }
+        Err(forbidden(&attributes, &verdict))
+    };
     let asked = resources::Request {
         user: &user,
-        no_create,
+        agent: agent
+            .and_then(|agent| agent.to_str().ok())
+            .unwrap_or_default(),
+        permits: &permits,
         route,
         served: found,
         query: &request.query,
@@ -153,25 +168,6 @@ fn asks_token(request: &resources::Request<'_>) -> bool {
     let resource = &request.served.resource;
     let is_account = resource.group.is_empty() && &*resource.plural == "serviceaccounts";
     is_account && request.route.subresource == "token" && request.route.verb == Verb::Create
-}
-
-/// Why the user may not make what a change would find absent, where changes make objects.
-fn no_create(
-    server: &Server,
-    request: &Request,
-    route: &ResourceRoute,
-    found: &Served,
-) -> Option<Status> {
-    if route.verb != Verb::Update || !found.resource.rules.creates_on_update() {
-        return None;
-    }
-    let attributes = Attributes {
-        user: &request.user,
-        verb: Verb::Create.as_str(),
-        target: Target::of(&request.info),
-    };
-    let verdict = (server.authorizer)(&attributes);
-    (!verdict.allowed).then(|| forbidden(&attributes, &verdict))
 }
 
 fn print(

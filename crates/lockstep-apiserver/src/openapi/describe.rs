@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cache::BucketKey;
 use crate::crd::{self, Definition};
-use crate::resources::{Api, Origin, PATCH_TYPES, Resource};
+use crate::resources::{Api, Origin, Resource, patch_types};
 use crate::route::Verb;
 
 /// Resources in their versions, with what their CRDs say. One whose CRD is gone already is left
@@ -37,7 +37,7 @@ pub(super) fn describe<'a>(
             is_namespaced: resource.is_namespaced(),
             verbs: verbs(resource.verbs),
             parts: parts.collect(),
-            patch_types: PATCH_TYPES,
+            patch_types: patch_types(resource.origin),
             source,
         })
     });

@@ -7,6 +7,7 @@ use lockstep_object::metadata::{Malformed, check_types};
 use lockstep_object::{GroupVersionKind, Object, Status, Value, json, yaml};
 
 use super::{Origin, Request, Served};
+use crate::route::Verb;
 use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
 
 /// A body that could be read.
@@ -99,7 +100,10 @@ impl Request<'_> {
     pub fn complain(&self, duplicates: &[String], unknown: &[String]) -> Result<(), Status> {
         let unknown = json::in_document_order(&self.body, unknown.to_vec());
         let verdict = self.field_validation()?.judge(duplicates, &unknown);
-        let warnings = verdict.map_err(|problem| mistyped(&self.served.gvk(), &problem))?;
+        let warnings = verdict.map_err(|problem| match self.route.verb {
+            Verb::Patch => self.bad_patch(&problem),
+            _ => mistyped(&self.served.gvk(), &problem),
+        })?;
         for warning in warnings {
             self.notes.warn(warning);
         }

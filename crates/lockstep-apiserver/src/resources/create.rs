@@ -9,6 +9,7 @@ use lockstep_object::{Object, Status};
 use lockstep_storage::{Expected, Fence, Key, Outcome, Revision};
 use serde_json::Value;
 
+use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{parse, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
@@ -36,8 +37,10 @@ impl Api {
             ));
         }
         let dry_run = request.dry_run()?;
+        request.field_manager()?;
         let incoming = request.object()?;
-        self.create_object(request, incoming, dry_run).await
+        self.create_object(request, incoming, Claims::Tracked, dry_run)
+            .await
     }
 
     /// Makes an object that came in.
@@ -45,10 +48,11 @@ impl Api {
         &self,
         request: &Request<'_>,
         incoming: Incoming,
+        claims: Claims,
         dry_run: DryRun,
     ) -> Result<Answer, Status> {
         let Incoming {
-            object,
+            mut object,
             duplicates,
             unknown,
         } = incoming;
@@ -59,6 +63,7 @@ impl Api {
         }
         check_create(&object)?;
         check_namespace(&object, &request.route.namespace)?;
+        let asked = take_asked(&mut object);
         let is_generated = object.name().is_empty() && !object.generate_name().is_empty();
         let mut tries = 0;
         loop {
@@ -70,6 +75,9 @@ impl Api {
                 request.complain(&duplicates, &unknown)?;
             }
             check(request, &made)?;
+            request
+                .claim_new(&object, &mut made, &asked, &claims)
+                .await?;
             self.check_escalation(request, &made, None)?;
             match self.create_once(request, made, dry_run, fence).await? {
                 Made::Done(answer) => return Ok(answer),

@@ -4,7 +4,9 @@
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
 mod answer;
+mod apply;
 mod body;
+mod claims;
 mod commit;
 mod convert;
 mod create;
@@ -13,6 +15,7 @@ mod delete;
 mod ending;
 mod escalation;
 mod expiry;
+mod field_manager;
 mod get;
 mod internal;
 mod list;
@@ -49,9 +52,9 @@ use print::Printer;
 pub use body::Incoming;
 pub use ending::Ending;
 use expiry::Expiry;
-pub(crate) use patch::PATCH_TYPES;
+pub(crate) use patch::patch_types;
 pub use registry::{Registry, Served};
-pub use request::{DryRun, Request};
+pub use request::{DryRun, Permits, Request};
 pub use resource::{
     KeptAs, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
 };

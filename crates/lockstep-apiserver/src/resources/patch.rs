@@ -1,26 +1,37 @@
 //! Changing an object by a patch.
 
-use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch};
+use lockstep_kinds::{Table, TypeId};
+use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch, strategic_merge};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::check_url_name;
 use lockstep_object::{GroupKind, Status, Value, json};
+use serde_json::Map;
 
 use super::body::accept;
 use super::current::Current;
-use super::update::LastWrite;
-use super::{Answer, Api, Incoming, Request, Subresource};
+use super::update::{LastWrite, Next};
+use super::{Answer, Api, Incoming, Origin, Request, Subresource};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
+
 /// What patches are sent as.
-pub(crate) const PATCH_TYPES: &[&str] = &[JSON_PATCH, MERGE_PATCH];
+pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
+    match origin {
+        Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
+        Origin::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
+    }
+}
 
 /// A patch that can be read.
 pub(super) enum Patch {
     Json(JsonPatch),
     Merge(Value),
+    Strategic(TypeId, Map<String, Value>),
 }
 
 impl Api {
@@ -31,6 +42,10 @@ impl Api {
             return self.patch_scale(request).await;
         }
         let dry_run = request.dry_run()?;
+        if media_type(request) == APPLY_PATCH {
+            return self.apply(request, part, dry_run).await;
+        }
+        request.field_manager()?;
         let patch = read(request)?;
         let change = |current: &Current| {
             let revision = current.revision.0.to_string();
@@ -50,21 +65,26 @@ impl Api {
                 unknown,
             })
         };
-        self.change(request, part, dry_run, LastWrite::Wins, change)
+        let next = Next::Made(&change);
+        self.change(request, part, dry_run, LastWrite::Wins, next)
             .await
     }
 }
 
+fn media_type<'r>(request: &'r Request<'_>) -> &'r str {
+    let media_type = request.content_type.split(';').next();
+    media_type.unwrap_or_default().trim()
+}
+
 /// The patch. What field validation has to say about the patch itself is said here.
 pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
-    let media_type = request
-        .content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    if !matches!(media_type, JSON_PATCH | MERGE_PATCH) {
-        return Err(Status::unsupported_media_type(PATCH_TYPES));
+    let media_type = media_type(request);
+    let mut known = patch_types(request.served.resource.origin).to_vec();
+    if request.part()? == Some(Subresource::Scale) {
+        known.retain(|known| *known != APPLY_PATCH);
+    }
+    if !known.contains(&media_type) {
+        return Err(Status::unsupported_media_type(&known));
     }
     let decoded = json::decode(&request.body);
     let decoded =
@@ -73,14 +93,17 @@ pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let mut complaints: Vec<String> = duplicates
         .map(|path| format!("duplicate field {path:?}"))
         .collect();
-    if media_type == MERGE_PATCH {
-        if !decoded.value.is_object() {
+    if media_type != JSON_PATCH {
+        let Value::Object(patch) = decoded.value else {
             return Err(Status::bad_request(
                 "error decoding patch: a merge patch is a map",
             ));
-        }
+        };
         complain(request, &complaints)?;
-        return Ok(Patch::Merge(decoded.value));
+        return Ok(match media_type {
+            STRATEGIC_PATCH => Patch::Strategic(patched_type(request)?, patch),
+            _ => Patch::Merge(Value::Object(patch)),
+        });
     }
     let patch = JsonPatch::from_value(&decoded.value).map_err(|error| match error {
         JsonPatchError::TooManyOperations(_) => Status::too_large(&error.to_string()),
@@ -100,8 +123,23 @@ pub(super) fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> 
     match patch {
         Patch::Merge(patch) => merge_patch(value, patch),
         Patch::Json(patch) => patch.apply(value).map_err(|_| rejected(request))?,
+        Patch::Strategic(kind, patch) => {
+            let object = value.as_object_mut();
+            let object = object.expect("an object of the API is a map");
+            strategic_merge(Table::builtin(), *kind, object, patch.clone())
+                .map_err(|error| Status::bad_request(error.to_string()))?;
+        }
     }
     Ok(())
+}
+
+/// The type of what a patch is made to.
+fn patched_type(request: &Request<'_>) -> Result<TypeId, Status> {
+    let own = request.part()?.and_then(Subresource::own_kind);
+    let gvk = request.served.gvk();
+    let [group, version, kind] = own.unwrap_or([&gvk.group, &gvk.version, &gvk.kind]);
+    let found = Table::builtin().kind(group, version, kind);
+    found.ok_or_else(|| Status::internal_error("the kind is not in the table of kinds"))
 }
 
 fn rejected(request: &Request<'_>) -> Status {
@@ -122,13 +160,16 @@ fn complain(request: &Request<'_>, complaints: &[String]) -> Result<(), Status> 
         }
         FieldValidation::Strict => {}
     }
-    let body = String::from_utf8_lossy(&request.body).into_owned();
-    let path = Path::ROOT.field("patch");
-    let detail = format!("strict decoding error: {}", complaints.join(", "));
-    let error = FieldError::invalid(&path, body, detail);
-    Err(Status::invalid(
-        &GroupKind::new("", ""),
-        &request.route.name,
-        &[error],
-    ))
+    let problem = format!("strict decoding error: {}", complaints.join(", "));
+    Err(request.bad_patch(&problem))
+}
+
+impl Request<'_> {
+    /// What strict validation says about a patch, or about what it makes of the object.
+    pub(super) fn bad_patch(&self, problem: &str) -> Status {
+        let body = String::from_utf8_lossy(&self.body).into_owned();
+        let path = Path::ROOT.field("patch");
+        let error = FieldError::invalid(&path, body, problem);
+        Status::invalid(&GroupKind::new("", ""), &self.route.name, &[error])
+    }
 }

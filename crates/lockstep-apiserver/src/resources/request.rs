@@ -32,11 +32,16 @@ pub struct Request<'a> {
     pub now: Seconds,
     /// On whose behalf it is done.
     pub user: &'a User,
-    /// Why a change may not make what is not there; none if it may.
-    pub no_create: Option<Status>,
+    /// `User-Agent`, empty if there is none.
+    pub agent: &'a str,
+    /// Refuses what the user may not do besides.
+    pub permits: &'a Permits<'a>,
     /// Where warnings for the client go.
     pub notes: &'a Notes,
 }
+
+/// Whether a user may do something else than the request says, to the same object.
+pub type Permits<'a> = dyn Fn(Verb) -> Result<(), Status> + Send + Sync + 'a;
 
 /// Whether a write happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lockstep_merge::types::Type;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::names::NameRule;
@@ -177,6 +178,16 @@ pub trait Rules: Send + Sync {
     /// anew. None if that never happens.
     fn ending(&self) -> Option<&Ending> {
         None
+    }
+
+    /// What its objects are made of, as far as merging them is concerned; none if nobody knows.
+    fn merge_type(&self, _version: usize) -> Option<Type<'_>> {
+        None
+    }
+
+    /// Fields that the server fills in when an object is made, and which nobody owns then.
+    fn server_fields(&self) -> &'static [&'static [&'static str]] {
+        &[]
     }
 
     /// What is wrong with an object, besides its metadata. `part` is what the request may change.

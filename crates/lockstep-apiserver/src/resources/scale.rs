@@ -12,7 +12,7 @@ use serde_json::{Map, json};
 use super::body::Document;
 use super::current::Current;
 use super::patch::{self, Patch};
-use super::update::LastWrite;
+use super::update::{LastWrite, Next};
 use super::{Answer, Api, Incoming, Request, Subresource};
 use crate::views::{Cell, Column, Columns};
 
@@ -57,9 +57,10 @@ impl Api {
     async fn change_scale(
         &self,
         request: &Request<'_>,
-        change: impl Fn(Object) -> Result<Object, Status>,
+        change: impl Fn(Object) -> Result<Object, Status> + Sync,
     ) -> Result<Answer, Status> {
         let dry_run = request.dry_run()?;
+        request.field_manager()?;
         let paths = request.scale_paths()?;
         let next = |current: &Current| {
             let revision = current.revision.0.to_string();
@@ -77,6 +78,7 @@ impl Api {
             })
         };
         let part = Some(Subresource::Scale);
+        let next = Next::Made(&next);
         let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
         request.scale_of(&answer.await?)
     }

@@ -7,9 +7,12 @@ use lockstep_object::metadata::{
 use lockstep_object::{Object, Status};
 use lockstep_storage::{Expected, Outcome, Written};
 
+use super::apply::Wish;
+use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
+use crate::route::Verb;
 
 /// How often a change without a resource version is tried again when the object moved.
 const RETRIES_MAX: usize = 5;
@@ -23,6 +26,14 @@ pub(super) enum LastWrite {
     IsRefused,
 }
 
+/// What makes the next state of an object.
+pub(super) enum Next<'n> {
+    /// A function of the present one.
+    Made(&'n (dyn Fn(&Current) -> Result<Incoming, Status> + Sync)),
+    /// What somebody wants of it.
+    Applied(&'n Wish),
+}
+
 impl Api {
     /// Replaces an object, or a part of it, by the body.
     pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
@@ -31,26 +42,28 @@ impl Api {
             return self.update_scale(request).await;
         }
         let dry_run = request.dry_run()?;
+        request.field_manager()?;
         let incoming = request.object()?;
         let object = &incoming.object;
         check_url_name(object, &request.route.name)?;
         let rules = &request.served.resource.rules;
         let may_create = part.is_none() && rules.creates_on_update();
         if may_create && self.current(request).await?.is_none() {
-            if let Some(refusal) = &request.no_create {
-                return Err(refusal.clone());
-            }
-            return self.create_object(request, incoming, dry_run).await;
+            (request.permits)(Verb::Create)?;
+            return self
+                .create_object(request, incoming, Claims::Tracked, dry_run)
+                .await;
         }
         let change = |_: &Current| Ok(incoming.clone());
         let absent = match request.served.resource.origin {
             Origin::BuiltIn => LastWrite::Wins,
             Origin::Custom => LastWrite::IsRefused,
         };
-        self.change(request, part, dry_run, absent, change).await
+        self.change(request, part, dry_run, absent, Next::Made(&change))
+            .await
     }
 
-    /// Changes an object: `change` makes the next state of the present one, and is asked again
+    /// Changes an object: `next` makes the next state of the present one, and is asked again
     /// when the object moved meanwhile, unless that state insists on a resource version.
     pub(super) async fn change(
         &self,
@@ -58,16 +71,23 @@ impl Api {
         part: Option<Subresource>,
         dry_run: DryRun,
         absent: LastWrite,
-        change: impl Fn(&Current) -> Result<Incoming, Status>,
+        next: Next<'_>,
     ) -> Result<Answer, Status> {
         for _ in 0..=RETRIES_MAX {
             let current = self.current(request).await?;
             let current = current.ok_or_else(|| Self::not_found(request))?;
-            let next = change(&current)?;
+            let (mut next, claims) = match next {
+                Next::Made(make) => (make(&current)?, Claims::Tracked),
+                Next::Applied(wish) => request.applied(part, Some(&current), wish).await?,
+            };
             check_namespace(&next.object, &request.route.namespace)?;
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
-            let next = next_state(request, part, next, &current, absent)?;
+            let asked = take_asked(&mut next.object);
+            let mut next = next_state(request, part, next, &current, absent)?;
+            request
+                .claim(part, Some(&current.object), &mut next, asked, claims)
+                .await?;
             self.check_escalation(request, &next, Some(&current.object))?;
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
@@ -236,18 +256,12 @@ fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, statu
         Some(Subresource::Status) => {
             let asked = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");
-            let managed = object.metadata().get("managedFields").cloned();
             *object = old.clone();
             match new {
                 Some(status) => drop(object.fields_mut().insert("status".into(), status)),
                 None => drop(object.fields_mut().remove("status")),
             }
             object.set_meta_text("resourceVersion", &asked);
-            if let Some(managed) = managed {
-                object
-                    .metadata_mut()
-                    .insert("managedFields".into(), managed);
-            }
         }
         Some(Subresource::Finalize) => {
             let finalizers = object.at(&["spec", "finalizers"]).cloned();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap};
+use http::header::{CONTENT_TYPE, HeaderMap, USER_AGENT};
 use http::{HeaderName, Method};
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
@@ -120,8 +120,12 @@ impl Conversation {
         let body = words.next().unwrap_or_default();
         let content_type = headers.get(CONTENT_TYPE);
         let content_type = content_type.map(|value| value.to_str().expect("it is printable"));
+        let agent = headers.get(USER_AGENT);
+        let agent = agent.map(|value| value.to_str().expect("it is printable"));
         let body = match content_type {
-            Some("application/yaml") => Bytes::from(body.replace("\\n", "\n")),
+            Some("application/yaml" | "application/apply-patch+yaml") => {
+                Bytes::from(body.replace("\\n", "\n"))
+            }
             _ => Bytes::copy_from_slice(body.as_bytes()),
         };
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -157,7 +161,8 @@ impl Conversation {
             shape: form.shape,
             now: Seconds::from_unix(START + seconds.cast_signed()).expect("a time of this century"),
             user: &self.user,
-            no_create: None,
+            agent: agent.unwrap_or("script/1"),
+            permits: &|_| Ok(()),
             notes: &notes,
         };
         let answer = self.api.answer(&request).await;

@@ -181,7 +181,22 @@ fn read(bytes: &[u8]) -> Value {
     typed::read(table, id, &mut object, &mut Vec::new()).unwrap();
     object.insert("kind".into(), envelope.kind.into());
     object.insert("apiVersion".into(), envelope.api_version.into());
-    object.into()
+    let mut object = Value::Object(object);
+    let mut items: Vec<&mut Value> = match object.get_mut("items") {
+        Some(items) => items.as_array_mut().unwrap().iter_mut().collect(),
+        None => vec![&mut object],
+    };
+    for item in &mut items {
+        // An empty text and none are the same in a message.
+        let managed = item["metadata"].get_mut("managedFields");
+        for entry in managed.and_then(Value::as_array_mut).into_iter().flatten() {
+            entry
+                .as_object_mut()
+                .unwrap()
+                .retain(|_, value| *value != json!(""));
+        }
+    }
+    object
 }
 
 /// The answer to those who take nothing but protobuf: code, media type, and what it says.

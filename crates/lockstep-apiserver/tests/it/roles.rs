@@ -135,3 +135,66 @@ async fn each_start_adds_what_is_missing_and_keeps_what_is_extra() {
     assert_eq!(rules("system:monitoring").await, json!([extra]));
     assert!(rules("system:heapster").await.is_array());
 }
+
+/// §13: an apply, or an update, that makes an object needs the permission to create it.
+#[tokio::test]
+async fn making_an_object_by_apply_or_update_needs_create_too() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let role = json!({
+        "metadata": {"name": "patcher"},
+        "rules": [{"apiGroups": ["", "coordination.k8s.io"], "resources": ["configmaps", "leases"],
+            "verbs": ["patch", "update"]}],
+    });
+    let binding = json!({
+        "metadata": {"name": "patcher"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "patcher"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+    });
+    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let path = format!("{RBAC}/{plural}");
+        let body = object.to_string();
+        assert_eq!(client.send("POST", &path, &[], body).await.status, 201);
+    }
+    let apply = [
+        ("impersonate-user", "alice"),
+        ("content-type", "application/apply-patch+yaml"),
+    ];
+    let path = "/api/v1/namespaces/default/configmaps/a?fieldManager=m";
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).to_string();
+    let refused = client.send("PATCH", path, &apply, map.clone()).await.json();
+    assert_eq!(
+        refused["message"],
+        "configmaps \"a\" is forbidden: User \"alice\" cannot create resource \"configmaps\" in API group \"\" in the \
+         namespace \"default\""
+    );
+    assert_eq!(
+        client
+            .send("PATCH", path, &apply[1..], map.clone())
+            .await
+            .status,
+        201
+    );
+    assert_eq!(
+        client.send("PATCH", path, &apply, map.clone()).await.status,
+        200
+    );
+
+    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
+    let lease = json!({"metadata": {"name": "l"}, "spec": {}}).to_string();
+    let refused = client.send("PUT", path, &apply[..1], lease.clone()).await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(
+        client.send("PUT", path, &[], lease.clone()).await.status,
+        201
+    );
+    assert_eq!(
+        client
+            .send("PUT", path, &apply[..1], lease.clone())
+            .await
+            .status,
+        200
+    );
+}

@@ -83,7 +83,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-merge",
         Layer::Rules,
-        MayUse::Words(&["lockstep-schema"]),
+        MayUse::Words(&["lockstep-kinds", "lockstep-schema"]),
     ),
     row(
         "lockstep-admission",

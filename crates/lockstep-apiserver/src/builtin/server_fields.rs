@@ -1,0 +1,18 @@
+//! Fields that the server fills in when an object is made: whoever made it does not own them, unless they named them.
+
+/// The fields of a resource.
+pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]] {
+    match (group, plural) {
+        ("", "namespaces") => &[&["spec", "finalizers"]],
+        ("", "services") => &[
+            &["spec", "clusterIP"],
+            &["spec", "clusterIPs"],
+            &["spec", "healthCheckNodePort"],
+        ],
+        ("batch", "jobs") => &[
+            &["spec", "selector"],
+            &["spec", "template", "metadata", "labels"],
+        ],
+        _ => &[],
+    }
+}

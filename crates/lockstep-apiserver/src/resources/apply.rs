@@ -1,0 +1,244 @@
+//! Server-side apply.
+
+use lockstep_merge::managers::{Applied, ApplyError, Conflicts, Force, UpdateError, apply};
+use lockstep_object::incoming::FieldValidation;
+use lockstep_object::metadata::{check_namespace, check_url_name};
+use lockstep_object::{Cause, Reason, Status, Value, json, yaml};
+
+use super::body::accept;
+use super::claims::{Claims, NotAtHand, Written, stored};
+use super::current::Current;
+use super::update::{LastWrite, Next};
+use super::{Answer, Api, DryRun, Incoming, Request, Served, Subresource};
+use crate::route::Verb;
+use crate::views::on_deep_stack;
+
+/// How often an apply is tried again when the object came or went meanwhile.
+const RETRIES_MAX: usize = 5;
+
+/// What somebody wants of an object.
+pub(super) struct Wish {
+    manager: String,
+    force: Force,
+    object: Value,
+}
+
+impl Api {
+    /// Applies the body to an object, or makes one of it.
+    pub(super) async fn apply(
+        &self,
+        request: &Request<'_>,
+        part: Option<Subresource>,
+        dry_run: DryRun,
+    ) -> Result<Answer, Status> {
+        let wish = Wish::of(request)?;
+        for _ in 0..=RETRIES_MAX {
+            let is_there = self.current(request).await?.is_some();
+            let outcome = if is_there || part.is_some() {
+                let next = Next::Applied(&wish);
+                self.change(request, part, dry_run, LastWrite::Wins, next)
+                    .await
+            } else {
+                self.make(request, &wish, dry_run).await
+            };
+            match outcome {
+                // It came or went between the look and the write.
+                Err(status) if is_there && status.code == 404 && part.is_none() => {}
+                Err(status) if !is_there && is_taken(&status) => {}
+                outcome => return outcome,
+            }
+        }
+        let resource = request.served.resource.group_resource();
+        Err(Status::modified(&resource, &request.route.name))
+    }
+
+    async fn make(
+        &self,
+        request: &Request<'_>,
+        wish: &Wish,
+        dry_run: DryRun,
+    ) -> Result<Answer, Status> {
+        let resource = request.served.resource.group_resource();
+        let name = &request.route.name;
+        let (incoming, claims) = request.applied(None, None, wish).await?;
+        let object = &incoming.object;
+        if !object.uid().is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                object.uid()
+            );
+            return Err(Status::conflict(&resource, name, &why));
+        }
+        if !object.resource_version().is_empty() {
+            return Err(Status::modified(&resource, name));
+        }
+        check_namespace(object, &request.route.namespace)?;
+        (request.permits)(Verb::Create)?;
+        self.create_object(request, incoming, claims, dry_run).await
+    }
+}
+
+fn is_taken(status: &Status) -> bool {
+    status.code == 409 && status.reason == Some(Reason::AlreadyExists)
+}
+
+impl Wish {
+    /// What the body says, and in whose name.
+    fn of(request: &Request<'_>) -> Result<Self, Status> {
+        let manager = request.applier()?.to_owned();
+        let object = read(request)?;
+        let text = |field: &str| {
+            object
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let Served { resource, version } = &request.served;
+        if api_version != resource.api_version(*version) || *kind != *resource.kind {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            return Err(Status::bad_request(format!(
+                "invalid object type: {group}/{version}, Kind={kind}"
+            )));
+        }
+        if object
+            .pointer("/metadata/managedFields")
+            .is_some_and(|managed| !managed.is_null())
+        {
+            return Err(Status::bad_request("metadata.managedFields must be nil"));
+        }
+        Ok(Self {
+            manager,
+            force: if request.query.flag("force") {
+                Force::Yes
+            } else {
+                Force::No
+            },
+            object,
+        })
+    }
+
+    /// Where errors say it is: `namespace/name; group/version, Kind=kind`.
+    fn place(&self, request: &Request<'_>) -> String {
+        let text = |field: &str| {
+            let value = self.object.pointer(&format!("/metadata/{field}"));
+            value.and_then(Value::as_str).unwrap_or_default()
+        };
+        let gvk = request.served.gvk();
+        format!(
+            "{}/{}; {}/{}, Kind={}",
+            text("namespace"),
+            text("name"),
+            gvk.group,
+            gvk.version,
+            gvk.kind
+        )
+    }
+}
+
+/// The body, which is YAML. Most clients send the JSON among it.
+fn read(request: &Request<'_>) -> Result<Value, Status> {
+    let bad = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
+    let fast = json::decode(&request.body).ok();
+    let fast = fast.filter(|decoded| decoded.duplicates.is_empty());
+    let value = if let Some(decoded) = fast {
+        decoded.value
+    } else {
+        let decoded = on_deep_stack(|| yaml::decode(&request.body));
+        let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+        let decoded = decoded.map_err(|error| bad(&error.to_string()))?;
+        tell_duplicates(request, &decoded.duplicates)?;
+        decoded.value
+    };
+    if value.is_object() {
+        return Ok(value);
+    }
+    let found = lockstep_object::incoming::type_name(&value);
+    Err(bad(&format!(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    )))
+}
+
+fn tell_duplicates(request: &Request<'_>, duplicates: &[String]) -> Result<(), Status> {
+    if duplicates.is_empty() {
+        return Ok(());
+    }
+    match request.field_validation()? {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            for duplicate in duplicates {
+                request.notes.warn(duplicate);
+            }
+            Ok(())
+        }
+        FieldValidation::Strict => Err(Status::bad_request(format!(
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
+            duplicates.join("\n  ")
+        ))),
+    }
+}
+
+impl Request<'_> {
+    /// What a wish makes of the present object, or of nothing, and the claims on it.
+    pub(super) async fn applied(
+        &self,
+        part: Option<Subresource>,
+        current: Option<&Current>,
+        wish: &Wish,
+    ) -> Result<(Incoming, Claims), Status> {
+        self.field_validation()?;
+        let live = current.map(|current| {
+            let mut live = current.object.clone();
+            live.metadata_mut().remove("managedFields");
+            live.into_value()
+        });
+        let managed = stored(current.map(|current| &current.object));
+        let served = &self.served;
+        let api_version = served.resource.api_version(served.version);
+        let writer = self.writer(&wish.manager, &api_version, part);
+        let run = |written: &Written<'_>| {
+            let (live, managed) = (live.as_ref(), managed.clone());
+            apply(written, live, &wish.object, managed, &writer, wish.force)
+        };
+        let is_missing = |error: &ApplyError<NotAtHand>| {
+            matches!(
+                error,
+                ApplyError::Update(UpdateError::Convert(NotAtHand::Missing))
+            )
+        };
+        let applied = self.with_conversions(part, run, is_missing).await?;
+        let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
+        let object = object.or(live).unwrap_or_else(|| wish.object.clone());
+        let mut unknown = Vec::new();
+        let object = accept(served, object, &self.body, &mut unknown)?;
+        check_url_name(&object, &self.route.name)?;
+        let incoming = Incoming {
+            object,
+            duplicates: Vec::new(),
+            unknown,
+        };
+        Ok((incoming, Claims::Known(managed)))
+    }
+}
+
+fn refusal(request: &Request<'_>, wish: &Wish, error: ApplyError<NotAtHand>) -> Status {
+    match error {
+        ApplyError::Conflicts(conflicts) => conflict(&conflicts),
+        ApplyError::Type(errors) => Status::bad_request(format!(
+            "failed to create typed patch object ({}): {errors}",
+            wish.place(request)
+        )),
+        ApplyError::Update(error) => {
+            Status::internal_error(&format!("failed to compare the objects: {error}"))
+        }
+    }
+}
+
+fn conflict(conflicts: &Conflicts) -> Status {
+    let causes = conflicts.0.iter().map(|conflict| Cause {
+        reason: "FieldManagerConflict".to_owned(),
+        message: format!("conflict with {}", conflict.owner()),
+        field: conflict.field(),
+    });
+    Status::apply_conflict(conflicts.to_string(), causes.collect())
+}

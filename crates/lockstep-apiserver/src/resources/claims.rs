@@ -1,0 +1,314 @@
+//! Who owns which fields of the objects that are written.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use lockstep_merge::fields::Set;
+use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
+use lockstep_merge::types::Type;
+use lockstep_object::metadata::StatusField;
+use lockstep_object::{Map, Object, Status, Value, json};
+
+use super::{Origin, Request, Subresource};
+
+/// How often a webhook is asked for objects in the versions of claims, for one write.
+const CONVERSIONS_MAX: usize = 64;
+
+/// The claims that a write leaves.
+#[derive(Clone)]
+pub(super) enum Claims {
+    /// What was changed is the writer's.
+    Tracked,
+    /// They are known.
+    Known(Managed),
+}
+
+/// Objects in other versions, as far as a webhook was asked for them.
+#[derive(Default)]
+pub(super) struct Conversions {
+    known: BTreeMap<(Box<str>, Vec<u8>), Value>,
+}
+
+/// What of a resource a request writes.
+pub(super) struct Written<'a> {
+    request: &'a Request<'a>,
+    part: Option<Subresource>,
+    conversions: &'a Conversions,
+    missing: RefCell<Option<(Value, Box<str>)>>,
+}
+
+/// Why an object is not at hand in another version.
+#[derive(Clone, Debug)]
+pub(super) enum NotAtHand {
+    /// A webhook has to be asked.
+    Missing,
+    /// The version is not one of the resource.
+    Unknown,
+}
+
+impl Endpoint for Written<'_> {
+    type Error = NotAtHand;
+
+    fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
+        let resource = &self.request.served.resource;
+        let version = resource.version_of(api_version)?;
+        let is_served = resource.versions[version].is_served;
+        let rules = &resource.rules;
+        is_served.then(|| rules.merge_type(version)).flatten()
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, NotAtHand> {
+        let resource = &self.request.served.resource;
+        let version = resource.version_of(api_version);
+        let version = version.ok_or(NotAtHand::Unknown)?;
+        let mut converted = Object::from_value(object.clone()).map_err(|_| NotAtHand::Unknown)?;
+        if resource.rules.converter().is_some() {
+            let key = (api_version.into(), json::encode(object));
+            let known = self.conversions.known.get(&key).cloned();
+            return known.ok_or_else(|| {
+                *self.missing.borrow_mut() = Some((object.clone(), key.0));
+                NotAtHand::Missing
+            });
+        }
+        let fields = converted.fields_mut();
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        resource.rules.shape(version, &mut converted, None);
+        Ok(converted.into_value())
+    }
+
+    fn owned(&self, api_version: &str, fields: Set) -> Set {
+        let resource = &self.request.served.resource;
+        let version = resource.version_of(api_version);
+        let status = version.map(|version| resource.rules.status(version));
+        match (self.part, status) {
+            (Some(Subresource::Status), _) => fields.only("status"),
+            (_, Some(StatusField::Separate)) => fields.without(&Set::of_fields(&[&["status"]])),
+            _ => fields,
+        }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Runs rules that may need objects in other versions, and asks for those they need.
+    pub(super) async fn with_conversions<T, E>(
+        &'a self,
+        part: Option<Subresource>,
+        run: impl Fn(&Written<'_>) -> Result<T, E>,
+        is_missing: impl Fn(&E) -> bool,
+    ) -> Result<Result<T, E>, Status> {
+        let mut conversions = Conversions::default();
+        for _ in 0..CONVERSIONS_MAX {
+            let written = Written {
+                request: self,
+                part,
+                conversions: &conversions,
+                missing: RefCell::new(None),
+            };
+            let outcome = run(&written);
+            let missing = written.missing.take();
+            match (outcome, missing) {
+                (Err(error), Some((object, version))) if is_missing(&error) => {
+                    let key = json::encode(&object);
+                    let made = self.converted_for_claims(object, &version).await?;
+                    conversions.known.insert((version, key), made);
+                }
+                (outcome, _) => return Ok(outcome),
+            }
+        }
+        Err(Status::internal_error(
+            "managed fields are of too many versions",
+        ))
+    }
+
+    async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, Status> {
+        let resource = &self.served.resource;
+        let unreadable = || Status::internal_error("an object cannot be converted");
+        let converter = resource.rules.converter().ok_or_else(unreadable)?;
+        let object = Object::from_value(object).map_err(|_| unreadable())?;
+        let made = converter.convert(&[object], version).await?;
+        let mut made = made.into_iter().next().ok_or_else(unreadable)?;
+        if let Some(version) = resource.version_of(version) {
+            resource.rules.shape(version, &mut made, None);
+        }
+        Ok(made.into_value())
+    }
+
+    /// Who writes which version of which part.
+    pub(super) fn writer<'w>(
+        &'w self,
+        manager: &'w str,
+        api_version: &'w str,
+        part: Option<Subresource>,
+    ) -> Writer<'w> {
+        Writer {
+            manager,
+            api_version,
+            subresource: part.map_or("", Subresource::name),
+            now: self.now,
+        }
+    }
+
+    /// Gives a new object its first claims. What the server filled in, and the client did not
+    /// give, is nobody's.
+    pub(super) async fn claim_new(
+        &self,
+        given: &Object,
+        made: &mut Object,
+        asked: &Asked,
+        claims: &Claims,
+    ) -> Result<(), Status> {
+        let managed = match (claims, asked) {
+            (Claims::Known(managed), _) => managed.clone(),
+            (Claims::Tracked, asked) => {
+                let mut owned = made.clone();
+                for path in self.served.resource.rules.server_fields() {
+                    if given.at(path).is_none() {
+                        remove(owned.fields_mut(), path);
+                    }
+                }
+                let before = match asked {
+                    Asked::Named(managed) => managed.clone(),
+                    Asked::Nothing => Managed::default(),
+                };
+                self.track(None, None, &owned, before).await?
+            }
+        };
+        put_on(made, managed.write());
+        Ok(())
+    }
+
+    /// Gives an object that is to be stored the claims that this write leaves. `asked` are those
+    /// that the client named.
+    pub(super) async fn claim(
+        &self,
+        part: Option<Subresource>,
+        live: Option<&Object>,
+        object: &mut Object,
+        asked: Asked,
+        claims: Claims,
+    ) -> Result<(), Status> {
+        let is_kept =
+            part == Some(Subresource::Scale) && self.served.resource.origin == Origin::Custom;
+        let managed = match claims {
+            Claims::Known(managed) => managed,
+            Claims::Tracked if is_kept => stored(live),
+            Claims::Tracked => {
+                let before = match asked {
+                    Asked::Named(managed) if part.is_none() => managed,
+                    Asked::Named(_) | Asked::Nothing => stored(live),
+                };
+                self.track(part, live, object, before).await?
+            }
+        };
+        let is_as_it_was = live.is_some_and(|live| {
+            is_same(live, object) && without_times(&managed) == without_times(&stored(Some(live)))
+        });
+        let entries = match live {
+            // Times alone are no change.
+            Some(live) if is_as_it_was => live.managed_fields().to_vec(),
+            _ => managed.write(),
+        };
+        put_on(object, entries);
+        Ok(())
+    }
+
+    /// The claims after what was changed became the writer's. Those of an object that is not of
+    /// its type are forgotten.
+    async fn track(
+        &self,
+        part: Option<Subresource>,
+        live: Option<&Object>,
+        object: &Object,
+        before: Managed,
+    ) -> Result<Managed, Status> {
+        let manager = self.field_manager()?;
+        let served = &self.served;
+        let api_version = served.resource.api_version(served.version);
+        let writer = self.writer(&manager, &api_version, part);
+        let live = live.map(Object::as_value);
+        let run = |written: &Written<'_>| {
+            update(written, live, object.as_value(), before.clone(), &writer)
+        };
+        let is_missing = |error: &_| matches!(error, UpdateError::Convert(NotAtHand::Missing));
+        let tracked = self.with_conversions(part, run, is_missing).await?;
+        Ok(tracked.unwrap_or_default())
+    }
+}
+
+/// The claims that a client named.
+#[derive(Clone)]
+pub(super) enum Asked {
+    /// None that can be read: the stored ones stay.
+    Nothing,
+    /// These.
+    Named(Managed),
+}
+
+/// Takes the claims out of an object that came in. An empty list, or one empty entry, is a wish to
+/// forget them all.
+pub(super) fn take_asked(object: &mut Object) -> Asked {
+    let Some(Value::Array(entries)) = object.metadata_mut().remove("managedFields") else {
+        return Asked::Nothing;
+    };
+    let is_empty = |entry: &Value| entry.as_object().is_some_and(Map::is_empty);
+    match &*entries {
+        [] => return Asked::Named(Managed::default()),
+        [only] if is_empty(only) => return Asked::Named(Managed::default()),
+        _ => {}
+    }
+    match Managed::read(&entries) {
+        Ok(managed) if !managed.is_empty() => Asked::Named(managed),
+        _ => Asked::Nothing,
+    }
+}
+
+/// The claims of a stored object; none if they cannot be read.
+pub(super) fn stored(live: Option<&Object>) -> Managed {
+    let entries = live.map(Object::managed_fields).unwrap_or_default();
+    Managed::read(entries).unwrap_or_default()
+}
+
+fn put_on(object: &mut Object, entries: Vec<Value>) {
+    let metadata = object.metadata_mut();
+    if entries.is_empty() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), entries.into());
+    }
+}
+
+/// Takes out a field; what holds nothing else goes with it.
+fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if let (Some(Value::Object(inner)), false) = (fields.get_mut(*first), rest.is_empty()) {
+        remove(inner, rest);
+        if !inner.is_empty() {
+            return;
+        }
+    }
+    fields.remove(*first);
+}
+
+/// Whether two objects differ in nothing but claims and resource version.
+fn is_same(one: &Object, other: &Object) -> bool {
+    let rest = |object: &Object| {
+        let mut object = object.clone();
+        object.metadata_mut().remove("managedFields");
+        object.set_meta_text("resourceVersion", "");
+        object
+    };
+    rest(one) == rest(other)
+}
+
+fn without_times(managed: &Managed) -> Vec<Value> {
+    let mut entries = managed.write();
+    for entry in &mut entries {
+        if let Some(entry) = entry.as_object_mut() {
+            entry.remove("time");
+        }
+    }
+    entries.sort_by_key(ToString::to_string);
+    entries
+}

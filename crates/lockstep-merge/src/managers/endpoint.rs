@@ -1,0 +1,61 @@
+//! What is asked of whoever keeps the objects.
+
+use lockstep_object::metadata::Seconds;
+use serde_json::Value;
+
+use super::{Operation, Owner};
+use crate::fields::Set;
+use crate::types::Type;
+
+/// The endpoint that a write came to.
+pub trait Endpoint {
+    /// Why an object cannot be had in another version.
+    type Error;
+
+    /// The type of objects in a version, such as `apps/v1`; none if it is not known any more.
+    fn type_of(&self, api_version: &str) -> Option<Type<'_>>;
+
+    /// An object of one version in another that [`type_of`](Self::type_of) knows.
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, Self::Error>;
+
+    /// What of a set can be owned through this endpoint.
+    fn owned(&self, api_version: &str, fields: Set) -> Set;
+}
+
+/// Who writes.
+#[derive(Debug, Clone, Copy)]
+pub struct Writer<'w> {
+    /// Its name.
+    pub manager: &'w str,
+    /// The version it writes.
+    pub api_version: &'w str,
+    /// The part of objects it writes; empty for the whole.
+    pub subresource: &'w str,
+    /// When.
+    pub now: Seconds,
+}
+
+impl Writer<'_> {
+    pub(super) fn owner(&self, operation: Operation) -> Owner {
+        let manager = match self.manager {
+            "" => "unknown",
+            manager => manager,
+        };
+        Owner::new(manager, operation, self.api_version, self.subresource)
+    }
+}
+
+/// An object in a version: itself if it is one already.
+pub(super) fn in_version<'v, E: Endpoint>(
+    endpoint: &E,
+    object: std::borrow::Cow<'v, Value>,
+    api_version: &str,
+) -> Result<std::borrow::Cow<'v, Value>, E::Error> {
+    match object.get("apiVersion").and_then(Value::as_str) {
+        Some(own) if own != api_version => {
+            let converted = endpoint.convert(&object, api_version)?;
+            Ok(std::borrow::Cow::Owned(converted))
+        }
+        _ => Ok(object),
+    }
+}

@@ -1,0 +1,229 @@
+//! How two values of a type differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::TypeErrors;
+use crate::fields::{Element, Node, Set, equal};
+use crate::types::{Fields, Form, List, Type};
+
+/// How a value differs from another.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Comparison {
+    /// What is there no longer.
+    pub removed: Set,
+    /// What is another value.
+    pub modified: Set,
+    /// What was not there.
+    pub added: Set,
+}
+
+impl Comparison {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
+    }
+
+    /// What has another value than before, or a first one.
+    pub fn changed(&self) -> Set {
+        self.modified.union(&self.added)
+    }
+
+    /// Each set changed.
+    #[must_use]
+    pub fn map(&self, change: impl Fn(&Set) -> Set) -> Self {
+        Self {
+            removed: change(&self.removed),
+            modified: change(&self.modified),
+            added: change(&self.added),
+        }
+    }
+}
+
+/// The same at and below a path.
+#[derive(Default)]
+struct Changes {
+    removed: Node,
+    modified: Node,
+    added: Node,
+}
+
+/// Whether there may be differences inside of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    Whole,
+    Parts,
+}
+
+impl Type<'_> {
+    /// How `new` differs from `old`.
+    pub fn compare(self, old: &Value, new: &Value) -> Result<Comparison, TypeErrors> {
+        let changes = self.changes(Some(old), Some(new))?;
+        Ok(Comparison {
+            removed: changes.removed.below,
+            modified: changes.modified.below,
+            added: changes.added.below,
+        })
+    }
+
+    fn changes(self, old: Option<&Value>, new: Option<&Value>) -> Result<Changes, TypeErrors> {
+        let mut changes = Changes::default();
+        let (before, after) = (self.form(old), self.form(new));
+        let is_same_form = std::mem::discriminant(&before) == std::mem::discriminant(&after);
+        let grain = match (old, new) {
+            (_, None) => self.changes_of(before, old, new, &mut changes)?,
+            (None, _) => self.changes_of(after, old, new, &mut changes)?,
+            _ if is_same_form => self.changes_of(after, old, new, &mut changes)?,
+            _ => {
+                self.changes_of(before, old, new, &mut changes)?;
+                self.changes_of(after, old, new, &mut changes)?
+            }
+        };
+        match (old, new) {
+            (None, _) if grain == Grain::Parts => changes.added.is_member = true,
+            (_, None) if grain == Grain::Parts => changes.removed.is_member = true,
+            _ => {}
+        }
+        Ok(changes)
+    }
+
+    fn changes_of(
+        self,
+        form: Form<'_>,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        changes: &mut Changes,
+    ) -> Result<Grain, TypeErrors> {
+        match form {
+            Form::Map(fields) => {
+                let (before, after) = (entries(old), entries(new));
+                let is_empty = before.is_none_or(Map::is_empty) && after.is_none_or(Map::is_empty);
+                if !fields.is_atomic && !is_empty {
+                    self.changes_of_map(fields, before, after, changes)?;
+                    return Ok(Grain::Parts);
+                }
+            }
+            Form::List(list) => {
+                let (before, after) = (items(old), items(new));
+                let is_empty = before.is_empty() && after.is_empty();
+                if !list.is_atomic() && !is_empty {
+                    self.changes_of_list(list, before, after, changes)?;
+                    return Ok(Grain::Parts);
+                }
+            }
+            Form::Scalar(_) => {}
+        }
+        match (old, new) {
+            (None, _) => changes.added.is_member = true,
+            (_, None) => changes.removed.is_member = true,
+            (Some(old), Some(new)) => changes.modified.is_member |= !equal(old, new),
+        }
+        Ok(Grain::Whole)
+    }
+
+    fn changes_of_map(
+        self,
+        fields: &Fields,
+        old: Option<&Map<String, Value>>,
+        new: Option<&Map<String, Value>>,
+        changes: &mut Changes,
+    ) -> Result<(), TypeErrors> {
+        let names = |map: Option<&'_ Map<String, Value>>| -> Vec<String> {
+            map.map_or_else(Vec::new, |map| map.keys().cloned().collect())
+        };
+        let names: BTreeSet<String> = names(old).into_iter().chain(names(new)).collect();
+        for name in names {
+            let field = self.field_or_anything(fields, &name);
+            let (before, after) = (
+                old.and_then(|m| m.get(&name)),
+                new.and_then(|m| m.get(&name)),
+            );
+            if before.is_some() && before == after {
+                continue;
+            }
+            let element = Element::field(&name);
+            let below = field.changes(before, after);
+            changes.attach(&element, below.map_err(|errors| errors.below(&element))?);
+        }
+        Ok(())
+    }
+
+    fn changes_of_list(
+        self,
+        list: &List,
+        old: &[Value],
+        new: &[Value],
+        changes: &mut Changes,
+    ) -> Result<(), TypeErrors> {
+        let mut all: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
+        for (element, item) in list.elements(old)? {
+            all.entry(element).or_default().0.push(item);
+        }
+        for (element, item) in list.elements(new)? {
+            all.entry(element).or_default().1.push(item);
+        }
+        for (element, (old, new)) in all {
+            let below = self.changes_of_items(list, &old, &new);
+            changes.attach(&element, below.map_err(|errors| errors.below(&element))?);
+        }
+        Ok(())
+    }
+
+    /// The elements that one thing tells apart from others: one on each side, if nobody made a mistake.
+    fn changes_of_items(
+        self,
+        list: &List,
+        old: &[&Value],
+        new: &[&Value],
+    ) -> Result<Changes, TypeErrors> {
+        let items = self.items(list);
+        match (old, new) {
+            ([_, _, ..], [_, _, ..]) => {
+                let mut changes = Changes::default();
+                let pairs = old.iter().zip(new);
+                let same = pairs.filter(|(old, new)| equal(old, new)).count();
+                changes.modified.is_member = old.len() != new.len() || same != old.len();
+                Ok(changes)
+            }
+            ([_, _, ..], _) => {
+                let mut changes = match new.first() {
+                    Some(new) => items.changes(None, Some(new))?,
+                    None => Changes::default(),
+                };
+                changes.removed.is_member = true;
+                Ok(changes)
+            }
+            (_, [_, _, ..]) => {
+                let mut changes = match old.first() {
+                    Some(old) => items.changes(Some(old), None)?,
+                    None => Changes::default(),
+                };
+                changes.added.is_member = true;
+                Ok(changes)
+            }
+            _ => items.changes(old.first().copied(), new.first().copied()),
+        }
+    }
+}
+
+impl Changes {
+    fn attach(&mut self, element: &Element, below: Self) {
+        let attach = |node: &mut Node, below: Node| {
+            if !below.is_empty() {
+                node.below.attach(element.clone(), below);
+            }
+        };
+        attach(&mut self.removed, below.removed);
+        attach(&mut self.modified, below.modified);
+        attach(&mut self.added, below.added);
+    }
+}
+
+fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
+    value.and_then(Value::as_object)
+}
+
+fn items(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,73 @@
+//! Taking fields out of a value.
+
+use serde_json::Value;
+
+use crate::fields::{Element, Node, Set};
+use crate::types::{Form, Type};
+
+impl Type<'_> {
+    /// A value without some fields. What holds nothing any more goes with them.
+    pub(crate) fn without(self, value: &Value, gone: &Set) -> Value {
+        self.rest_of(value, gone).unwrap_or_default()
+    }
+
+    fn rest_of(self, value: &Value, gone: &Set) -> Option<Value> {
+        match (self.form(Some(value)), value) {
+            (Form::Scalar(_), _) => Some(value.clone()),
+            (Form::Map(fields), Value::Object(entries)) if !fields.is_atomic => {
+                let rest = entries.iter().filter_map(|(name, value)| {
+                    let field = self.field_or_anything(fields, name);
+                    let rest = match gone.node(&Element::field(name)) {
+                        None => Some(value.clone()),
+                        Some(node) if node.is_member => None,
+                        Some(node) => field.rest_of(value, &node.below),
+                    };
+                    Some((name.clone(), rest?))
+                });
+                let rest: serde_json::Map<String, Value> = rest.collect();
+                (!rest.is_empty()).then_some(rest.into())
+            }
+            (Form::List(list), Value::Array(items)) if !list.is_atomic() => {
+                let rest = items.iter().filter_map(|item| {
+                    let element = list.element(item).ok();
+                    match element.and_then(|element| gone.node(&element)) {
+                        None => Some(item.clone()),
+                        Some(node) if node.is_member => None,
+                        Some(node) => {
+                            let rest = self.items(list).rest_of(item, &node.below);
+                            Some(rest.unwrap_or_else(|| serde_json::json!({})))
+                        }
+                    }
+                });
+                let rest: Vec<Value> = rest.collect();
+                (!rest.is_empty()).then_some(rest.into())
+            }
+            _ => None,
+        }
+    }
+
+    /// A set in which whoever owns something inside of a declared field owns the field too.
+    pub(crate) fn with_named(self, set: &Set) -> Set {
+        named(Some(self), set)
+    }
+}
+
+fn named(at: Option<Type<'_>>, set: &Set) -> Set {
+    let map = at.and_then(|at| at.shape().map.as_ref());
+    let list = at.and_then(|at| at.shape().list.as_ref());
+    set.map(|element, node| {
+        let mut is_declared = false;
+        let inside = match element {
+            Element::Field(name) => map.and_then(|map| {
+                is_declared = map.declared.contains_key(name);
+                at.and_then(|at| at.field(map, name))
+            }),
+            Element::Keys(_) => list.and_then(|list| at.map(|at| at.items(list))),
+            Element::Value(_) | Element::Index(_) => None,
+        };
+        Some(Node {
+            is_member: node.is_member || (is_declared && !node.below.is_empty()),
+            below: named(inside, &node.below),
+        })
+    })
+}
