@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
+use super::printers;
 use crate::crd;
 use crate::views::{Column, Columns, age};
 
@@ -79,7 +80,7 @@ fn tables() -> BTreeMap<(&'static str, &'static str), Columns> {
             ],
         ),
     ];
-    let rows = rows.into_iter();
+    let rows = rows.into_iter().chain(printers::tables());
     rows.map(|(key, columns)| (key, Columns::new(columns)))
         .collect()
 }

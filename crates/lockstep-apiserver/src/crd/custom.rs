@@ -225,7 +225,7 @@ impl Rules for CustomRules {
     ) -> Verdict {
         let part = match part {
             Some(Subresource::Status) => Part::Status,
-            Some(Subresource::Finalize | Subresource::Scale) | None => Part::Whole,
+            Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
         let outcome = self.schemas[version].validate(object.as_value(), stored, part);

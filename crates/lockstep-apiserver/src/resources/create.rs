@@ -30,10 +30,7 @@ impl Api {
     /// Makes the object of the body.
     pub(super) async fn create(&self, request: &Request<'_>) -> Result<Answer, Status> {
         if request.route.is_named() {
-            return Err(Status::method_not_supported(
-                &request.served.resource.group_resource(),
-                request.route.verb.as_str(),
-            ));
+            return self.create_part(request).await;
         }
         let dry_run = request.dry_run()?;
         let incoming = request.object()?;
@@ -69,6 +66,7 @@ impl Api {
                 let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
                 request.complain(&duplicates, &unknown)?;
             }
+            self.assign(request, &mut made, None)?;
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
             match self.create_once(request, made, dry_run, fence).await? {

@@ -33,7 +33,7 @@ impl Api {
         let answer = Answer::ok(served.shown(value, revision).await?);
         match part {
             Some(Subresource::Scale) => request.scale_of(&answer),
-            Some(Subresource::Status | Subresource::Finalize) | None => Ok(answer),
+            Some(_) | None => Ok(answer),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod body;
+mod claims;
 mod commit;
 mod convert;
 mod create;
@@ -14,11 +15,13 @@ mod ending;
 mod escalation;
 mod expiry;
 mod get;
+mod grace;
 mod internal;
 mod list;
 mod list_options;
 mod message;
 mod patch;
+mod pods;
 mod print;
 mod registry;
 mod request;
@@ -35,6 +38,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use lockstep_builtins::services::ServiceRange;
 use lockstep_object::Status;
 use lockstep_storage::{Revision, Store};
 use tokio::sync::watch as watch_channel;
@@ -74,6 +78,8 @@ pub struct Api {
     expiry: Expiry,
     /// What users hold, which is the most that they may give.
     rules: Arc<StoredRules>,
+    /// The addresses that services get.
+    service_range: ServiceRange,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -95,6 +101,7 @@ impl Api {
             followed: watch_channel::channel(Revision::NONE).0,
             expiry: Expiry::after(EVENT_TTL),
             rules: Arc::default(),
+            service_range: ServiceRange::default(),
             fresh: Box::new(fresh),
         }
     }
@@ -111,6 +118,15 @@ impl Api {
     pub fn with_event_ttl(self, ttl: Duration) -> Self {
         Self {
             expiry: Expiry::after(ttl),
+            ..self
+        }
+    }
+
+    /// The same with other addresses for services.
+    #[must_use]
+    pub fn with_service_range(self, service_range: ServiceRange) -> Self {
+        Self {
+            service_range,
             ..self
         }
     }
@@ -132,6 +148,7 @@ impl Api {
             ));
         }
         check_scope(request)?;
+        pods::check_streams(request)?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;

@@ -1,5 +1,6 @@
 //! Changing an object.
 
+use lockstep_builtins::parts;
 use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
     next_generation, prepare_update, validate_update,
@@ -64,7 +65,8 @@ impl Api {
             let next = change(&current)?;
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
-            let next = next_state(request, part, next, &current, absent)?;
+            let mut next = next_state(request, part, next, &current, absent)?;
+            self.assign(request, &mut next, Some(&current.object))?;
             self.check_escalation(request, &next, Some(&current.object))?;
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
@@ -176,16 +178,12 @@ fn next_state(
 impl Request<'_> {
     /// The part of the object that is meant.
     pub(super) fn part(&self) -> Result<Option<Subresource>, Status> {
-        let part = match self.route.subresource.as_str() {
-            "" => return Ok(None),
-            "status" => Subresource::Status,
-            "finalize" => Subresource::Finalize,
-            "scale" => Subresource::Scale,
-            _ => return Err(Status::no_such_resource()),
-        };
-        if !self.version().subresources.contains(&part) {
-            return Err(Status::no_such_resource());
+        if self.route.subresource.is_empty() {
+            return Ok(None);
         }
+        let mut parts = self.version().parts().iter().copied();
+        let part = parts.find(|part| part.name() == self.route.subresource);
+        let part = part.ok_or_else(Status::no_such_resource)?;
         let verb = self.route.verb;
         if !part.verbs().contains(&verb) {
             let resource = self.served.resource.group_resource();
@@ -227,8 +225,11 @@ fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Res
 fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
     match part {
         None if status == StatusField::Separate => restore(object, old, "status"),
-        // Whoever writes a scale changes the number of replicas and nothing else.
-        None | Some(Subresource::Scale) => {}
+        // Whoever writes a scale or binds a pod changes that and nothing else.
+        None | Some(Subresource::Scale | Subresource::Binding | Subresource::Eviction) => {}
+        Some(Subresource::EphemeralContainers) => parts::ephemeral_containers(object, old),
+        Some(Subresource::Resize) => parts::resize(object, old),
+        Some(Subresource::Approval) => parts::approval(object, old),
         Some(Subresource::Status) => {
             let asked = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");

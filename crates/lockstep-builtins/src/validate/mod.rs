@@ -1,0 +1,1 @@
+//! What is wrong with objects of built-in kinds, in upstream's words.
