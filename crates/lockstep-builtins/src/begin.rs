@@ -17,7 +17,19 @@ const TOLERATED: [&str; 2] = [
 /// A pod waits to be scheduled, and tells how well it is treated.
 pub(crate) fn pod(pod: &mut Object) {
     let class = qos::class(&pod.as_value()["spec"]).as_str();
-    let status = json!({ "phase": "Pending", "qosClass": class });
+    let mut status = json!({ "phase": "Pending", "qosClass": class });
+    let gates = pod
+        .at(&["spec", "schedulingGates"])
+        .and_then(Value::as_array);
+    if gates.is_some_and(|gates| !gates.is_empty()) {
+        status["conditions"] = json!([{
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastTransitionTime": pod.creation_timestamp(),
+        }]);
+    }
     let fields = pod.fields_mut();
     fields.insert("status".to_owned(), status);
     let spec = map_in(fields, "spec");
@@ -81,6 +93,7 @@ pub(crate) fn job(job: &mut Object) {
     }
     let template = map_in(spec, "template");
     let labels = map_in(map_in(template, "metadata"), "labels");
+    let before = labels.clone();
     for ((label, old_label), value) in JOB_LABELS.into_iter().zip([&uid, &name]) {
         labels.insert(label.to_owned(), value.as_str().into());
         labels.insert(old_label.to_owned(), value.as_str().into());
@@ -88,6 +101,12 @@ pub(crate) fn job(job: &mut Object) {
     let selector = map_in(map_in(spec, "selector"), "matchLabels");
     let (label, _) = JOB_LABELS[0];
     selector.entry(label).or_insert_with(|| uid.into());
+    // A job that has the labels of its pods has those too.
+    let of_pods = job.at(&["spec", "template", "metadata", "labels"]).cloned();
+    if *job.labels() == before {
+        let of_pods = of_pods.unwrap_or_default();
+        job.metadata_mut().insert("labels".to_owned(), of_pods);
+    }
 }
 
 /// How often the template changed, which clients of old look at.
@@ -112,8 +131,51 @@ fn count_template(set: &mut Object, count: i64) {
     annotations.insert(TEMPLATE_GENERATION.to_owned(), count.to_string().into());
 }
 
-/// A volume, or a claim of one, that nobody has looked at.
+/// A volume that nobody has looked at since it was made.
+pub(crate) fn volume(volume: &mut Object) {
+    let since = volume.creation_timestamp();
+    let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": since });
+    volume.fields_mut().insert("status".to_owned(), status);
+}
+
+/// A node is not ready before somebody says so.
+pub(crate) fn node(node: &mut Object) {
+    align_node(node);
+    let spec = map_in(node.fields_mut(), "spec");
+    let taints = spec.entry("taints").or_insert(Value::Null);
+    if !taints.is_array() {
+        *taints = json!([]);
+    }
+    let key = TOLERATED[0];
+    if let Some(taints) = taints.as_array_mut() {
+        let is_there =
+            |taint: &Value| text(taint, "key") == key && text(taint, "effect") == "NoSchedule";
+        if !taints.iter().any(is_there) {
+            taints.push(json!({ "key": key, "effect": "NoSchedule" }));
+        }
+    }
+}
+
+/// A node under its old field for the range of its pods and its new one.
+pub(crate) fn align_node(node: &mut Object) {
+    let spec = map_in(node.fields_mut(), "spec");
+    let alone = spec.get("podCIDR").cloned().unwrap_or_default();
+    let all = spec.get("podCIDRs").and_then(Value::as_array);
+    let first = all.and_then(|all| all.first()).cloned();
+    match (alone.as_str().unwrap_or_default(), first) {
+        ("", Some(first)) => drop(spec.insert("podCIDR".to_owned(), first)),
+        ("", None) | (_, Some(_)) => {}
+        (alone, None) => drop(spec.insert("podCIDRs".to_owned(), json!([alone]))),
+    }
+}
+
+/// A claim that nobody has looked at.
 pub(crate) fn pending(object: &mut Object) {
     let status = json!({ "phase": "Pending" });
     object.fields_mut().insert("status".to_owned(), status);
+}
+
+/// An account has one name, under both of its fields.
+pub(crate) fn pod_again(pod: &mut Object, _old: &Object) {
+    same_account(map_in(pod.fields_mut(), "spec"));
 }

@@ -14,4 +14,4 @@ mod rules;
 pub mod services;
 mod validate;
 
-pub use rules::KindRules;
+pub use rules::{KindRules, Part};

@@ -12,7 +12,7 @@ mod types;
 use std::sync::{Arc, LazyLock};
 
 use lockstep_authz::validate_role;
-use lockstep_builtins::{KindRules, defaults};
+use lockstep_builtins::{KindRules, Part, defaults};
 use lockstep_object::Object;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -318,6 +318,21 @@ struct BuiltIn {
     compatibility: Compatibility,
 }
 
+/// What is judged of a write of a part.
+fn judged(part: Option<Subresource>) -> Part {
+    match part {
+        None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
+        Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
+        Some(Subresource::Resize) => Part::Resources,
+        Some(
+            Subresource::Status
+            | Subresource::Finalize
+            | Subresource::Binding
+            | Subresource::Eviction,
+        ) => Part::Unchecked,
+    }
+}
+
 impl BuiltIn {
     fn type_of(&self, version: &str) -> lockstep_kinds::TypeId {
         types::type_of(self.row.group, version, self.row.kind)
@@ -387,12 +402,8 @@ impl Rules for BuiltIn {
         part: Option<Subresource>,
     ) -> Verdict {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
-        if part != Some(Subresource::Status) {
-            errors.extend(
-                self.rules
-                    .check(object.as_value(), old.map(Object::as_value)),
-            );
-        }
+        let old = old.map(Object::as_value);
+        errors.extend(self.rules.check(object.as_value(), old, judged(part)));
         Verdict {
             errors,
             warnings: (self.row.warnings)(object, self.compatibility),

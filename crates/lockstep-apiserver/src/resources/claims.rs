@@ -49,6 +49,13 @@ impl Api {
         assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
     }
 
+    /// Waits until everything is known that others claimed so far, if that matters.
+    pub(super) async fn see_claims(&self, resource: &Resource) {
+        if has_claims(resource) {
+            let _at_least_tried = self.cache.caught_up().await;
+        }
+    }
+
     /// What is written beside an object: what it claims now and did not, and what it claimed.
     pub(super) async fn beside(
         &self,

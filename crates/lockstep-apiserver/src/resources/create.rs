@@ -66,12 +66,13 @@ impl Api {
                 let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
                 request.complain(&duplicates, &unknown)?;
             }
+            self.admit(request, &mut made).await?;
             self.assign(request, &mut made, None)?;
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
             match self.create_once(request, made, dry_run, fence).await? {
                 Made::Done(answer) => return Ok(answer),
-                Made::NamespaceMoved => {}
+                Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
                 Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
                     tries += 1;
                 }

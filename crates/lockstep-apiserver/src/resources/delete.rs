@@ -275,7 +275,7 @@ impl DeleteOptions {
         Ok(Self {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            propagation: propagation(request, body)?,
+            propagation: propagation(request, body)?.or(default_propagation(request)),
             grace: body["gracePeriodSeconds"].as_i64(),
             pending: if body["orphanDependents"] == false {
                 202
@@ -392,6 +392,21 @@ fn check_options_types(body: &Value) -> Result<(), Status> {
             "DeleteOptions.{field} is of the wrong type"
         ))),
     }
+}
+
+/// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
+fn default_propagation(request: &Request<'_>) -> Option<Propagation> {
+    let resource = &request.served.resource;
+    let keeps = matches!(
+        (&*resource.group, &*resource.plural),
+        ("batch", "jobs") | ("", "replicationcontrollers")
+    );
+    if keeps && &*resource.plural == "jobs" {
+        request.notes.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+        );
+    }
+    keeps.then_some(Propagation::Orphan)
 }
 
 fn propagation(request: &Request<'_>, body: &Value) -> Result<Option<Propagation>, Status> {

@@ -71,7 +71,7 @@ impl Api {
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
-                None => {}
+                None => self.see_claims(&request.served.resource).await,
             }
         }
         let resource = request.served.resource.group_resource();
@@ -142,6 +142,10 @@ fn next_state(
         .subresources
         .contains(&Subresource::Finalize);
     keep_part(&mut object, old, part, status);
+    let is_request = &*served.resource.plural == "certificatesigningrequests";
+    if is_request && part == Some(Subresource::Status) {
+        parts::signing_status(&mut object, old);
+    }
     if part.is_none() && has_finalize {
         restore(&mut object, old, "spec");
     }

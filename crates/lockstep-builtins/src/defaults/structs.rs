@@ -35,6 +35,7 @@ pub(super) const TABLE: &[Row] = &[
         "StatefulSetUpdateStrategy",
         workloads::stateful_set_strategy,
     ),
+    ("apps/v1", "StatefulSetSpec", workloads::stateful_set_spec),
     ("batch/v1", "Job", workloads::job),
     (
         "autoscaling/v2",

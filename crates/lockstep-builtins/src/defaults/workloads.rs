@@ -4,7 +4,7 @@ use lockstep_object::{Map, Value};
 use serde_json::json;
 
 use super::Fields;
-use crate::look::{fill, map_in};
+use crate::look::{fill, map_in, maps_in};
 
 /// The labels of the template of a kind that makes pods.
 fn template_labels(object: &Fields) -> Map<String, Value> {
@@ -51,6 +51,14 @@ pub(super) fn rolling_update_unless_other(strategy: &mut Fields) {
 pub(super) fn stateful_set_strategy(strategy: &mut Fields) {
     if is_rolling(strategy) {
         fill(map_in(strategy, "rollingUpdate"), "partition", 0);
+    }
+}
+
+/// Claims in a template are whole objects.
+pub(super) fn stateful_set_spec(spec: &mut Fields) {
+    for claim in maps_in(spec, "volumeClaimTemplates") {
+        fill(claim, "apiVersion", "v1");
+        fill(claim, "kind", "PersistentVolumeClaim");
     }
 }
 
