@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use lockstep_builtins::services::ServiceRange;
 use lockstep_featuregate::Gates;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
@@ -28,6 +29,7 @@ use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
+use crate::standard::make_standard_objects;
 use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
@@ -64,6 +66,8 @@ pub struct Config {
     pub client_ca: String,
     /// How long events are kept after they were last written; zero means for ever.
     pub event_ttl: Duration,
+    /// The addresses that services get.
+    pub service_range: ServiceRange,
     /// What runs in the background.
     pub loops: LoopConfig,
     /// What answers for resources in place of the server's own.
@@ -89,6 +93,7 @@ pub(crate) struct Server {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) api: Arc<Api>,
     client_ca: String,
+    service_range: ServiceRange,
     loops: Loops,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
@@ -117,9 +122,11 @@ impl ApiServer {
         let api = api.with_rules(Arc::clone(&rules));
         let api = api.with_meters(metrics.meters.clone());
         let api = api.with_event_ttl(config.event_ttl);
+        let api = api.with_service_range(config.service_range);
         let api = Arc::new(api);
         let server = Server {
             client_ca: config.client_ca,
+            service_range: config.service_range,
             loops: Loops::new(Arc::clone(&api), config.loops),
             api,
             address: OnceLock::new(),
@@ -247,6 +254,12 @@ impl Server {
             // What was stored before counts meanwhile.
             self.rules.settle(self.api.cache()).await;
             tracing::warn!("the default roles cannot be made; trying again");
+            tokio::time::sleep(START_PAUSE).await;
+        }
+        let (range, address) = (self.service_range, self.address());
+        while !make_standard_objects(&self.api, range, &address, now()).await {
+            self.rules.settle(self.api.cache()).await;
+            tracing::warn!("the service of this server cannot be made; trying again");
             tokio::time::sleep(START_PAUSE).await;
         }
         while self.api.cache().caught_up().await.is_err() {}

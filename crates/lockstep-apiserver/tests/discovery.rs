@@ -193,11 +193,23 @@ fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
         [
             "apiregistration.k8s.io",
             "events.k8s.io",
+            "apps",
             "authentication.k8s.io",
             "authorization.k8s.io",
+            "autoscaling",
+            "batch",
+            "certificates.k8s.io",
+            "networking.k8s.io",
+            "policy",
             "rbac.authorization.k8s.io",
+            "storage.k8s.io",
+            "admissionregistration.k8s.io",
             "apiextensions.k8s.io",
+            "scheduling.k8s.io",
             "coordination.k8s.io",
+            "node.k8s.io",
+            "discovery.k8s.io",
+            "flowcontrol.apiserver.k8s.io",
             "a.io"
         ]
     );

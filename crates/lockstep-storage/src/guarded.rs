@@ -23,6 +23,22 @@ pub struct GuardedWrite {
     pub written: Written,
     /// What else must not have changed.
     pub fences: Vec<Fence>,
+    /// What is written with it, or not at all.
+    pub beside: Vec<Beside>,
+}
+
+/// A key that is written together with an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// Somebody takes what nobody else has: the key must be missing, and gets a value.
+    Claim {
+        /// The key.
+        key: Key,
+        /// Who takes it.
+        value: Bytes,
+    },
+    /// The key is deleted, if it is there.
+    Release(Key),
 }
 
 /// What a key has to be before a write.
@@ -89,9 +105,13 @@ impl GuardedWrite {
             at: expected,
         };
         let all = || std::iter::once(&object).chain(&self.fences);
-        let compares = all().map(Fence::compare).collect();
+        let claimed = self.beside.iter().filter_map(Beside::fence);
+        let compares = all()
+            .map(Fence::compare)
+            .chain(claimed.map(|fence| fence.compare()))
+            .collect();
         let failure = all().map(Fence::read).collect();
-        let success = match self.written {
+        let written = match self.written {
             Written::Put { value, lease } => Op::Put(Put {
                 lease: PutLease::Set(lease),
                 ..Put::new(self.key, value)
@@ -100,10 +120,32 @@ impl GuardedWrite {
         };
         let txn = Txn {
             compares,
-            success: vec![success],
+            success: std::iter::once(written)
+                .chain(self.beside.into_iter().map(Beside::op))
+                .collect(),
             failure,
         };
         txn.check(txn_ops_max)
+    }
+}
+
+impl Beside {
+    /// What has to hold before.
+    fn fence(&self) -> Option<Fence> {
+        match self {
+            Self::Claim { key, .. } => Some(Fence {
+                key: key.clone(),
+                at: Revision::NONE,
+            }),
+            Self::Release(_) => None,
+        }
+    }
+
+    fn op(self) -> Op {
+        match self {
+            Self::Claim { key, value } => Op::Put(Put::new(key, value)),
+            Self::Release(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::events::RENAMED;
+use super::printers;
 use crate::crd;
 use crate::views::{Column, Columns, age};
 
@@ -81,7 +82,7 @@ fn tables() -> BTreeMap<(&'static str, &'static str), Columns> {
             ],
         ),
     ];
-    let rows = rows.into_iter();
+    let rows = rows.into_iter().chain(printers::tables());
     rows.map(|(key, columns)| (key, Columns::new(columns)))
         .collect()
 }

@@ -5,14 +5,17 @@ mod config;
 mod events;
 mod leases;
 mod namespaces;
+mod printers;
 mod rbac;
+mod rows;
 mod selectable;
 mod server_fields;
 mod types;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use lockstep_authz::validate_role;
+use lockstep_builtins::{KindRules, Part, defaults};
 use lockstep_merge::types::Type;
 use lockstep_object::Object;
 use lockstep_object::field::FieldErrors;
@@ -23,7 +26,7 @@ use lockstep_storage::Revision;
 use crate::cache::BucketKey;
 use crate::crd;
 use crate::resources::{
-    KeptAs, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
+    KeptAs, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -63,6 +66,8 @@ struct Row {
     scope: Scope,
     verbs: &'static [Verb],
     subresources: &'static [Subresource],
+    /// The versions it is served in; it is stored in the first.
+    versions: &'static [&'static str],
     /// Where its objects lie below the server's prefix.
     bucket: &'static str,
     names: NameRule,
@@ -88,6 +93,7 @@ const PLAIN: Row = Row {
     scope: Scope::Namespaced,
     verbs: VERBS,
     subresources: &[],
+    versions: &["v1"],
     bucket: "",
     names: NameRule::Subdomain,
     counts_generations: false,
@@ -310,7 +316,8 @@ type Compatibility = lockstep_cel::Version;
 
 /// All kinds that are part of a server that gets along with servers of a version.
 pub fn resources(compatibility: Compatibility) -> impl Iterator<Item = Resource> {
-    TABLE.iter().map(move |row| resource(row, compatibility))
+    let rows = TABLE.iter().chain(rows::all());
+    rows.map(move |row| resource(row, compatibility))
 }
 
 fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
@@ -325,12 +332,16 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
         categories: texts(row.categories),
         scope: row.scope,
         verbs: row.verbs,
-        versions: vec![Version {
-            name: "v1".into(),
-            is_served: true,
-            subresources: row.subresources.to_vec(),
-            deprecation: None,
-        }],
+        versions: row
+            .versions
+            .iter()
+            .map(|&name| Version {
+                name: name.into(),
+                is_served: true,
+                subresources: row.subresources.to_vec(),
+                deprecation: None,
+            })
+            .collect(),
         storage: 0,
         bucket: BucketKey::new(row.bucket),
         origin: Origin::BuiltIn,
@@ -339,14 +350,40 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
             Some(_) => ALWAYS_SHAPED,
         },
         is_going: false,
-        rules: Arc::new(BuiltIn { row, compatibility }),
+        rules: Arc::new(BuiltIn {
+            row,
+            rules: KindRules::of(row.group, row.kind),
+            compatibility,
+        }),
     }
 }
 
 /// What is special about a row.
 struct BuiltIn {
     row: &'static Row,
+    rules: &'static KindRules,
     compatibility: Compatibility,
+}
+
+/// What is judged of a write of a part.
+fn judged(part: Option<Subresource>) -> Part {
+    match part {
+        None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
+        Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
+        Some(Subresource::Resize) => Part::Resources,
+        Some(
+            Subresource::Status
+            | Subresource::Finalize
+            | Subresource::Binding
+            | Subresource::Eviction,
+        ) => Part::Unchecked,
+    }
+}
+
+impl BuiltIn {
+    fn type_of(&self, version: &str) -> lockstep_kinds::TypeId {
+        types::type_of(self.row.group, version, self.row.kind)
+    }
 }
 
 impl Rules for BuiltIn {
@@ -379,14 +416,31 @@ impl Rules for BuiltIn {
     }
 
     fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
-        types::check(self.row.group, self.row.kind, object, unknown)
-            .map_err(|error| error.to_string())
+        let (_, version) = object
+            .api_version()
+            .rsplit_once('/')
+            .unwrap_or(("", object.api_version()));
+        let own = self.row.versions.iter().find(|own| **own == version);
+        let kind = self.type_of(own.copied().unwrap_or(self.row.versions[0]));
+        types::check(kind, object, unknown).map_err(|error| error.to_string())
     }
 
-    fn shape(&self, _version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+    fn is_alike(&self, one: usize, other: usize) -> bool {
+        one == other
+    }
+
+    fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
         (self.row.shape)(object, old);
+        let version = self.row.versions[version];
+        (self.rules.convert)(object, version);
+        let kind = self.type_of(version);
+        defaults::fill(kind, object.fields_mut());
+        match old {
+            None => (self.rules.begin)(object),
+            Some(old) => (self.rules.next)(object, old),
+        }
         let mut unknown = Vec::new();
-        let printed = types::check(self.row.group, self.row.kind, object, &mut unknown);
+        let printed = types::check(kind, object, &mut unknown);
         debug_assert_eq!(printed, Ok(()), "a shape is of the kind");
         unknown
     }
@@ -396,10 +450,13 @@ impl Rules for BuiltIn {
         _version: usize,
         object: &Object,
         old: Option<&Object>,
-        _part: Option<Subresource>,
+        part: Option<Subresource>,
     ) -> Verdict {
+        let mut errors = (self.row.validate)(object, old, self.compatibility);
+        let old = old.map(Object::as_value);
+        errors.extend(self.rules.check(object.as_value(), old, judged(part)));
         Verdict {
-            errors: (self.row.validate)(object, old, self.compatibility),
+            errors,
             warnings: (self.row.warnings)(object, self.compatibility),
         }
     }
@@ -414,6 +471,16 @@ impl Rules for BuiltIn {
 
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
         selectable::of(self.row.group, self.row.plural)
+    }
+
+    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+        static PATHS: LazyLock<ScalePaths> = LazyLock::new(|| ScalePaths {
+            spec_replicas: ".spec.replicas".into(),
+            status_replicas: ".status.replicas".into(),
+            label_selector: Some(".spec.selector".into()),
+        });
+        let has_scale = self.row.subresources.contains(&Subresource::Scale);
+        has_scale.then_some(&*PATHS)
     }
 
     fn columns(&self, _version: usize) -> &Columns {

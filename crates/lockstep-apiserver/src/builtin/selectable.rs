@@ -25,7 +25,60 @@ const FIELDS: &[(&str, &str, &[&str])] = &[
     ),
     ("events.k8s.io", "events", &["reason", "type"]),
     ("", "namespaces", &["status.phase"]),
+    (
+        "",
+        "pods",
+        &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.nominatedNodeName",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+        ],
+    ),
+    ("", "services", &["spec.clusterIP", "spec.type"]),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        &["spec.signerName"],
+    ),
     ("", "secrets", &["type"]),
+];
+
+/// Numbers and flags, which are something also where nothing is set: group, plural, name, path, absent.
+const COUNTED: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "",
+        "nodes",
+        "spec.unschedulable",
+        "spec.unschedulable",
+        "false",
+    ),
+    ("", "pods", "spec.hostNetwork", "spec.hostNetwork", "false"),
+    (
+        "",
+        "replicationcontrollers",
+        "status.replicas",
+        "status.replicas",
+        "0",
+    ),
+    (
+        "apps",
+        "replicasets",
+        "status.replicas",
+        "status.replicas",
+        "0",
+    ),
+    (
+        "batch",
+        "jobs",
+        "status.successful",
+        "status.succeeded",
+        "0",
+    ),
 ];
 
 /// The selectable fields of a resource, besides name and namespace.
@@ -48,11 +101,19 @@ fn table() -> BTreeMap<(&'static str, &'static str), Vec<SelectableField>> {
         .push(SelectableField {
             name: "source".into(),
             paths: vec!["source.component".into(), "reportingComponent".into()],
+            absent: "",
         });
+    for (group, plural, name, path, absent) in COUNTED {
+        let fields = table.entry((*group, *plural)).or_default();
+        fields.push(SelectableField {
+            name: (*name).into(),
+            ..SelectableField::at(path).or(absent)
+        });
+    }
     // Selectors read what is stored, whatever it is called in the group that is asked.
     let renamed = |name: &str, path: &str| SelectableField {
         name: name.into(),
-        paths: vec![path.into()],
+        ..SelectableField::at(path)
     };
     let events = table.entry(("events.k8s.io", "events")).or_default();
     events.push(renamed("reportingController", "reportingComponent"));

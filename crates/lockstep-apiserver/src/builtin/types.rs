@@ -7,9 +7,9 @@ use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::types::{BuiltInTypes, Type};
 use lockstep_object::Object;
 
-/// The type of a kind of a group.
-pub(super) fn type_of(group: &str, kind: &str) -> TypeId {
-    let found = Table::builtin().kind(group, "v1", kind);
+/// The type of a kind of a group in a version.
+pub(super) fn type_of(group: &str, version: &str, kind: &str) -> TypeId {
+    let found = Table::builtin().kind(group, version, kind);
     found.expect("every kind of the server is in the table of kinds")
 }
 
@@ -22,17 +22,11 @@ pub(super) fn merge_type(group: &str, kind: &str) -> Option<Type<'static>> {
 /// Brings an object into the form that its Go type has: refuses the first field of another type,
 /// drops fields that are not known or mean nothing, adds those that are always there.
 pub(super) fn check(
-    group: &str,
-    kind: &str,
+    kind: TypeId,
     object: &mut Object,
     unknown: &mut Vec<String>,
 ) -> Result<(), TypeError> {
-    typed::read(
-        Table::builtin(),
-        type_of(group, kind),
-        object.fields_mut(),
-        unknown,
-    )
+    typed::read(Table::builtin(), kind, object.fields_mut(), unknown)
 }
 
 #[cfg(test)]
@@ -42,8 +36,10 @@ mod tests {
     #[test]
     fn every_kind_of_the_server_has_a_type() {
         for resource in super::super::resources(lockstep_cel::Version::LATEST) {
-            let id = type_of(&resource.group, &resource.kind);
-            assert_eq!(Table::builtin().get(id).name, &*resource.kind);
+            for version in &resource.versions {
+                let id = type_of(&resource.group, &version.name, &resource.kind);
+                assert_eq!(Table::builtin().get(id).name, &*resource.kind);
+            }
         }
     }
 }

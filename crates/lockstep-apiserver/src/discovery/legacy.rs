@@ -108,8 +108,10 @@ fn rows(resource: &Resource, version: &str) -> Vec<Value> {
             "verbs": verbs(part.verbs()),
         });
         if let Some([group, version, kind]) = part.own_kind() {
-            row["group"] = group.into();
-            row["version"] = version.into();
+            if *resource.group != *group {
+                row["group"] = group.into();
+                row["version"] = version.into();
+            }
             row["kind"] = kind.into();
         }
         row

@@ -22,14 +22,24 @@ use crate::resources::{Registry, Resource};
 const GROUP_ORDER: &[&str] = &[
     "",
     "apiregistration.k8s.io",
+    "apps",
     "events.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
+    "autoscaling",
+    "batch",
     "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
     "rbac.authorization.k8s.io",
+    "storage.k8s.io",
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
+    "scheduling.k8s.io",
     "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 ];
 
 /// One group: its versions, preferred ones first, with their resources by plural.

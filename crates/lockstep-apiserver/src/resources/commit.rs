@@ -40,11 +40,15 @@ impl Api {
         }
         let key = Key::new(resource.store_key(&self.prefix, object_key))
             .expect("a key of the store has the server's prefix");
+        let beside = self
+            .beside(resource, object_key, expected, &written)
+            .await?;
         let write = GuardedWrite {
             key,
             expected,
             written,
             fences: fences.to_vec(),
+            beside,
         };
         let mut outcome = self.try_commit(resource, write.clone()).await;
         if let Err(WriteFailure::Refused(WriteError::LeaseNotFound)) = outcome {

@@ -31,10 +31,7 @@ impl Api {
     /// Makes the object of the body.
     pub(super) async fn create(&self, request: &Request<'_>) -> Result<Answer, Status> {
         if request.route.is_named() {
-            return Err(Status::method_not_supported(
-                &request.served.resource.group_resource(),
-                request.route.verb.as_str(),
-            ));
+            return self.create_part(request).await;
         }
         let dry_run = request.dry_run()?;
         request.field_manager()?;
@@ -74,6 +71,8 @@ impl Api {
                 let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
                 request.complain(&duplicates, &unknown)?;
             }
+            self.admit(request, &mut made).await?;
+            self.assign(request, &mut made, None)?;
             check(request, &made)?;
             request
                 .claim_new(&object, &mut made, &asked, &claims)
@@ -81,7 +80,7 @@ impl Api {
             self.check_escalation(request, &made, None)?;
             match self.create_once(request, made, dry_run, fence).await? {
                 Made::Done(answer) => return Ok(answer),
-                Made::NamespaceMoved => {}
+                Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
                 Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
                     tries += 1;
                 }

@@ -10,7 +10,7 @@ use super::convert::kept;
 use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
-use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource};
+use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
 use crate::crd;
 
 const ORPHAN: &str = "orphan";
@@ -22,6 +22,8 @@ pub(super) struct DeleteOptions {
     uid: Option<String>,
     revision: Option<String>,
     propagation: Option<Propagation>,
+    /// How long pods have to end.
+    grace: Option<i64>,
     /// How a deletion is told that is not done yet; old clients are told another way.
     pending: u16,
     dry_run: DryRun,
@@ -45,12 +47,31 @@ impl Api {
             return Err(Status::method_not_allowed());
         }
         let options = DeleteOptions::of(request)?;
+        self.delete_by(request, &options).await
+    }
+
+    /// The same with other options than those of the request.
+    pub(super) async fn delete_with(
+        &self,
+        request: &Request<'_>,
+        options: &Value,
+    ) -> Result<Answer, Status> {
+        check_options_types(options)?;
+        let options = DeleteOptions::read(request, options)?;
+        self.delete_by(request, &options).await
+    }
+
+    async fn delete_by(
+        &self,
+        request: &Request<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Answer, Status> {
         let (resource, route) = (&request.served.resource, request.route);
         let key = resource.object_key(&route.namespace, &route.name);
         loop {
             let stored = self.newest(resource, &key).await?;
             let stored = stored.ok_or_else(|| Self::not_found(request))?;
-            if let Some(answer) = self.delete_once(request, &options, &stored).await? {
+            if let Some(answer) = self.delete_once(request, options, &stored).await? {
                 return Ok(answer);
             }
         }
@@ -101,8 +122,16 @@ impl Api {
         }
         propagation.put_on(&mut object);
         hold(resource, &mut object);
-        request_deletion(resource, &mut object, now);
-        let next = (!is_free(resource, &object)).then_some(object);
+        let node = object.at(&["spec", "nodeName"]).and_then(Value::as_str);
+        let has_node = node.is_some_and(|node| self.cached("", "nodes", node).is_some());
+        // Where there is no node, nobody would end the pod.
+        let grace = grace::of(resource, &object, (!has_node).then_some(0));
+        match grace {
+            Some(grace) => grace.put_on(&mut object, now),
+            None => request_deletion(resource, &mut object, now),
+        }
+        let is_removed = is_free(resource, &object) && grace.is_none();
+        let next = (!is_removed).then_some(object);
         let expected = Expected::At(revision);
         self.write_internally(group, plural, key, expected, next)
             .await
@@ -130,7 +159,8 @@ impl Api {
         options.propagate(&mut object);
         hold(resource, &mut object);
         let gone = Status::deleted(&resource.group_resource(), old.name(), old.uid());
-        let is_removed = is_free(resource, &object);
+        let grace = grace::of(resource, &object, options.grace);
+        let is_removed = is_free(resource, &object) && grace.is_none();
         if options.dry_run == DryRun::All {
             return Ok(Some(if is_removed {
                 Answer::from(&gone)
@@ -146,7 +176,10 @@ impl Api {
                 .await?;
             return Ok(matches!(outcome, Outcome::Done { .. }).then(|| Answer::from(&gone)));
         }
-        request_deletion(resource, &mut object, request.now);
+        match grace {
+            Some(grace) => grace.put_on(&mut object, request.now),
+            None => request_deletion(resource, &mut object, request.now),
+        }
         let value = encode(resource, kept.version, &mut object)?;
         let shown = served.converted(value.clone()).await?;
         let pending = |revision| {
@@ -217,13 +250,17 @@ impl DeleteOptions {
     /// From the body, or from the query if there is none.
     fn of(request: &Request<'_>) -> Result<Self, Status> {
         let body = if request.body.is_empty() {
-            from_query(request)
+            from_query(request)?
         } else {
             let options = request.document("DeleteOptions")?.value;
             check_options_kind(&options)?;
             check_options_types(&options)?;
             options
         };
+        Self::read(request, &body)
+    }
+
+    fn read(request: &Request<'_>, body: &Value) -> Result<Self, Status> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let dry_run = match body["dryRun"].as_array().map(Vec::as_slice) {
             None | Some([]) => DryRun::No,
@@ -238,7 +275,8 @@ impl DeleteOptions {
         Ok(Self {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            propagation: propagation(request, &body)?,
+            propagation: propagation(request, body)?.or(default_propagation(request)),
+            grace: body["gracePeriodSeconds"].as_i64(),
             pending: if body["orphanDependents"] == false {
                 202
             } else {
@@ -288,9 +326,12 @@ impl Propagation {
     }
 }
 
-fn from_query(request: &Request<'_>) -> Value {
+fn from_query(request: &Request<'_>) -> Result<Value, Status> {
     let query = &request.query;
     let mut body = serde_json::json!({});
+    if let Some(seconds) = request.number("gracePeriodSeconds")? {
+        body["gracePeriodSeconds"] = seconds.into();
+    }
     if let Some(policy) = query.get("propagationPolicy") {
         body["propagationPolicy"] = policy.into();
     }
@@ -301,7 +342,7 @@ fn from_query(request: &Request<'_>) -> Value {
     if !dry_run.is_empty() {
         body["dryRun"] = dry_run.into();
     }
-    body
+    Ok(body)
 }
 
 /// Any version of `DeleteOptions` will do; another kind will not.
@@ -351,6 +392,21 @@ fn check_options_types(body: &Value) -> Result<(), Status> {
             "DeleteOptions.{field} is of the wrong type"
         ))),
     }
+}
+
+/// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
+fn default_propagation(request: &Request<'_>) -> Option<Propagation> {
+    let resource = &request.served.resource;
+    let keeps = matches!(
+        (&*resource.group, &*resource.plural),
+        ("batch", "jobs") | ("", "replicationcontrollers")
+    );
+    if keeps && &*resource.plural == "jobs" {
+        request.notes.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+        );
+    }
+    keeps.then_some(Propagation::Orphan)
 }
 
 fn propagation(request: &Request<'_>, body: &Value) -> Result<Option<Propagation>, Status> {

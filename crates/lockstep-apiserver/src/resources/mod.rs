@@ -3,6 +3,7 @@
 //! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
+mod admit;
 mod answer;
 mod apply;
 mod body;
@@ -17,13 +18,16 @@ mod escalation;
 mod expiry;
 mod field_manager;
 mod get;
+mod grace;
 mod internal;
 mod list;
 mod list_options;
 mod message;
 mod own;
 mod patch;
+mod pods;
 mod print;
+mod ranges;
 mod registry;
 mod request;
 mod resource;
@@ -39,6 +43,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use lockstep_builtins::services::ServiceRange;
 use lockstep_object::Status;
 use lockstep_storage::{Revision, Store};
 use tokio::sync::watch as watch_channel;
@@ -86,6 +91,8 @@ pub struct Api {
     meters: Meters,
     /// Who hears of writes of the server itself.
     own_writes: OnceLock<OwnWrites>,
+    /// The addresses that services get.
+    service_range: ServiceRange,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -109,6 +116,7 @@ impl Api {
             rules: Arc::default(),
             meters: Meters::default(),
             own_writes: OnceLock::new(),
+            service_range: ServiceRange::default(),
             fresh: Box::new(fresh),
         }
     }
@@ -140,6 +148,15 @@ impl Api {
         &self.meters
     }
 
+    /// The same with other addresses for services.
+    #[must_use]
+    pub fn with_service_range(self, service_range: ServiceRange) -> Self {
+        Self {
+            service_range,
+            ..self
+        }
+    }
+
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
@@ -158,6 +175,7 @@ impl Api {
         }
         check_scope(request)?;
         check_name(request)?;
+        pods::check_streams(request)?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;

@@ -73,10 +73,20 @@ pub enum Subresource {
     Status,
     /// `finalize`, of namespaces.
     Finalize,
-    /// `scale`, of custom resources.
+    /// `scale`, of what has replicas.
     Scale,
     /// `token`, of service accounts.
     Token,
+    /// `binding`: a pod gets a node.
+    Binding,
+    /// `eviction`: a pod is deleted if those who count on it can do without.
+    Eviction,
+    /// `ephemeralcontainers`, of pods.
+    EphemeralContainers,
+    /// `resize`: what the containers of a pod may use.
+    Resize,
+    /// `approval`, of requests for certificates.
+    Approval,
 }
 
 impl Version {
@@ -94,24 +104,39 @@ impl Subresource {
             Self::Finalize => "finalize",
             Self::Scale => "scale",
             Self::Token => "token",
+            Self::Binding => "binding",
+            Self::Eviction => "eviction",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
+            Self::Approval => "approval",
         }
     }
 
     /// Group, version and kind of what it is shown as; none if that is the object.
     pub fn own_kind(self) -> Option<[&'static str; 3]> {
         match self {
-            Self::Status | Self::Finalize => None,
             Self::Scale => Some(["autoscaling", "v1", "Scale"]),
             Self::Token => Some(["authentication.k8s.io", "v1", "TokenRequest"]),
+            Self::Binding => Some(["", "v1", "Binding"]),
+            Self::Eviction => Some(["policy", "v1", "Eviction"]),
+            Self::Status
+            | Self::Finalize
+            | Self::EphemeralContainers
+            | Self::Resize
+            | Self::Approval => None,
         }
     }
 
     /// What can be done with it.
     pub fn verbs(self) -> &'static [Verb] {
         match self {
-            Self::Status | Self::Scale => &[Verb::Get, Verb::Patch, Verb::Update],
+            Self::Status
+            | Self::Scale
+            | Self::EphemeralContainers
+            | Self::Resize
+            | Self::Approval => &[Verb::Get, Verb::Patch, Verb::Update],
             Self::Finalize => &[Verb::Update],
-            Self::Token => &[Verb::Create],
+            Self::Token | Self::Binding | Self::Eviction => &[Verb::Create],
         }
     }
 }
@@ -243,6 +268,8 @@ pub struct SelectableField {
     pub name: Box<str>,
     /// Where it may lie, as names with dots between; the first that holds something counts.
     pub paths: Vec<Box<str>>,
+    /// What it is where it holds nothing.
+    pub absent: &'static str,
 }
 
 impl SelectableField {
@@ -251,7 +278,14 @@ impl SelectableField {
         Self {
             name: path.into(),
             paths: vec![path.into()],
+            absent: "",
         }
+    }
+
+    /// The same with what it is where it holds nothing.
+    #[must_use]
+    pub fn or(self, absent: &'static str) -> Self {
+        Self { absent, ..self }
     }
 }
 

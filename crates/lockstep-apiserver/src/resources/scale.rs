@@ -1,10 +1,11 @@
-//! The `scale` of custom resources: how many of something, whatever the kind calls it.
+//! The `scale` of resources with replicas: how many of something, whatever the kind calls it.
 
 use std::sync::LazyLock;
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{KindOwner, mistyped, take_object, type_name};
 use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::selector::from_label_selector;
 use lockstep_object::table::ColumnType;
 use lockstep_object::{GroupVersionKind, Object, Status, Value};
 use serde_json::{Map, json};
@@ -25,14 +26,14 @@ const SHARED_METADATA: [&str; 5] = [
     "creationTimestamp",
 ];
 
-/// Where a custom resource keeps what its scale shows.
+/// Where a resource keeps what its scale shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScalePaths {
     /// The number that is wanted: `.spec.replicas`.
     pub spec_replicas: Box<str>,
     /// The number that there is.
     pub status_replicas: Box<str>,
-    /// The labels of those that count, as text; there may be none.
+    /// The labels of those that count: as text, as a selector, or as labels; there may be none.
     pub label_selector: Option<Box<str>>,
 }
 
@@ -139,10 +140,7 @@ impl ScalePaths {
             .label_selector
             .as_deref()
             .and_then(|path| at(object, path));
-        if let Some(selector) = selector
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-        {
+        if let Some(selector) = selector.and_then(selector_text) {
             status["selector"] = selector.into();
         }
         let mut spec = json!({});
@@ -178,6 +176,24 @@ impl ScalePaths {
         map.insert(last.to_owned(), replicas.into());
         Ok(())
     }
+}
+
+/// A selector as text; none if it selects nothing in particular.
+fn selector_text(selector: &Value) -> Option<String> {
+    let text = match selector {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => {
+            let is_plain = fields.values().all(Value::is_string);
+            let selector = if is_plain {
+                from_label_selector(&json!({ "matchLabels": fields }))
+            } else {
+                from_label_selector(selector)
+            };
+            selector.ok()?.to_string()
+        }
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 fn gvk() -> GroupVersionKind {

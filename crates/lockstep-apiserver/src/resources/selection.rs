@@ -108,7 +108,10 @@ impl Selection {
         let known = self.selectable.iter().find(|known| *known.name == *field);
         let paths = known.into_iter().flat_map(|known| &known.paths);
         let mut texts = paths.map(|path| text_at(object, path));
-        texts.find(|text| !text.is_empty()).unwrap_or_default()
+        let absent = known.map(|known| known.absent).unwrap_or_default();
+        texts
+            .find(|text| !text.is_empty())
+            .unwrap_or(Cow::Borrowed(absent))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Changing an object.
 
+use lockstep_builtins::parts;
 use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
     next_generation, prepare_update, validate_update,
@@ -85,6 +86,7 @@ impl Api {
             check_moved(request, &next.object, &current)?;
             let asked = take_asked(&mut next.object);
             let mut next = next_state(request, part, next, &current, absent)?;
+            self.assign(request, &mut next, Some(&current.object))?;
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
@@ -92,7 +94,7 @@ impl Api {
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
-                None => {}
+                None => self.see_claims(&request.served.resource).await,
             }
         }
         let resource = request.served.resource.group_resource();
@@ -163,6 +165,10 @@ fn next_state(
         .subresources
         .contains(&Subresource::Finalize);
     keep_part(&mut object, old, part, status);
+    let is_request = &*served.resource.plural == "certificatesigningrequests";
+    if is_request && part == Some(Subresource::Status) {
+        parts::signing_status(&mut object, old);
+    }
     if part.is_none() && has_finalize {
         restore(&mut object, old, "spec");
     }
@@ -199,17 +205,12 @@ fn next_state(
 impl Request<'_> {
     /// The part of the object that is meant.
     pub(super) fn part(&self) -> Result<Option<Subresource>, Status> {
-        let part = match self.route.subresource.as_str() {
-            "" => return Ok(None),
-            "status" => Subresource::Status,
-            "finalize" => Subresource::Finalize,
-            "scale" => Subresource::Scale,
-            "token" => Subresource::Token,
-            _ => return Err(Status::no_such_resource()),
-        };
-        if !self.version().subresources.contains(&part) {
-            return Err(Status::no_such_resource());
+        if self.route.subresource.is_empty() {
+            return Ok(None);
         }
+        let mut parts = self.version().parts().iter().copied();
+        let part = parts.find(|part| part.name() == self.route.subresource);
+        let part = part.ok_or_else(Status::no_such_resource)?;
         let verb = self.route.verb;
         if !part.verbs().contains(&verb) {
             let resource = self.served.resource.group_resource();
@@ -251,8 +252,17 @@ fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Res
 fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
     match part {
         None if status == StatusField::Separate => restore(object, old, "status"),
-        // Whoever writes a scale changes the number of replicas and nothing else.
-        None | Some(Subresource::Scale | Subresource::Token) => {}
+        // Whoever writes a scale or binds a pod changes that and nothing else.
+        None
+        | Some(
+            Subresource::Scale
+            | Subresource::Token
+            | Subresource::Binding
+            | Subresource::Eviction,
+        ) => {}
+        Some(Subresource::EphemeralContainers) => parts::ephemeral_containers(object, old),
+        Some(Subresource::Resize) => parts::resize(object, old),
+        Some(Subresource::Approval) => parts::approval(object, old),
         Some(Subresource::Status) => {
             let asked = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");

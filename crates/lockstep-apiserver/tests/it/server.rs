@@ -15,7 +15,7 @@ use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
     ApiServer, Config, CredentialFiles, Credentials, Handler, LoopConfig, Request, Response,
-    ResponseBody, TlsVersion, bind, respond, text,
+    ResponseBody, ServiceRange, TlsVersion, bind, respond, text,
 };
 use lockstep_featuregate::Builder;
 use lockstep_object::Status;
@@ -114,6 +114,7 @@ impl TestServer {
             store: setup.store,
             client_ca: credentials.client_ca(Timestamp::now()).unwrap(),
             event_ttl: EVENT_TTL,
+            service_range: ServiceRange::default(),
             loops: LoopConfig {
                 controllers: setup.controllers.parse().unwrap(),
                 server: folder.path().display().to_string(),

@@ -6,7 +6,7 @@ use lockstep_mvcc::{KeyValue, LeaseId, Limits, Revision};
 use tokio::task::JoinSet;
 
 use super::Subject;
-use crate::{Expected, Fence, GuardedWrite, Outcome, Written};
+use crate::{Beside, Expected, Fence, GuardedWrite, Outcome, Written};
 
 fn write(
     subject: &Subject,
@@ -26,6 +26,7 @@ fn write(
             lease: LeaseId::NONE,
         },
         fences: fences.iter().map(fence).collect(),
+        beside: Vec::new(),
     }
 }
 
@@ -70,6 +71,28 @@ pub(super) async fn a_guarded_write_happens_if_all_its_fences_stand(subject: Sub
     };
     done(&subject, deleted).await;
     assert_eq!(subject.list().await, ["sv=v1"]);
+}
+
+pub(super) async fn what_one_write_claims_no_other_gets_until_it_is_released(subject: Subject) {
+    let claim = |object: &str, value: &str| GuardedWrite {
+        key: subject.key(object),
+        beside: vec![Beside::Claim {
+            key: subject.key("claim"),
+            value: value.to_owned().into(),
+        }],
+        ..write(&subject, Expected::Absent, value, &[])
+    };
+    let first = done(&subject, claim("object", "1")).await;
+    assert_eq!(stopped(&subject, claim("other", "2")).await, (None, vec![]));
+    assert_eq!(subject.list().await, ["claim=1", "object=1"]);
+    let released = GuardedWrite {
+        written: Written::Delete,
+        beside: vec![Beside::Release(subject.key("claim"))],
+        ..write(&subject, Expected::At(first), "", &[])
+    };
+    done(&subject, released).await;
+    done(&subject, claim("other", "2")).await;
+    assert_eq!(subject.list().await, ["claim=2", "other=2"]);
 }
 
 pub(super) async fn a_stopped_write_tells_the_object_and_the_fences(subject: Subject) {

@@ -71,6 +71,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-cel"]),
     ),
     row(
+        "lockstep-builtins",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-cel", "lockstep-kinds"]),
+    ),
+    row(
         "lockstep-openapi",
         Layer::Rules,
         MayUse::Words(&["lockstep-kinds"]),

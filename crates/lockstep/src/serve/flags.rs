@@ -10,7 +10,9 @@ use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
-use lockstep_apiserver::{CredentialFiles, LoopConfig, Switches, TlsVersion, parse_go_duration};
+use lockstep_apiserver::{
+    CredentialFiles, LoopConfig, ServiceRange, Switches, TlsVersion, parse_go_duration,
+};
 
 use lockstep_storage_embedded::Waiting;
 
@@ -115,6 +117,9 @@ pub(crate) struct Arguments {
     /// How long events are kept after they were last written; 0 means for ever
     #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = duration)]
     pub(crate) event_ttl: Duration,
+    /// The addresses that services get, as a network; the first is the server's own
+    #[arg(long, value_name = "CIDR", default_value_t = ServiceRange::default())]
+    pub(crate) service_cluster_ip_range: ServiceRange,
 
     /// Requests that read, at once; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 400)]

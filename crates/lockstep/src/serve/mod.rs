@@ -117,6 +117,7 @@ async fn serve(
             .client_ca(Timestamp::now())
             .map_err(|error| configuration(&error))?,
         event_ttl: arguments.event_ttl,
+        service_range: arguments.service_cluster_ip_range,
         loops: arguments.loops(
             credentials
                 .root_ca(Timestamp::now())

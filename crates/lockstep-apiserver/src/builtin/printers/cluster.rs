@@ -1,0 +1,521 @@
+//! Nodes, storage, limits, and what is set up once for a cluster.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value, table};
+
+use super::{NONE, Table, UNSET, at, condition, count, list, number, or, show, text, truth};
+use crate::views::{Cell, Column};
+
+pub(super) fn tables() -> Vec<Table> {
+    const STORAGE: &str = "storage.k8s.io";
+    const ADMISSION: &str = "admissionregistration.k8s.io";
+    const FLOW: &str = "flowcontrol.apiserver.k8s.io";
+    vec![
+        (("", "nodes"), nodes()),
+        (("", "persistentvolumes"), volumes()),
+        (("", "persistentvolumeclaims"), claims()),
+        (
+            ("", "limitranges"),
+            vec![Column::name(), Column::created_at()],
+        ),
+        (("", "resourcequotas"), quotas()),
+        ((STORAGE, "storageclasses"), storage_classes()),
+        ((STORAGE, "volumeattachments"), attachments()),
+        ((STORAGE, "csidrivers"), drivers()),
+        ((STORAGE, "csinodes"), driver_nodes()),
+        ((STORAGE, "csistoragecapacities"), capacities()),
+        (("scheduling.k8s.io", "priorityclasses"), priorities()),
+        (("node.k8s.io", "runtimeclasses"), runtimes()),
+        (
+            ("certificates.k8s.io", "certificatesigningrequests"),
+            requests(),
+        ),
+        ((ADMISSION, "mutatingwebhookconfigurations"), webhooks()),
+        ((ADMISSION, "validatingwebhookconfigurations"), webhooks()),
+        ((FLOW, "flowschemas"), flows()),
+        ((FLOW, "prioritylevelconfigurations"), levels()),
+    ]
+}
+
+fn named(cell: fn(&Object, Seconds) -> Value) -> Column {
+    Column {
+        cell: Cell::Computed(cell),
+        ..Column::name()
+    }
+}
+
+fn nodes() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("Status", "Whether it is ready.", |node, _| {
+            let ready = match condition(node, "Ready") {
+                Some("True") => "Ready",
+                Some(_) => "NotReady",
+                None => "Unknown",
+            };
+            if at(node, &["spec", "unschedulable"]) == &Value::Bool(true) {
+                format!("{ready},SchedulingDisabled").into()
+            } else {
+                ready.into()
+            }
+        }),
+        show("Roles", "What it is for.", roles),
+        Column::age(),
+        show("Version", "The version of its kubelet.", |o, _| {
+            text(o, &["status", "nodeInfo", "kubeletVersion"]).into()
+        }),
+        show("Internal-IP", "Its address in the cluster.", |o, _| {
+            address(o, "InternalIP")
+        })
+        .wide(),
+        show("External-IP", "Its address outside.", |o, _| {
+            address(o, "ExternalIP")
+        })
+        .wide(),
+        show("OS-Image", "Its operating system.", |o, _| {
+            or(text(o, &["status", "nodeInfo", "osImage"]), "<unknown>")
+        })
+        .wide(),
+        show("Kernel-Version", "Its kernel.", |o, _| {
+            let info = |field| text(o, &["status", "nodeInfo", field]);
+            let kernel = or(info("kernelVersion"), "<unknown>");
+            match info("architecture") {
+                "" => kernel,
+                machine => format!("{} ({machine})", kernel.as_str().unwrap_or_default()).into(),
+            }
+        })
+        .wide(),
+        show("Container-Runtime", "What runs its containers.", |o, _| {
+            or(
+                text(o, &["status", "nodeInfo", "containerRuntimeVersion"]),
+                "<unknown>",
+            )
+        })
+        .wide(),
+    ]
+}
+
+fn roles(node: &Object, _now: Seconds) -> Value {
+    let labels = node.labels().iter();
+    let roles: BTreeSet<&str> = labels
+        .filter_map(
+            |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+                Some(role) => Some(role),
+                None if key == "kubernetes.io/role" => value.as_str(),
+                None => None,
+            },
+        )
+        .filter(|role| !role.is_empty())
+        .collect();
+    or(&roles.into_iter().collect::<Vec<_>>().join(","), NONE)
+}
+
+fn address(node: &Object, kind: &str) -> Value {
+    let mut all = list(node, &["status", "addresses"]).iter();
+    let found = all.find(|address| address["type"] == kind);
+    or(
+        found
+            .and_then(|found| found["address"].as_str())
+            .unwrap_or_default(),
+        NONE,
+    )
+}
+
+/// Access modes in short, in upstream's order.
+fn modes(modes: &[Value]) -> String {
+    const SHORT: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let told = SHORT
+        .iter()
+        .filter(|(mode, _)| modes.iter().any(|told| told == mode));
+    told.map(|(_, short)| *short).collect::<Vec<_>>().join(",")
+}
+
+fn phase(object: &Object, _now: Seconds) -> Value {
+    match object.deletion_timestamp() {
+        Some(_) => "Terminating".into(),
+        None => text(object, &["status", "phase"]).into(),
+    }
+}
+
+fn class(object: &Object, _now: Seconds) -> Value {
+    match object.annotation("volume.beta.kubernetes.io/storage-class") {
+        Some(class) => class.into(),
+        None => text(object, &["spec", "storageClassName"]).into(),
+    }
+}
+
+fn attributes_class(object: &Object, _now: Seconds) -> Value {
+    or(text(object, &["spec", "volumeAttributesClassName"]), UNSET)
+}
+
+fn mode(object: &Object, _now: Seconds) -> Value {
+    or(text(object, &["spec", "volumeMode"]), UNSET)
+}
+
+fn volumes() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("Capacity", "How large it is.", |o, _| {
+            or(text(o, &["spec", "capacity", "storage"]), "0")
+        }),
+        show("Access Modes", "How it can be mounted.", |o, _| {
+            modes(list(o, &["spec", "accessModes"])).into()
+        }),
+        show("Reclaim Policy", "What becomes of it.", |o, _| {
+            text(o, &["spec", "persistentVolumeReclaimPolicy"]).into()
+        }),
+        show("Status", "Whether it is in use.", phase),
+        show("Claim", "Who has it.", |o, _| {
+            let part = |field| text(o, &["spec", "claimRef", field]);
+            if at(o, &["spec", "claimRef"]).is_object() {
+                format!("{}/{}", part("namespace"), part("name")).into()
+            } else {
+                "".into()
+            }
+        }),
+        show("StorageClass", "Where it comes from.", class),
+        show(
+            "VolumeAttributesClass",
+            "How it is set up.",
+            attributes_class,
+        ),
+        show("Reason", "Why it is as it is.", |o, _| {
+            text(o, &["status", "reason"]).into()
+        }),
+        Column::age(),
+        show("VolumeMode", "Files or a device.", mode).wide(),
+    ]
+}
+
+fn claims() -> Vec<Column> {
+    fn is_bound(claim: &Object) -> bool {
+        !text(claim, &["spec", "volumeName"]).is_empty()
+    }
+    vec![
+        Column::name(),
+        show("Status", "Whether it has a volume.", phase),
+        show("Volume", "The volume.", |o, _| {
+            text(o, &["spec", "volumeName"]).into()
+        }),
+        show("Capacity", "How large it is.", |o, _| {
+            if is_bound(o) {
+                or(text(o, &["status", "capacity", "storage"]), "0")
+            } else {
+                "".into()
+            }
+        }),
+        show("Access Modes", "How it can be mounted.", |o, _| {
+            if is_bound(o) {
+                modes(list(o, &["status", "accessModes"])).into()
+            } else {
+                "".into()
+            }
+        }),
+        show("StorageClass", "Where volumes come from.", class),
+        show(
+            "VolumeAttributesClass",
+            "How it is set up.",
+            attributes_class,
+        ),
+        Column::age(),
+        show("VolumeMode", "Files or a device.", mode).wide(),
+    ]
+}
+
+fn quotas() -> Vec<Column> {
+    fn used(quota: &Object, of_limits: bool) -> Value {
+        let hard = at(quota, &["status", "hard"])
+            .as_object()
+            .into_iter()
+            .flatten();
+        let rows = hard.filter(|(name, _)| name.starts_with("limits.") == of_limits);
+        let rows = rows.map(|(name, hard)| {
+            let used = or(text(quota, &["status", "used", name]), "0");
+            let (used, hard) = (
+                used.as_str().unwrap_or_default(),
+                hard.as_str().unwrap_or_default(),
+            );
+            format!("{name}: {used}/{hard}")
+        });
+        rows.collect::<Vec<_>>().join(", ").into()
+    }
+    vec![
+        Column::name(),
+        show(
+            "Request",
+            "What is used of what may be asked for.",
+            |o, _| used(o, false),
+        ),
+        show("Limit", "What is used of what may be allowed.", |o, _| {
+            used(o, true)
+        }),
+        Column::age(),
+    ]
+}
+
+fn storage_classes() -> Vec<Column> {
+    const DEFAULT: [&str; 2] = [
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    ];
+    vec![
+        named(|class, _| {
+            let is_default = DEFAULT
+                .iter()
+                .any(|name| class.annotation(name) == Some("true"));
+            if is_default {
+                format!("{} (default)", class.name()).into()
+            } else {
+                class.name().into()
+            }
+        }),
+        show("Provisioner", "Who makes volumes.", |o, _| {
+            text(o, &["provisioner"]).into()
+        }),
+        show("ReclaimPolicy", "What becomes of them.", |o, _| {
+            or(text(o, &["reclaimPolicy"]), "Delete")
+        }),
+        show("VolumeBindingMode", "When they are made.", |o, _| {
+            or(text(o, &["volumeBindingMode"]), "Immediate")
+        }),
+        show("AllowVolumeExpansion", "Whether they can grow.", |o, _| {
+            at(o, &["allowVolumeExpansion"])
+                .as_bool()
+                .unwrap_or_default()
+                .into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn attachments() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("Attacher", "Who attaches it.", |o, _| {
+            text(o, &["spec", "attacher"]).into()
+        }),
+        show("PV", "The volume.", |o, _| {
+            text(o, &["spec", "source", "persistentVolumeName"]).into()
+        }),
+        show("Node", "The node.", |o, _| {
+            text(o, &["spec", "nodeName"]).into()
+        }),
+        truth("Attached", "Whether that is done.", |o, _| {
+            at(o, &["status", "attached"])
+                .as_bool()
+                .unwrap_or_default()
+                .into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn drivers() -> Vec<Column> {
+    fn flag(driver: &Object, field: &str, default: bool) -> Value {
+        at(driver, &["spec", field])
+            .as_bool()
+            .unwrap_or(default)
+            .into()
+    }
+    vec![
+        Column::name(),
+        truth("AttachRequired", "Whether volumes are attached.", |o, _| {
+            flag(o, "attachRequired", true)
+        }),
+        truth(
+            "PodInfoOnMount",
+            "Whether it is told about pods.",
+            |o, _| flag(o, "podInfoOnMount", false),
+        ),
+        truth(
+            "StorageCapacity",
+            "Whether it tells what is left.",
+            |o, _| flag(o, "storageCapacity", false),
+        ),
+        show("TokenRequests", "The audiences of its tokens.", |o, _| {
+            let all = list(o, &["spec", "tokenRequests"]).iter();
+            let all: Vec<&str> = all.filter_map(|token| token["audience"].as_str()).collect();
+            if at(o, &["spec", "tokenRequests"]).is_array() {
+                all.join(",").into()
+            } else {
+                UNSET.into()
+            }
+        }),
+        truth(
+            "RequiresRepublish",
+            "Whether volumes are published again.",
+            |o, _| flag(o, "requiresRepublish", false),
+        ),
+        show("Modes", "Which volumes it has.", |o, _| {
+            let all = list(o, &["spec", "volumeLifecycleModes"]).iter();
+            let all: Vec<&str> = all.filter_map(Value::as_str).collect();
+            or(&all.join(","), NONE)
+        }),
+        Column::age(),
+    ]
+}
+
+fn driver_nodes() -> Vec<Column> {
+    vec![
+        Column::name(),
+        count("Drivers", "How many drivers it has.", |o, _| {
+            list(o, &["spec", "drivers"]).len().into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn capacities() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("StorageClassName", "Of which class.", |o, _| {
+            text(o, &["storageClassName"]).into()
+        }),
+        show("Capacity", "How much is left.", |o, _| {
+            or(text(o, &["capacity"]), UNSET)
+        }),
+    ]
+}
+
+fn priorities() -> Vec<Column> {
+    vec![
+        Column::name(),
+        count("Value", "The higher goes first.", |o, _| {
+            number(o, &["value"]).into()
+        }),
+        truth(
+            "Global-Default",
+            "Whether pods of no class have it.",
+            |o, _| {
+                at(o, &["globalDefault"])
+                    .as_bool()
+                    .unwrap_or_default()
+                    .into()
+            },
+        ),
+        Column::age(),
+        show("PreemptionPolicy", "Whether others make room.", |o, _| {
+            text(o, &["preemptionPolicy"]).into()
+        }),
+    ]
+}
+
+fn runtimes() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("Handler", "What runs the containers.", |o, _| {
+            text(o, &["handler"]).into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn requests() -> Vec<Column> {
+    let duration = |request: &Object, _: Seconds| {
+        let seconds = at(request, &["spec", "expirationSeconds"]).as_i64();
+        let end = seconds.and_then(Seconds::from_unix);
+        match (Seconds::from_unix(0), end) {
+            (Some(start), Some(end)) => table::age(start, end).into(),
+            _ => NONE.into(),
+        }
+    };
+    let told = |request: &Object, _: Seconds| {
+        let conditions = list(request, &["status", "conditions"]);
+        let has = |name: &str| conditions.iter().any(|told| told["type"] == name);
+        let mut told = match (has("Denied"), has("Approved")) {
+            (true, _) => "Denied",
+            (false, true) => "Approved",
+            (false, false) => "Pending",
+        }
+        .to_owned();
+        if has("Failed") {
+            told.push_str(",Failed");
+        }
+        if !text(request, &["status", "certificate"]).is_empty() {
+            told.push_str(",Issued");
+        }
+        told.into()
+    };
+    vec![
+        Column::name(),
+        Column::age(),
+        show("SignerName", "Who should sign.", |o, _| {
+            or(text(o, &["spec", "signerName"]), NONE)
+        }),
+        show("Requestor", "Who asks.", |o, _| {
+            text(o, &["spec", "username"]).into()
+        }),
+        show("RequestedDuration", "For how long.", duration),
+        show("Condition", "What was decided.", told),
+    ]
+}
+
+fn webhooks() -> Vec<Column> {
+    vec![
+        Column::name(),
+        count("Webhooks", "How many there are.", |o, _| {
+            list(o, &["webhooks"]).len().into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn flows() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("PriorityLevel", "Where requests wait.", |o, _| {
+            text(o, &["spec", "priorityLevelConfiguration", "name"]).into()
+        }),
+        show(
+            "MatchingPrecedence",
+            "The lowest that fits counts.",
+            |o, _| number(o, &["spec", "matchingPrecedence"]).into(),
+        ),
+        show("DistinguisherMethod", "What tells flows apart.", |o, _| {
+            or(text(o, &["spec", "distinguisherMethod", "type"]), NONE)
+        }),
+        Column::age(),
+        show("MissingPL", "Whether the level is missing.", |o, _| {
+            or(condition(o, "Dangling").unwrap_or_default(), "?")
+        }),
+    ]
+}
+
+fn levels() -> Vec<Column> {
+    fn limited(level: &Object, path: &[&str]) -> Value {
+        let path: Vec<&str> = ["spec", "limited"]
+            .into_iter()
+            .chain(path.iter().copied())
+            .collect();
+        match at(level, &path) {
+            Value::Null => NONE.into(),
+            value => value.clone(),
+        }
+    }
+    vec![
+        Column::name(),
+        show("Type", "Whether it has limits.", |o, _| {
+            text(o, &["spec", "type"]).into()
+        }),
+        show("NominalConcurrencyShares", "Its share.", |o, _| {
+            limited(o, &["nominalConcurrencyShares"])
+        }),
+        show("Queues", "How many queues it has.", |o, _| {
+            limited(o, &["limitResponse", "queuing", "queues"])
+        }),
+        show("HandSize", "How many queues a flow may use.", |o, _| {
+            limited(o, &["limitResponse", "queuing", "handSize"])
+        }),
+        show("QueueLengthLimit", "How many may wait in one.", |o, _| {
+            limited(o, &["limitResponse", "queuing", "queueLengthLimit"])
+        }),
+        Column::age(),
+    ]
+}

@@ -1,0 +1,146 @@
+//! Columns of kinds that others act upon.
+
+mod cluster;
+mod network;
+mod pods;
+mod workloads;
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::selector::from_label_selector;
+use lockstep_object::{Object, Value};
+
+use crate::views::Column;
+
+/// What a cell shows when there is nothing to show.
+const NONE: &str = "<none>";
+const UNSET: &str = "<unset>";
+/// How many of several things are shown.
+const SHOWN_MAX: usize = 3;
+
+type Cell = fn(&Object, Seconds) -> Value;
+/// A resource and its columns.
+pub(super) type Table = ((&'static str, &'static str), Vec<Column>);
+
+/// All of them.
+pub(super) fn tables() -> impl Iterator<Item = Table> {
+    let pods = [(("", "pods"), pods::columns())];
+    let tables = pods.into_iter().chain(workloads::tables());
+    tables.chain(network::tables()).chain(cluster::tables())
+}
+
+fn show(name: &str, description: &str, cell: Cell) -> Column {
+    Column::computed(name, description, cell)
+}
+
+fn count(name: &str, description: &str, cell: Cell) -> Column {
+    Column {
+        column_type: "integer".into(),
+        ..show(name, description, cell)
+    }
+}
+
+fn truth(name: &str, description: &str, cell: Cell) -> Column {
+    Column {
+        column_type: "boolean".into(),
+        ..show(name, description, cell)
+    }
+}
+
+fn at<'o>(object: &'o Object, path: &[&str]) -> &'o Value {
+    object.at(path).unwrap_or(&Value::Null)
+}
+
+fn text<'o>(object: &'o Object, path: &[&str]) -> &'o str {
+    at(object, path).as_str().unwrap_or_default()
+}
+
+fn number(object: &Object, path: &[&str]) -> i64 {
+    at(object, path).as_i64().unwrap_or_default()
+}
+
+fn list<'o>(object: &'o Object, path: &[&str]) -> &'o [Value] {
+    at(object, path)
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// A text, or what stands for none.
+fn or<'t>(text: &'t str, none: &'t str) -> Value {
+    if text.is_empty() {
+        none.into()
+    } else {
+        text.into()
+    }
+}
+
+/// `a=b,c=d`
+fn labels(labels: &Value) -> String {
+    let entries = labels.as_object().into_iter().flatten();
+    let pairs = entries.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
+    match pairs.collect::<Vec<_>>().join(",") {
+        none if none.is_empty() => NONE.to_owned(),
+        pairs => pairs,
+    }
+}
+
+/// A selector as people write it.
+fn selector(selector: &Value) -> String {
+    match from_label_selector(selector) {
+        Err(_) => "<error>".to_owned(),
+        Ok(selector) => match selector.to_string() {
+            none if none.is_empty() => NONE.to_owned(),
+            text => text,
+        },
+    }
+}
+
+/// The first few, and how many more there are.
+fn first_few(all: &[String], joined_by: &str) -> String {
+    let shown = &all[..all.len().min(SHOWN_MAX)];
+    match all.len() - shown.len() {
+        0 if shown.is_empty() => UNSET.to_owned(),
+        0 => shown.join(joined_by),
+        more => format!("{} + {more} more...", shown.join(joined_by)),
+    }
+}
+
+/// The status of a condition; none if it is not told.
+fn condition<'o>(object: &'o Object, name: &str) -> Option<&'o str> {
+    let mut conditions = list(object, &["status", "conditions"]).iter();
+    let found = conditions.find(|condition| condition["type"] == name)?;
+    found["status"].as_str()
+}
+
+/// What all kinds that make pods tell on request.
+fn template_columns() -> [Column; 2] {
+    [
+        show("Containers", "Its containers.", |object, _| {
+            containers(object, "name").into()
+        })
+        .wide(),
+        show("Images", "The images that they run.", |object, _| {
+            containers(object, "image").into()
+        })
+        .wide(),
+    ]
+}
+
+/// One field of all containers, wherever the kind has its template.
+fn containers(object: &Object, field: &str) -> String {
+    const PLACES: [&[&str]; 3] = [
+        &["spec", "template", "spec", "containers"],
+        &[
+            "spec",
+            "jobTemplate",
+            "spec",
+            "template",
+            "spec",
+            "containers",
+        ],
+        &["template", "spec", "containers"],
+    ];
+    let containers = PLACES.iter().flat_map(|place| list(object, place));
+    let fields = containers.map(|container| container[field].as_str().unwrap_or_default());
+    fields.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,131 @@
+//! What clusters are made of: storage, priorities, certificates, webhooks.
+
+use lockstep_object::metadata::Scope;
+
+use super::super::{PLAIN, Row};
+use crate::resources::Subresource;
+
+pub(in crate::builtin) const ROWS: &[Row] = &[
+    Row {
+        group: "storage.k8s.io",
+        plural: "storageclasses",
+        singular: "storageclass",
+        kind: "StorageClass",
+        short_names: &["sc"],
+        scope: Scope::Cluster,
+        bucket: "storageclasses",
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "volumeattachments",
+        singular: "volumeattachment",
+        kind: "VolumeAttachment",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "volumeattachments",
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csidrivers",
+        singular: "csidriver",
+        kind: "CSIDriver",
+        scope: Scope::Cluster,
+        bucket: "csidrivers",
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csinodes",
+        singular: "csinode",
+        kind: "CSINode",
+        scope: Scope::Cluster,
+        bucket: "csinodes",
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csistoragecapacities",
+        singular: "csistoragecapacity",
+        kind: "CSIStorageCapacity",
+        bucket: "csistoragecapacities",
+        ..PLAIN
+    },
+    Row {
+        group: "scheduling.k8s.io",
+        plural: "priorityclasses",
+        singular: "priorityclass",
+        kind: "PriorityClass",
+        short_names: &["pc"],
+        scope: Scope::Cluster,
+        bucket: "priorityclasses",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "node.k8s.io",
+        plural: "runtimeclasses",
+        singular: "runtimeclass",
+        kind: "RuntimeClass",
+        scope: Scope::Cluster,
+        bucket: "runtimeclasses",
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        group: "certificates.k8s.io",
+        plural: "certificatesigningrequests",
+        singular: "certificatesigningrequest",
+        kind: "CertificateSigningRequest",
+        short_names: &["csr"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Approval, Subresource::Status],
+        bucket: "certificatesigningrequests",
+        ..PLAIN
+    },
+    Row {
+        group: "admissionregistration.k8s.io",
+        plural: "mutatingwebhookconfigurations",
+        singular: "mutatingwebhookconfiguration",
+        kind: "MutatingWebhookConfiguration",
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        bucket: "mutatingwebhookconfigurations",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "admissionregistration.k8s.io",
+        plural: "validatingwebhookconfigurations",
+        singular: "validatingwebhookconfiguration",
+        kind: "ValidatingWebhookConfiguration",
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        bucket: "validatingwebhookconfigurations",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "flowcontrol.apiserver.k8s.io",
+        plural: "flowschemas",
+        singular: "flowschema",
+        kind: "FlowSchema",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "flowschemas",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "flowcontrol.apiserver.k8s.io",
+        plural: "prioritylevelconfigurations",
+        singular: "prioritylevelconfiguration",
+        kind: "PriorityLevelConfiguration",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "prioritylevelconfigurations",
+        counts_generations: true,
+        ..PLAIN
+    },
+];

@@ -1,0 +1,114 @@
+//! The core group.
+
+use lockstep_object::metadata::Scope;
+use lockstep_object::names::NameRule;
+
+use super::super::{PLAIN, Row};
+use crate::resources::Subresource;
+
+pub(in crate::builtin) const ROWS: &[Row] = &[
+    Row {
+        plural: "pods",
+        singular: "pod",
+        kind: "Pod",
+        short_names: &["po"],
+        categories: &["all"],
+        subresources: &[
+            Subresource::Status,
+            Subresource::Binding,
+            Subresource::Eviction,
+            Subresource::EphemeralContainers,
+            Subresource::Resize,
+        ],
+        bucket: "pods",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "services",
+        singular: "service",
+        kind: "Service",
+        short_names: &["svc"],
+        categories: &["all"],
+        subresources: &[Subresource::Status],
+        bucket: "services/specs",
+        names: NameRule::Label,
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "endpoints",
+        singular: "endpoints",
+        kind: "Endpoints",
+        short_names: &["ep"],
+        bucket: "services/endpoints",
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "nodes",
+        singular: "node",
+        kind: "Node",
+        short_names: &["no"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "minions",
+        ..PLAIN
+    },
+    Row {
+        plural: "persistentvolumeclaims",
+        singular: "persistentvolumeclaim",
+        kind: "PersistentVolumeClaim",
+        short_names: &["pvc"],
+        subresources: &[Subresource::Status],
+        bucket: "persistentvolumeclaims",
+        ..PLAIN
+    },
+    Row {
+        plural: "persistentvolumes",
+        singular: "persistentvolume",
+        kind: "PersistentVolume",
+        short_names: &["pv"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "persistentvolumes",
+        ..PLAIN
+    },
+    Row {
+        plural: "podtemplates",
+        singular: "podtemplate",
+        kind: "PodTemplate",
+        bucket: "podtemplates",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "replicationcontrollers",
+        singular: "replicationcontroller",
+        kind: "ReplicationController",
+        short_names: &["rc"],
+        categories: &["all"],
+        subresources: &[Subresource::Status, Subresource::Scale],
+        bucket: "controllers",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "limitranges",
+        singular: "limitrange",
+        kind: "LimitRange",
+        short_names: &["limits"],
+        bucket: "limitranges",
+        creates_on_update: true,
+        ..PLAIN
+    },
+    Row {
+        plural: "resourcequotas",
+        singular: "resourcequota",
+        kind: "ResourceQuota",
+        short_names: &["quota"],
+        subresources: &[Subresource::Status],
+        bucket: "resourcequotas",
+        ..PLAIN
+    },
+];

@@ -1,0 +1,49 @@
+//! The network.
+
+use lockstep_object::metadata::Scope;
+
+use super::super::{PLAIN, Row};
+use crate::resources::Subresource;
+
+pub(in crate::builtin) const ROWS: &[Row] = &[
+    Row {
+        group: "networking.k8s.io",
+        plural: "ingresses",
+        singular: "ingress",
+        kind: "Ingress",
+        short_names: &["ing"],
+        subresources: &[Subresource::Status],
+        bucket: "ingress",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "networking.k8s.io",
+        plural: "ingressclasses",
+        singular: "ingressclass",
+        kind: "IngressClass",
+        scope: Scope::Cluster,
+        bucket: "ingressclasses",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "networking.k8s.io",
+        plural: "networkpolicies",
+        singular: "networkpolicy",
+        kind: "NetworkPolicy",
+        short_names: &["netpol"],
+        bucket: "networkpolicies",
+        counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "discovery.k8s.io",
+        plural: "endpointslices",
+        singular: "endpointslice",
+        kind: "EndpointSlice",
+        bucket: "endpointslices",
+        counts_generations: true,
+        ..PLAIN
+    },
+];

@@ -1,0 +1,54 @@
+//! Pods that are given time to end.
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+
+use super::Resource;
+
+/// How long a pod has that does not say.
+const GRACE_SECONDS: i64 = 30;
+
+/// The time that an object is given before it is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Grace {
+    seconds: i64,
+}
+
+/// The time that an object is given: none if it goes at once. `asked` is what the client says about it.
+pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Option<Grace> {
+    if !resource.group.is_empty() || &*resource.plural != "pods" {
+        return None;
+    }
+    let own = object.at(&["spec", "terminationGracePeriodSeconds"]);
+    let own = own.and_then(Value::as_i64).unwrap_or(GRACE_SECONDS);
+    let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let runs = !text(&["spec", "nodeName"]).is_empty()
+        && !matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
+    let seconds = match asked.unwrap_or(own) {
+        _ if !runs => 0,
+        negative if negative < 0 => 1,
+        seconds => seconds,
+    };
+    (seconds > 0).then_some(Grace { seconds })
+}
+
+impl Grace {
+    /// Marks an object as ending in that time. One that ends already may be given less, never more.
+    pub(super) fn put_on(self, object: &mut Object, now: Seconds) {
+        let given = object.metadata().get("deletionGracePeriodSeconds");
+        let given = given.and_then(Value::as_i64);
+        let is_ending = object.deletion_timestamp().is_some();
+        if is_ending && given.is_some_and(|given| given <= self.seconds) {
+            return;
+        }
+        let Some(end) = Seconds::from_unix(now.unix().saturating_add(self.seconds)) else {
+            return;
+        };
+        object.set_meta_text("deletionTimestamp", &end.to_string());
+        let metadata = object.metadata_mut();
+        metadata.insert("deletionGracePeriodSeconds".into(), self.seconds.into());
+        if !is_ending && object.generation() > 0 {
+            object.set_generation(object.generation() + 1);
+        }
+    }
+}

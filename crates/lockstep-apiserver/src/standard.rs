@@ -1,0 +1,232 @@
+//! Objects of every cluster besides namespaces and roles: the service of the server itself, and priorities of the system.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use lockstep_builtins::services::ServiceRange;
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use lockstep_storage::Expected;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::resources::Api;
+
+/// How often an object is judged anew that somebody else writes at the same time.
+const TRIES_MAX: usize = 5;
+/// The port of the service.
+const HTTPS: u16 = 443;
+
+/// An object that should be there.
+struct Standard {
+    group: &'static str,
+    plural: &'static str,
+    key: &'static str,
+    object: Value,
+    /// Makes a stored one what it should be; tells whether that changed it.
+    repair: fn(&mut Object, &Object) -> bool,
+}
+
+/// Makes what is missing, all at once, and repairs what is wrong. `address` is where this server is reached. Tells whether
+/// everything is there.
+pub(crate) async fn make_standard_objects(
+    api: &Arc<Api>,
+    range: ServiceRange,
+    address: &str,
+    now: Seconds,
+) -> bool {
+    let mut making = JoinSet::new();
+    let address: SocketAddr = address
+        .parse()
+        .unwrap_or_else(|_| SocketAddr::from((Ipv4Addr::LOCALHOST, HTTPS)));
+    for standard in services(range, address).into_iter().chain(priorities()) {
+        let api = Arc::clone(api);
+        making.spawn(async move { make(&api, &standard, now).await });
+    }
+    let made = making.join_all().await;
+    made.into_iter().all(|is_made| is_made)
+}
+
+async fn make(api: &Api, standard: &Standard, now: Seconds) -> bool {
+    let Standard {
+        group, plural, key, ..
+    } = *standard;
+    let Ok(wanted) = Object::from_value(standard.object.clone()) else {
+        return false;
+    };
+    for _ in 0..TRIES_MAX {
+        let (expected, next) = match api.read_internally(group, plural, key).await {
+            None => {
+                let mut object = wanted.clone();
+                object.set_meta_text("uid", &api.fresh_uid());
+                object.set_meta_text("creationTimestamp", &now.to_string());
+                (Expected::Absent, object)
+            }
+            Some((mut stored, revision)) => {
+                if !(standard.repair)(&mut stored, &wanted) {
+                    return true;
+                }
+                (Expected::At(revision), stored)
+            }
+        };
+        if api
+            .store_internally(group, plural, key, expected, Some(next))
+            .await
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// The service by which pods reach the server, and where it leads.
+fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
+    let first = range.address(0).to_string();
+    let port = address.port();
+    let ip = match address.ip() {
+        any if any.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        ip => ip,
+    };
+    let address_type = if ip.is_ipv4() { "IPv4" } else { "IPv6" };
+    let metadata =
+        |labels: Value| json!({ "name": "kubernetes", "namespace": "default", "labels": labels });
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(json!({ "component": "apiserver", "provider": "kubernetes" })),
+        "spec": {
+            "clusterIP": first,
+            "clusterIPs": [first],
+            "internalTrafficPolicy": "Cluster",
+            "ipFamilies": [range.family()],
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{ "name": "https", "port": HTTPS, "protocol": "TCP", "targetPort": port }],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+        "status": { "loadBalancer": {} },
+    });
+    let endpoints = json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": metadata(json!({ "endpointslice.kubernetes.io/skip-mirror": "true" })),
+        "subsets": [{
+            "addresses": [{ "ip": ip.to_string() }],
+            "ports": [{ "name": "https", "port": port, "protocol": "TCP" }],
+        }],
+    });
+    let mut slice = json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": metadata(json!({ "kubernetes.io/service-name": "kubernetes" })),
+        "addressType": address_type,
+        "endpoints": [{ "addresses": [ip.to_string()], "conditions": { "ready": true } }],
+        "ports": [{ "name": "https", "port": port, "protocol": "TCP" }],
+    });
+    slice["metadata"]["generation"] = 1.into();
+    let of = |group, plural, object, repair| Standard {
+        group,
+        plural,
+        key: "default/kubernetes",
+        object,
+        repair,
+    };
+    vec![
+        of("", "services", service, |stored, wanted| {
+            let ports =
+                |object: &Object| object.at(&["spec", "ports"]).cloned().unwrap_or_default();
+            let (is, wanted) = (ports(stored), ports(wanted));
+            let differs = is != wanted;
+            if let Some(spec) = stored.fields_mut().get_mut("spec").filter(|_| differs) {
+                spec["ports"] = wanted;
+            }
+            differs
+        }),
+        of("", "endpoints", endpoints, |stored, wanted| {
+            add(stored, wanted, "subsets", "ports", "addresses")
+        }),
+        of("discovery.k8s.io", "endpointslices", slice, replace),
+    ]
+}
+
+/// Adds an address to those with the same port; another port replaces everything.
+fn add(stored: &mut Object, wanted: &Object, list: &str, port: &str, addresses: &str) -> bool {
+    let own = wanted.as_value()[list][0].clone();
+    let first = stored
+        .fields_mut()
+        .get_mut(list)
+        .and_then(|list| list.get_mut(0));
+    match first {
+        Some(first) if first[port] == own[port] => {
+            let address = &own[addresses][0];
+            let Some(known) = first[addresses].as_array_mut() else {
+                return false;
+            };
+            if known.contains(address) {
+                return false;
+            }
+            known.push(address.clone());
+        }
+        _ => {
+            stored.fields_mut().insert(list.to_owned(), json!([own]));
+        }
+    }
+    true
+}
+
+/// The same for a slice, whose ports are not inside a list.
+fn replace(stored: &mut Object, wanted: &Object) -> bool {
+    let own = wanted.as_value()["endpoints"][0].clone();
+    let has_port = stored.at(&["ports"]) == wanted.at(&["ports"]);
+    let endpoints = stored.at(&["endpoints"]).and_then(Value::as_array);
+    let mut endpoints = endpoints.cloned().unwrap_or_default();
+    if has_port
+        && endpoints
+            .iter()
+            .any(|known| known["addresses"] == own["addresses"])
+    {
+        return false;
+    }
+    if !has_port {
+        endpoints.clear();
+        let ports = wanted.at(&["ports"]).cloned().unwrap_or_default();
+        stored.fields_mut().insert("ports".to_owned(), ports);
+    }
+    endpoints.push(own);
+    stored
+        .fields_mut()
+        .insert("endpoints".to_owned(), endpoints.into());
+    stored.set_generation(stored.generation() + 1);
+    true
+}
+
+/// Priorities above all that users may give.
+fn priorities() -> Vec<Standard> {
+    const CLASSES: [(&str, i64, &str); 2] = [
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+    ];
+    let class = |(name, value, description): (&'static str, i64, &str)| Standard {
+        group: "scheduling.k8s.io",
+        plural: "priorityclasses",
+        key: name,
+        object: json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": { "name": name, "generation": 1 },
+            "description": description,
+            "preemptionPolicy": "PreemptLowerPriority",
+            "value": value,
+        }),
+        repair: |_, _| false,
+    };
+    CLASSES.into_iter().map(class).collect()
+}

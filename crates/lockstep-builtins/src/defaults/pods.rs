@@ -1,0 +1,104 @@
+//! Pods and their parts.
+
+use lockstep_object::{Map, Value};
+
+use super::Fields;
+use crate::look::{fill, map_in, maps_in};
+
+/// A pod asks for as much as it is limited to, and knows the services around it. Templates are left as they are.
+pub(super) fn pod(pod: &mut Fields) {
+    let spec = map_in(pod, "spec");
+    fill(spec, "enableServiceLinks", true);
+    for field in ["containers", "initContainers"] {
+        for container in maps_in(spec, field) {
+            request_what_is_limited(map_in(container, "resources"));
+        }
+    }
+}
+
+fn request_what_is_limited(resources: &mut Fields) {
+    let limits = resources.get("limits").and_then(Value::as_object).cloned();
+    let Some(limits) = limits.filter(|limits| !limits.is_empty()) else {
+        return;
+    };
+    let requests = map_in(resources, "requests");
+    for (name, amount) in limits {
+        requests.entry(name).or_insert(amount);
+    }
+}
+
+/// On the host's network, a port of a container is one of the host.
+pub(super) fn pod_spec(spec: &mut Fields) {
+    if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
+        return;
+    }
+    for field in ["containers", "initContainers"] {
+        for container in maps_in(spec, field) {
+            for port in maps_in(container, "ports") {
+                let own = port.get("containerPort").cloned().unwrap_or_default();
+                let host = port.get("hostPort").and_then(Value::as_i64);
+                if host.unwrap_or_default() == 0 && own.as_i64() != Some(0) {
+                    port.insert("hostPort".to_owned(), own);
+                }
+            }
+        }
+    }
+}
+
+/// An image that may become another one is pulled each time.
+pub(super) fn container(container: &mut Fields) {
+    let is_set = container
+        .get("imagePullPolicy")
+        .and_then(Value::as_str)
+        .is_some_and(|policy| !policy.is_empty());
+    if is_set {
+        return;
+    }
+    let image = container
+        .get("image")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let policy = if is_latest(image) {
+        "Always"
+    } else {
+        "IfNotPresent"
+    };
+    container.insert("imagePullPolicy".to_owned(), policy.into());
+}
+
+/// Whether an image has the tag `latest`, or neither tag nor digest. One that cannot be read has no tag.
+fn is_latest(image: &str) -> bool {
+    let (name, digest) = match image.split_once('@') {
+        Some((name, digest)) => (name, Some(digest)),
+        None => (image, None),
+    };
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let tag = last.split_once(':').map(|(_, tag)| tag);
+    match (tag, digest) {
+        _ if !is_readable(name) => false,
+        (Some(tag), _) => tag == "latest",
+        (None, digest) => digest.is_none(),
+    }
+}
+
+/// Whether a text is the name of an image: what cannot be read has neither tag nor digest, and is not the latest.
+fn is_readable(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-/:[]".contains(c);
+    let (repository, _) = name.rsplit_once(':').unwrap_or((name, ""));
+    let paths = match repository.split_once('/') {
+        // The host may be in capitals, the rest may not.
+        Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,
+        _ => repository,
+    };
+    !name.is_empty() && name.chars().all(fits) && !paths.chars().any(|c| c.is_ascii_uppercase())
+}
+
+/// A volume of no type is an empty folder.
+pub(super) fn volume(volume: &mut Fields) {
+    let has_source = volume
+        .iter()
+        .any(|(name, value)| name != "name" && !value.is_null());
+    if !has_source {
+        volume.insert("emptyDir".to_owned(), Value::Object(Map::new()));
+    }
+}

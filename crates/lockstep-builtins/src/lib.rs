@@ -1,0 +1,17 @@
+//! The rules of built-in kinds, as functions of objects alone.
+//!
+//! Objects come in the form that [`lockstep_kinds::typed`] gives them. [`defaults`] fills in what nobody set;
+//! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
+//! wrong with it; [`parts`] has what endpoints of parts of objects may write.
+
+mod autoscaling;
+mod begin;
+pub mod defaults;
+mod look;
+pub mod parts;
+pub mod qos;
+mod rules;
+pub mod services;
+mod validate;
+
+pub use rules::{KindRules, Part};

@@ -1,0 +1,86 @@
+//! What endpoints of parts of objects may write: the rest is put back.
+
+use lockstep_object::{Object, Value};
+
+use crate::look::{list, map_in, maps_in, text};
+
+/// The old object with what a client insists on about its identity.
+fn kept(object: &Object, old: &Object) -> Object {
+    let mut kept = old.clone();
+    kept.set_meta_text("resourceVersion", object.resource_version());
+    if let Some(managed) = object.metadata().get("managedFields") {
+        let managed = managed.clone();
+        kept.metadata_mut()
+            .insert("managedFields".to_owned(), managed);
+    }
+    kept
+}
+
+/// `ephemeralcontainers` of a pod.
+pub fn ephemeral_containers(pod: &mut Object, old: &Object) {
+    let mut next = kept(pod, old);
+    let containers = pod.at(&["spec", "ephemeralContainers"]).cloned();
+    let spec = map_in(next.fields_mut(), "spec");
+    match containers {
+        Some(containers) => drop(spec.insert("ephemeralContainers".to_owned(), containers)),
+        None => drop(spec.remove("ephemeralContainers")),
+    }
+    *pod = next;
+}
+
+/// `resize` of a pod: what its containers may use.
+pub fn resize(pod: &mut Object, old: &Object) {
+    let mut next = kept(pod, old);
+    let spec = map_in(next.fields_mut(), "spec");
+    let asked = pod.as_value().get("spec").cloned().unwrap_or_default();
+    for field in ["containers", "initContainers"] {
+        for container in maps_in(spec, field) {
+            let name = container.get("name").cloned().unwrap_or_default();
+            let mut asked = list(&asked, field).iter();
+            let Some(asked) = asked.find(|asked| name == text(asked, "name")) else {
+                continue;
+            };
+            for part in ["resources", "resizePolicy"] {
+                match asked.get(part) {
+                    Some(value) => drop(container.insert(part.to_owned(), value.clone())),
+                    None => drop(container.remove(part)),
+                }
+            }
+        }
+    }
+    *pod = next;
+}
+
+/// Conditions that say whether a request is granted.
+const DECISIONS: [&str; 2] = ["Approved", "Denied"];
+
+/// `approval` of a request for a certificate: its conditions, and nothing of the certificate.
+pub fn approval(request: &mut Object, old: &Object) {
+    let mut next = kept(request, old);
+    let conditions = request.at(&["status", "conditions"]).cloned();
+    let status = map_in(next.fields_mut(), "status");
+    match conditions {
+        Some(conditions) => drop(status.insert("conditions".to_owned(), conditions)),
+        None => drop(status.remove("conditions")),
+    }
+    *request = next;
+}
+
+/// `status` of a request for a certificate: whether it is granted is not decided there.
+pub fn signing_status(request: &mut Object, old: &Object) {
+    let is_decision = |condition: &Value| DECISIONS.contains(&text(condition, "type"));
+    let conditions = |object: &Object| {
+        let status = object.as_value().get("status");
+        status.map(|status| list(status, "conditions").to_vec())
+    };
+    let decided = conditions(old).unwrap_or_default();
+    let told = conditions(request).unwrap_or_default();
+    let mut next: Vec<Value> = decided.into_iter().filter(is_decision).collect();
+    next.extend(told.into_iter().filter(|condition| !is_decision(condition)));
+    let status = map_in(request.fields_mut(), "status");
+    if next.is_empty() {
+        status.remove("conditions");
+    } else {
+        status.insert("conditions".to_owned(), next.into());
+    }
+}

@@ -1,0 +1,223 @@
+//! Services: which addresses and ports they have, and who gets which.
+
+mod assign;
+mod range;
+
+use std::collections::BTreeSet;
+
+use lockstep_object::{Map, Object, Value};
+use serde_json::json;
+
+use crate::look::{fill, list, map_in, number, some, text};
+
+pub use assign::{Pool, assign};
+pub use range::{BadRange, ServiceRange};
+
+/// An address that a service has when it has none.
+pub(crate) const HEADLESS: &str = "None";
+
+/// What a service has and no other service may have.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Claims {
+    /// Its addresses in the cluster.
+    pub addresses: BTreeSet<String>,
+    /// Its ports on nodes.
+    pub node_ports: BTreeSet<i64>,
+}
+
+/// What a stored service has.
+pub fn claims(service: &Value) -> Claims {
+    let spec = service.get("spec").unwrap_or(&Value::Null);
+    let addresses = list(spec, "clusterIPs").iter().filter_map(Value::as_str);
+    let ports = list(spec, "ports").iter();
+    let ports = ports.filter_map(|port| number(port, "nodePort"));
+    let health = number(spec, "healthCheckNodePort");
+    Claims {
+        addresses: addresses
+            .filter(|address| !matches!(*address, "" | HEADLESS))
+            .map(str::to_owned)
+            .collect(),
+        node_ports: ports.chain(health).filter(|port| *port != 0).collect(),
+    }
+}
+
+/// Whether services of a type have an address.
+pub(crate) fn has_address(spec: &Value) -> bool {
+    matches!(
+        text(spec, "type"),
+        "ClusterIP" | "NodePort" | "LoadBalancer"
+    )
+}
+
+/// Whether nodes have ports that lead to it.
+pub(crate) fn has_node_ports(spec: &Value) -> bool {
+    match text(spec, "type") {
+        "NodePort" => true,
+        "LoadBalancer" => spec.get("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false)),
+        _ => false,
+    }
+}
+
+/// Whether a load balancer asks nodes whether they are well.
+pub(crate) fn has_health_port(spec: &Value) -> bool {
+    text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
+}
+
+/// A new service: its addresses are one list, the first of which is also told alone.
+pub(crate) fn begin(service: &mut Object) {
+    align_addresses(map_in(service.fields_mut(), "spec"), None);
+    choose_families(service, None);
+}
+
+/// A changed service keeps what it was given, unless its type has no use for it.
+pub(crate) fn next(service: &mut Object, old: &Object) {
+    let old_spec = old.as_value().get("spec").unwrap_or(&Value::Null);
+    let spec = map_in(service.fields_mut(), "spec");
+    align_addresses(spec, Some(old_spec));
+    keep_given(spec, old_spec);
+    drop_useless(spec, old_spec);
+    choose_families(service, Some(old_spec));
+}
+
+fn align_addresses(spec: &mut Map<String, Value>, old: Option<&Value>) {
+    let spec_value = Value::Object(spec.clone());
+    let (alone, all) = (
+        text(&spec_value, "clusterIP"),
+        list(&spec_value, "clusterIPs"),
+    );
+    let (old_alone, old_all) = match old {
+        Some(old) => (text(old, "clusterIP"), list(old, "clusterIPs")),
+        None => ("", [].as_slice()),
+    };
+    // Who changes one of the two means both.
+    if alone.is_empty() && !all.is_empty() && (old_alone.is_empty() || all != old_all) {
+        spec.insert("clusterIP".to_owned(), all[0].clone());
+    } else if alone.is_empty() && all == old_all {
+        spec.remove("clusterIPs");
+    } else if !alone.is_empty() && (all.is_empty() || (alone != old_alone && all == old_all)) {
+        spec.insert("clusterIPs".to_owned(), json!([alone]));
+    }
+}
+
+fn keep_given(spec: &mut Map<String, Value>, old: &Value) {
+    let new = Value::Object(spec.clone());
+    if has_address(old) && has_address(&new) && text(&new, "clusterIP").is_empty() {
+        for field in ["clusterIP", "clusterIPs"] {
+            if let Some(kept) = some(old, field) {
+                spec.insert(field.to_owned(), kept.clone());
+            }
+        }
+    }
+    if has_node_ports(old) && has_node_ports(&new) {
+        let old_ports = list(old, "ports");
+        let used: BTreeSet<i64> = list(&new, "ports")
+            .iter()
+            .filter_map(|port| number(port, "nodePort"))
+            .collect();
+        let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+        for port in ports.into_iter().flatten() {
+            let same = |known: &&Value| {
+                known["port"] == port["port"] && known["protocol"] == port["protocol"]
+            };
+            let known = old_ports.iter().find(same);
+            let known = known.and_then(|known| number(known, "nodePort"));
+            let has_own = number(port, "nodePort").unwrap_or_default() != 0;
+            if let Some(known) = known.filter(|known| !has_own && !used.contains(known)) {
+                port["nodePort"] = known.into();
+            }
+        }
+    }
+    let health = number(old, "healthCheckNodePort");
+    if let Some(port) = health.filter(|_| has_health_port(old) && has_health_port(&new)) {
+        fill(spec, "healthCheckNodePort", port);
+    }
+}
+
+/// Drops what the type has no use for, if nobody changed it.
+fn drop_useless(spec: &mut Map<String, Value>, old: &Value) {
+    let new = Value::Object(spec.clone());
+    let is_same = |field: &str| new.get(field) == old.get(field);
+    let drop_same = |spec: &mut Map<String, Value>, fields: &[&str]| {
+        for field in fields.iter().filter(|field| is_same(field)) {
+            spec.remove(*field);
+        }
+    };
+    if has_address(old) && !has_address(&new) {
+        drop_same(
+            spec,
+            &["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"],
+        );
+    }
+    let ports_of = |spec: &Value| -> Vec<Option<i64>> {
+        let ports = list(spec, "ports").iter();
+        ports.map(|port| number(port, "nodePort")).collect()
+    };
+    if has_node_ports(old) && !has_node_ports(&new) && ports_of(old) == ports_of(&new) {
+        let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+        for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+            port.remove("nodePort");
+        }
+    }
+    if has_health_port(old) && !has_health_port(&new) {
+        drop_same(spec, &["healthCheckNodePort"]);
+    }
+    if text(old, "type") == "LoadBalancer" && text(&new, "type") != "LoadBalancer" {
+        drop_same(
+            spec,
+            &["allocateLoadBalancerNodePorts", "loadBalancerClass"],
+        );
+    }
+    if is_outside(old) && !is_outside(&new) {
+        drop_same(spec, &["externalTrafficPolicy"]);
+    }
+}
+
+/// Whether it is reached from outside.
+pub(crate) fn is_outside(spec: &Value) -> bool {
+    match text(spec, "type") {
+        "NodePort" | "LoadBalancer" => true,
+        "ClusterIP" => !list(spec, "externalIPs").is_empty(),
+        _ => false,
+    }
+}
+
+/// The families of its addresses, and how many there are.
+fn choose_families(service: &mut Object, old: Option<&Value>) {
+    let spec = map_in(service.fields_mut(), "spec");
+    let value = Value::Object(spec.clone());
+    if !has_address(&value) {
+        return;
+    }
+    let is_free = text(&value, "clusterIP") == HEADLESS && !has_entries(&value, "selector");
+    let kept = old
+        .map(|old| text(old, "ipFamilyPolicy"))
+        .filter(|policy| !policy.is_empty());
+    let policy = match kept {
+        Some(policy) => policy,
+        None if is_free => "RequireDualStack",
+        None => "SingleStack",
+    };
+    fill(spec, "ipFamilyPolicy", policy);
+    let families = spec.get("ipFamilies").and_then(Value::as_array).cloned();
+    let mut families = families.unwrap_or_default();
+    if families.is_empty() {
+        let first = list(&value, "clusterIPs").first().and_then(Value::as_str);
+        let is_six = first.is_some_and(|address| address.contains(':'));
+        families.push(if is_six { "IPv6" } else { "IPv4" }.into());
+    }
+    let is_single = spec.get("ipFamilyPolicy") == Some(&"SingleStack".into());
+    if is_free && families.len() == 1 && !is_single {
+        let other = if families[0] == "IPv4" {
+            "IPv6"
+        } else {
+            "IPv4"
+        };
+        families.push(other.into());
+    }
+    spec.insert("ipFamilies".to_owned(), families.into());
+}
+
+fn has_entries(value: &Value, field: &str) -> bool {
+    let map = value.get(field).and_then(Value::as_object);
+    map.is_some_and(|map| !map.is_empty())
+}

@@ -1,0 +1,117 @@
+//! What is wrong with objects of built-in kinds, in upstream's words.
+//!
+//! Everything here takes a value, the place it is at, and the list that faults are added to, in upstream's order.
+
+pub(crate) mod apps;
+pub(crate) mod autoscaling;
+pub(crate) mod batch;
+pub(crate) mod cluster;
+mod containers;
+mod cron;
+mod env;
+pub(crate) mod network;
+mod pod_spec;
+pub(crate) mod pods;
+mod probes;
+mod resources;
+mod scalar;
+mod security;
+pub(crate) mod services;
+pub(crate) mod storage;
+mod templates;
+mod volumes;
+pub(crate) mod webhooks;
+
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::{Value, names};
+
+use crate::look::{number, text};
+
+/// Faults, in the order in which they were found.
+type Errors = FieldErrors;
+
+/// A text that has to be there.
+fn required(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+    let is_there = !text(value, field).is_empty();
+    if !is_there {
+        errors.push(FieldError::required(&path.field(field), ""));
+    }
+    is_there
+}
+
+/// A text that has to be one of these.
+fn one_of(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
+    if value.is_empty() {
+        errors.push(FieldError::required(path, ""));
+    } else {
+        one_of_or_none(value, supported, path, errors);
+    }
+}
+
+/// The same for a text that may be absent.
+fn one_of_or_none(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
+    if !value.is_empty() && !supported.contains(&value) {
+        let supported = supported.iter().copied();
+        errors.push(FieldError::not_supported(path, value, supported));
+    }
+}
+
+/// A number that is zero or more, if it is there.
+fn non_negative(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+    if let Some(number) = number(value, field).filter(|number| *number < 0) {
+        let why = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(&path.field(field), number, why));
+    }
+}
+
+/// What is wrong with a text, as faults of its place.
+fn told(problems: Vec<String>, value: &str, path: &Path<'_>, errors: &mut Errors) {
+    let errors_of = problems.into_iter();
+    errors.extend(errors_of.map(|problem| FieldError::invalid(path, value, problem)));
+}
+
+/// A label of RFC 1123.
+fn label(value: &str, path: &Path<'_>, errors: &mut Errors) {
+    told(names::dns1123_label(value), value, path, errors);
+}
+
+/// Labels of RFC 1123 with dots between.
+fn subdomain(value: &str, path: &Path<'_>, errors: &mut Errors) {
+    told(names::dns1123_subdomain(value), value, path, errors);
+}
+
+/// Labels of an object, or what selects them.
+fn labels(value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let entries = value.as_object().into_iter().flatten();
+    for (key, value) in entries {
+        told(names::qualified_name(key), key, path, errors);
+        let value = value.as_str().unwrap_or_default();
+        told(names::label_value(value), value, path, errors);
+    }
+}
+
+/// Keys of annotations.
+fn annotations(value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for (key, _) in value.as_object().into_iter().flatten() {
+        let problems = names::qualified_name(&key.to_lowercase());
+        told(problems, key, path, errors);
+    }
+}
+
+/// A field that may not change.
+pub(crate) fn immutable(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if new != old {
+        errors.push(FieldError::invalid(path, new.clone(), "field is immutable"));
+    }
+}
+
+/// The same for a field of a map.
+pub(crate) fn immutable_field(
+    new: &Value,
+    old: &Value,
+    field: &str,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    immutable(&new[field], &old[field], &path.field(field), errors);
+}

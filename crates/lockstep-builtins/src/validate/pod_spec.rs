@@ -1,0 +1,184 @@
+//! The spec of a pod, or of a template of pods.
+
+use lockstep_object::Value;
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::names;
+
+use super::scalar::between;
+use super::{
+    Errors, containers, label, labels, one_of, one_of_or_none, security, subdomain, told, volumes,
+};
+use crate::look::{list, number, some, text};
+
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/// What is wrong with a spec.
+pub(super) fn check(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let known = volumes::volumes(spec, path, errors);
+    containers::containers(spec, &known, path, errors);
+    let policies = ["Always", "OnFailure", "Never"];
+    one_of(
+        text(spec, "restartPolicy"),
+        &policies,
+        &path.field("restartPolicy"),
+        errors,
+    );
+    let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    one_of(
+        text(spec, "dnsPolicy"),
+        &policies,
+        &path.field("dnsPolicy"),
+        errors,
+    );
+    labels(&spec["nodeSelector"], &path.field("nodeSelector"), errors);
+    security::of_pod(spec, path, errors);
+    volumes::pull_secrets(spec, path, errors);
+    dns_config(spec, path, errors);
+    gates(spec, path, errors);
+    spread(spec, path, errors);
+    named(spec, path, errors);
+    tolerations(spec, path, errors);
+    let class = text(spec, "priorityClassName");
+    if !class.is_empty() {
+        subdomain(class, &path.field("priorityClassName"), errors);
+    }
+    if let Some(class) = some(spec, "runtimeClassName").and_then(Value::as_str) {
+        subdomain(class, &path.field("runtimeClassName"), errors);
+    }
+    let policies = ["Never", "PreemptLowerPriority"];
+    let policy = text(spec, "preemptionPolicy");
+    one_of_or_none(policy, &policies, &path.field("preemptionPolicy"), errors);
+}
+
+fn named(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for field in ["serviceAccountName", "nodeName"] {
+        let name = text(spec, field);
+        if !name.is_empty() {
+            subdomain(name, &path.field(field), errors);
+        }
+    }
+    let deadline = number(spec, "activeDeadlineSeconds");
+    let last = i64::from(i32::MAX);
+    if let Some(seconds) = deadline.filter(|seconds| !(1..=last).contains(seconds)) {
+        let path = path.field("activeDeadlineSeconds");
+        errors.push(FieldError::invalid(&path, seconds, between(1, last)));
+    }
+    for field in ["hostname", "subdomain"] {
+        let name = text(spec, field);
+        if !name.is_empty() {
+            label(name, &path.field(field), errors);
+        }
+    }
+}
+
+fn dns_config(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field("dnsConfig");
+    let is_own = text(spec, "dnsPolicy") == "None";
+    let config = some(spec, "dnsConfig");
+    match config {
+        None if is_own => {
+            let why = "must provide `dnsConfig` when `dnsPolicy` is None";
+            errors.push(FieldError::required(&path, why));
+        }
+        Some(config) if is_own && list(config, "nameservers").is_empty() => {
+            let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            errors.push(FieldError::required(&path.field("nameservers"), why));
+        }
+        _ => {}
+    }
+}
+
+fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let ready_path = path.field("readinessGates");
+    for (index, gate) in list(spec, "readinessGates").iter().enumerate() {
+        let name = text(gate, "conditionType");
+        let path = ready_path.index(index);
+        told(
+            names::qualified_name(name),
+            name,
+            &path.field("conditionType"),
+            errors,
+        );
+    }
+    let path = path.field("schedulingGates");
+    let mut seen: Vec<&str> = Vec::new();
+    for (index, gate) in list(spec, "schedulingGates").iter().enumerate() {
+        let (name, path) = (text(gate, "name"), path.index(index));
+        told(names::qualified_name(name), name, &path, errors);
+        if seen.contains(&name) {
+            errors.push(FieldError::duplicate(&path, name));
+        }
+        seen.push(name);
+    }
+}
+
+fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field("topologySpreadConstraints");
+    for (index, rule) in list(spec, "topologySpreadConstraints").iter().enumerate() {
+        let path = path.index(index);
+        let skew = number(rule, "maxSkew").unwrap_or_default();
+        if skew <= 0 {
+            let why = "must be greater than zero";
+            errors.push(FieldError::invalid(&path.field("maxSkew"), skew, why));
+        }
+        let key = text(rule, "topologyKey");
+        if key.is_empty() {
+            errors.push(FieldError::required(
+                &path.field("topologyKey"),
+                "can not be empty",
+            ));
+        } else {
+            told(
+                names::qualified_name(key),
+                key,
+                &path.field("topologyKey"),
+                errors,
+            );
+        }
+        let known = ["DoNotSchedule", "ScheduleAnyway"];
+        let wish = text(rule, "whenUnsatisfiable");
+        if !known.contains(&wish) {
+            let path = path.field("whenUnsatisfiable");
+            errors.push(FieldError::not_supported(&path, wish, known));
+        }
+    }
+}
+
+fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field("tolerations");
+    for (index, toleration) in list(spec, "tolerations").iter().enumerate() {
+        let path = path.index(index);
+        let (key, operator) = (text(toleration, "key"), text(toleration, "operator"));
+        let (value, effect) = (text(toleration, "value"), text(toleration, "effect"));
+        if !key.is_empty() {
+            told(names::qualified_name(key), key, &path.field("key"), errors);
+        }
+        if key.is_empty() && operator != "Exists" {
+            let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+            errors.push(FieldError::invalid(&path.field("operator"), operator, why));
+        }
+        if some(toleration, "tolerationSeconds").is_some() && effect != "NoExecute" {
+            let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+            errors.push(FieldError::invalid(&path.field("effect"), effect, why));
+        }
+        let place = path.field("operator");
+        match operator {
+            "" | "Equal" => {
+                let problems = names::label_value(value);
+                if !problems.is_empty() {
+                    errors.push(FieldError::invalid(&place, value, problems.join(";")));
+                }
+            }
+            "Exists" if !value.is_empty() => {
+                let why = "value must be empty when `operator` is 'Exists'";
+                errors.push(FieldError::invalid(&place, value, why));
+            }
+            "Exists" => {}
+            other => {
+                let known = ["Equal", "Exists"];
+                errors.push(FieldError::not_supported(&place, other, known));
+            }
+        }
+        one_of_or_none(effect, &EFFECTS, &path.field("effect"), errors);
+    }
+}

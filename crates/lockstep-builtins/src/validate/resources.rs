@@ -1,0 +1,151 @@
+//! Amounts of resources.
+
+use lockstep_cel::ext::quantity::Quantity;
+use lockstep_object::Value;
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::names;
+
+use super::{Errors, told};
+use crate::look::{entries, text};
+
+/// Resources that containers may ask for without naming a domain.
+const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+/// Other resources that are known without a domain.
+const KNOWN: [&str; 22] = [
+    "configmaps",
+    "count",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+    "storage",
+    "deviceclass",
+    "bandwidth",
+    "hugepages",
+    "attachable-volumes",
+];
+
+fn is_huge_pages(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
+/// The amount in a text; nothing if it is none.
+pub(super) fn amount(value: &Value) -> Quantity {
+    let text = value.as_str().unwrap_or_default();
+    Quantity::parse(text).unwrap_or_else(|_| Quantity::from_int(0))
+}
+
+/// An amount that is zero or more.
+pub(super) fn non_negative_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if amount(value).sign() < 0 {
+        let why = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(path, value.clone(), why));
+    }
+}
+
+/// The name of a resource of any kind.
+pub(super) fn resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
+    let problems = names::qualified_name(name);
+    let is_name = problems.is_empty();
+    told(problems, name, path, errors);
+    let is_known = STANDARD.contains(&name)
+        || KNOWN.contains(&name)
+        || is_huge_pages(name)
+        || name.starts_with("requests.hugepages-");
+    if is_name && !name.contains('/') && !is_known {
+        let why = "must be a standard resource type or fully qualified";
+        errors.push(FieldError::invalid(path, name, why));
+    }
+    is_name
+}
+
+fn container_resource(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    resource_name(name, path, errors);
+    if !name.contains('/') && !STANDARD.contains(&name) && !is_huge_pages(name) {
+        let why = "must be a standard resource for containers";
+        errors.push(FieldError::invalid(path, name, why));
+    }
+}
+
+/// Whether more can be promised than there is.
+fn can_overcommit(name: &str) -> bool {
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    is_native && !is_huge_pages(name)
+}
+
+/// What a container asks for, and what it may have.
+pub(super) fn requirements(resources: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let limits_path = path.field("limits");
+    for (name, amount) in entries(resources, "limits") {
+        let path = limits_path.key(name);
+        container_resource(name, &path, errors);
+        quantity(name, amount, &path, errors);
+    }
+    let requests_path = path.field("requests");
+    let limits = resources.get("limits").unwrap_or(&Value::Null);
+    for (name, asked) in entries(resources, "requests") {
+        let path = requests_path.key(name);
+        container_resource(name, &path, errors);
+        quantity(name, asked, &path, errors);
+        let Some(limit) = limits.get(name) else {
+            if !can_overcommit(name) {
+                let why = "Limit must be set for non overcommitable resources";
+                errors.push(FieldError::required(&limits_path, why));
+            }
+            continue;
+        };
+        let (shown, limit_shown) = (asked.clone(), limit.as_str().unwrap_or_default());
+        if !can_overcommit(name) && amount(asked) != amount(limit) {
+            let why = format!("must be equal to {name} limit of {limit_shown}");
+            errors.push(FieldError::invalid(&requests_path, shown, why));
+        } else if amount(asked) > amount(limit) {
+            let why = format!("must be less than or equal to {name} limit of {limit_shown}");
+            errors.push(FieldError::invalid(&requests_path, shown, why));
+        }
+    }
+}
+
+fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    non_negative_amount(value, path, errors);
+    let is_whole = name == "pods" || (name.contains('/') && !name.contains("kubernetes.io/"));
+    if is_whole && amount(value).as_integer().is_err() {
+        errors.push(FieldError::invalid(
+            path,
+            value.clone(),
+            "must be an integer",
+        ));
+    }
+}
+
+/// What a container may ask about itself.
+pub(super) fn field_selector(selector: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const KNOWN: [&str; 6] = [
+        "limits.cpu",
+        "limits.ephemeral-storage",
+        "limits.memory",
+        "requests.cpu",
+        "requests.ephemeral-storage",
+        "requests.memory",
+    ];
+    let resource = text(selector, "resource");
+    if resource.is_empty() {
+        errors.push(FieldError::required(&path.field("resource"), ""));
+    } else if !KNOWN.contains(&resource)
+        && !resource.starts_with("limits.hugepages-")
+        && !resource.starts_with("requests.hugepages-")
+    {
+        let path = path.field("resource");
+        errors.push(FieldError::not_supported(&path, resource, KNOWN));
+    }
+}

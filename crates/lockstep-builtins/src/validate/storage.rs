@@ -1,0 +1,264 @@
+//! Volumes, claims, classes and drivers.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::selector::validate_label_selector;
+use lockstep_object::{Map, Value};
+
+use super::resources::{amount, non_negative_amount};
+use super::{Errors, immutable_field, one_of, one_of_or_none, required, subdomain};
+use crate::look::{list, some, text};
+
+const MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
+/// Fields of the spec of a volume that are not the volume itself.
+const ABOUT_VOLUME: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+];
+
+fn access_modes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for mode in list(spec, "accessModes") {
+        let mode = mode.as_str().unwrap_or_default();
+        one_of_or_none(mode, &MODES, &path.field("accessModes"), errors);
+    }
+}
+
+/// What a volume is.
+fn source(spec: &Value) -> Map<String, Value> {
+    let mut fields = spec.as_object().cloned().unwrap_or_default();
+    fields.retain(|name, value| !ABOUT_VOLUME.contains(&name.as_str()) && !value.is_null());
+    fields
+}
+
+pub(crate) fn volume(volume: &Value, errors: &mut Errors) {
+    let (spec, path) = (&volume["spec"], Path::ROOT.field("spec"));
+    if list(spec, "accessModes").is_empty() {
+        errors.push(FieldError::required(&path.field("accessModes"), ""));
+    }
+    access_modes(spec, &path, errors);
+    let capacity = spec["capacity"].as_object();
+    let place = path.field("capacity");
+    if capacity.is_none_or(Map::is_empty) {
+        errors.push(FieldError::required(&place, ""));
+    }
+    let is_storage = capacity.is_some_and(|all| all.len() == 1 && all.contains_key("storage"));
+    if !is_storage {
+        let value = spec["capacity"].clone();
+        errors.push(FieldError::not_supported(&place, value, ["storage"]));
+    }
+    for (name, value) in capacity.into_iter().flatten() {
+        if amount(value).sign() <= 0 {
+            let why = "must be greater than zero";
+            errors.push(FieldError::invalid(&place.key(name), value.clone(), why));
+        }
+    }
+    let policy = text(spec, "persistentVolumeReclaimPolicy");
+    let known = ["Delete", "Recycle", "Retain"];
+    let policy_path = path.field("persistentVolumeReclaimPolicy");
+    one_of_or_none(policy, &known, &policy_path, errors);
+    let sources = source(spec);
+    if sources.is_empty() {
+        errors.push(FieldError::required(&path, "must specify a volume type"));
+    }
+    for name in sources.keys().skip(1) {
+        let why = "may not specify more than 1 volume type";
+        errors.push(FieldError::forbidden(&path.field(name), why));
+    }
+    let class = text(spec, "storageClassName");
+    if !class.is_empty() {
+        subdomain(class, &path.field("storageClassName"), errors);
+    }
+    one_of_or_none(
+        text(spec, "volumeMode"),
+        &VOLUME_MODES,
+        &path.field("volumeMode"),
+        errors,
+    );
+}
+
+pub(crate) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
+    volume(new, errors);
+    let path = Path::ROOT.field("spec");
+    if source(&new["spec"]) != source(&old["spec"]) {
+        let why = "spec.persistentvolumesource is immutable after creation";
+        errors.push(FieldError::forbidden(
+            &path.field("persistentvolumesource"),
+            why,
+        ));
+    }
+    immutable_field(
+        &new["spec"],
+        &old["spec"],
+        "volumeMode",
+        &Path::ROOT,
+        errors,
+    );
+}
+
+pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
+    let (spec, path) = (&claim["spec"], Path::ROOT.field("spec"));
+    if list(spec, "accessModes").is_empty() {
+        let why = "at least 1 access mode is required";
+        errors.push(FieldError::required(&path.field("accessModes"), why));
+    }
+    if let Some(selector) = some(spec, "selector") {
+        errors.extend(validate_label_selector(selector, &path.field("selector")));
+    }
+    access_modes(spec, &path, errors);
+    let resources = path.field("resources");
+    let place = resources.key("storage");
+    match spec["resources"]["requests"].get("storage") {
+        None => errors.push(FieldError::required(&place, "")),
+        Some(wanted) if amount(wanted).sign() <= 0 => {
+            let why = "must be greater than zero";
+            errors.push(FieldError::invalid(&place, wanted.clone(), why));
+        }
+        Some(_) => {}
+    }
+    let class = text(spec, "storageClassName");
+    if !class.is_empty() {
+        subdomain(class, &path.field("storageClassName"), errors);
+    }
+    one_of_or_none(
+        text(spec, "volumeMode"),
+        &VOLUME_MODES,
+        &path.field("volumeMode"),
+        errors,
+    );
+}
+
+pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
+    claim(new, errors);
+    let path = Path::ROOT.field("spec");
+    let is_bound = old["status"]["phase"] == "Bound";
+    let had_name = !text(&old["spec"], "volumeName").is_empty();
+    let rest = |claim: &Value| {
+        let mut spec = claim["spec"].as_object().cloned().unwrap_or_default();
+        if !had_name {
+            spec.remove("volumeName");
+        }
+        if is_bound {
+            spec.remove("volumeAttributesClassName");
+            let requests = spec
+                .get_mut("resources")
+                .and_then(|all| all.get_mut("requests"));
+            if let Some(requests) = requests.and_then(Value::as_object_mut) {
+                requests.remove("storage");
+            }
+        }
+        spec
+    };
+    if rest(new) != rest(old) {
+        let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+        errors.push(FieldError::forbidden(&path, why));
+        return;
+    }
+    let storage = |claim: &Value| amount(&claim["spec"]["resources"]["requests"]["storage"]);
+    let has = amount(&old["status"]["capacity"]["storage"]);
+    if is_bound && storage(new) < storage(old) && storage(new) <= has {
+        let resources = path.field("resources");
+        let requests = resources.field("requests");
+        let why = "field can not be less than status.capacity";
+        errors.push(FieldError::forbidden(&requests.field("storage"), why));
+    }
+}
+
+pub(crate) fn class(class: &Value, errors: &mut Errors) {
+    required(class, "provisioner", &Path::ROOT, errors);
+    let policy = text(class, "reclaimPolicy");
+    let place = Path::ROOT.field("reclaimPolicy");
+    one_of_or_none(policy, &["Delete", "Retain"], &place, errors);
+    let mode = text(class, "volumeBindingMode");
+    let known = ["Immediate", "WaitForFirstConsumer"];
+    one_of(mode, &known, &Path::ROOT.field("volumeBindingMode"), errors);
+}
+
+pub(crate) fn class_update(new: &Value, old: &Value, errors: &mut Errors) {
+    for field in [
+        "parameters",
+        "provisioner",
+        "reclaimPolicy",
+        "volumeBindingMode",
+    ] {
+        immutable_field(new, old, field, &Path::ROOT, errors);
+    }
+}
+
+pub(crate) fn node_drivers(node: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("spec");
+    let path = path.field("drivers");
+    let mut seen = BTreeSet::new();
+    for (index, driver) in list(&node["spec"], "drivers").iter().enumerate() {
+        let path = path.index(index);
+        let name = text(driver, "name");
+        required(driver, "name", &path, errors);
+        required(driver, "nodeID", &path, errors);
+        if !seen.insert(name) {
+            errors.push(FieldError::duplicate(&path.field("name"), name));
+        }
+    }
+}
+
+pub(crate) fn node_drivers_update(new: &Value, _old: &Value, errors: &mut Errors) {
+    node_drivers(new, errors);
+}
+
+pub(crate) fn capacity(capacity: &Value, errors: &mut Errors) {
+    let class = text(capacity, "storageClassName");
+    subdomain(class, &Path::ROOT.field("storageClassName"), errors);
+    if let Some(left) = some(capacity, "capacity") {
+        non_negative_amount(left, &Path::ROOT.field("capacity"), errors);
+    }
+}
+
+pub(crate) fn capacity_update(new: &Value, old: &Value, errors: &mut Errors) {
+    capacity(new, errors);
+    for field in ["nodeTopology", "storageClassName"] {
+        immutable_field(new, old, field, &Path::ROOT, errors);
+    }
+}
+
+pub(crate) fn attachment(attachment: &Value, errors: &mut Errors) {
+    let (spec, path) = (&attachment["spec"], Path::ROOT.field("spec"));
+    required(spec, "attacher", &path, errors);
+    let sources = ["persistentVolumeName", "inlineVolumeSpec"].into_iter();
+    let count = sources
+        .filter(|name| some(&spec["source"], name).is_some())
+        .count();
+    let place = path.field("source");
+    if count == 0 {
+        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+        errors.push(FieldError::required(&place, why));
+    } else if count > 1 {
+        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+        errors.push(FieldError::forbidden(&place, why));
+    }
+    let node = text(spec, "nodeName");
+    subdomain(node, &path.field("nodeName"), errors);
+}
+
+pub(crate) fn attachment_update(new: &Value, old: &Value, errors: &mut Errors) {
+    attachment(new, errors);
+    immutable_field(new, old, "spec", &Path::ROOT, errors);
+}
+
+pub(crate) fn driver_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("spec");
+    for field in ["attachRequired", "fsGroupPolicy", "volumeLifecycleModes"] {
+        immutable_field(&new["spec"], &old["spec"], field, &path, errors);
+    }
+}

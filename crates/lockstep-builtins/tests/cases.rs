@@ -1,0 +1,211 @@
+//! Objects of built-in kinds as data: what is sent, and what becomes of it.
+//!
+//! A case has `input`, and `stored` if there is an object already; what comes out is either `output`, whole, or `errors`,
+//! in their order. The expectations are what kube-apiserver 1.36.4 answers to the same requests. Values that it prints in
+//! its internal form are `{…}`.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a case file that does not fit its check is a failure"
+)]
+
+use std::path::Path;
+
+use lockstep_builtins::{KindRules, Part, defaults, parts};
+use lockstep_kinds::{Table, typed};
+use lockstep_object::Object;
+use lockstep_object::metadata::{Scope, validate_create, validate_update};
+use lockstep_object::names::NameRule;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    part: String,
+    stored: Option<Value>,
+    input: Value,
+    output: Option<Value>,
+    #[serde(default)]
+    errors: Vec<String>,
+}
+
+/// An object as the server takes it in.
+fn taken(case: &Case, input: &Value) -> Object {
+    let (_, kind) = gvk(case);
+    let mut object = input.clone();
+    let (version, name) = case.kind.rsplit_once('/').unwrap();
+    object["apiVersion"] = version.into();
+    object["kind"] = name.into();
+    if object["metadata"].is_null() {
+        object["metadata"] = json!({});
+    }
+    if object["metadata"]["name"].is_null() {
+        object["metadata"]["name"] = "x".into();
+    }
+    let fields = object.as_object_mut().unwrap();
+    let mut unknown = Vec::new();
+    typed::read(Table::builtin(), kind, fields, &mut unknown).unwrap();
+    assert_eq!(unknown, Vec::<String>::new(), "{}", case.name);
+    Object::from_value(object).unwrap()
+}
+
+fn gvk(case: &Case) -> ((String, String), lockstep_kinds::TypeId) {
+    let words: Vec<&str> = case.kind.split('/').collect();
+    let (group, version, kind) = match words[..] {
+        [version, kind] => ("", version, kind),
+        [group, version, kind] => (group, version, kind),
+        _ => panic!("{} is no kind", case.kind),
+    };
+    let id = Table::builtin().kind(group, version, kind).unwrap();
+    ((group.to_owned(), kind.to_owned()), id)
+}
+
+/// A new object, or the next state of one, as it would be stored, and what is wrong with it.
+fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<String>) {
+    let ((group, kind), id) = gvk(case);
+    let rules = KindRules::of(&group, &kind);
+    let mut object = taken(case, input);
+    object.set_meta_text("uid", "UID");
+    object.set_meta_text("creationTimestamp", "2026-01-01T00:00:00Z");
+    match old.and_then(|old| old.fields().get("status")) {
+        Some(status) => drop(object.fields_mut().insert("status".into(), status.clone())),
+        None => drop(object.fields_mut().remove("status")),
+    }
+    if let Some(old) = old {
+        keep(case, &mut object, old);
+    }
+    defaults::fill(id, object.fields_mut());
+    match old {
+        None => (rules.begin)(&mut object),
+        Some(old) => (rules.next)(&mut object, old),
+    }
+    let mut unknown = Vec::new();
+    typed::read(Table::builtin(), id, object.fields_mut(), &mut unknown).unwrap();
+    let mut errors = match old {
+        None => validate_create(&object, names(&kind), Scope::Cluster),
+        Some(_) => {
+            object.set_meta_text("resourceVersion", "1");
+            validate_update(&object, old.unwrap())
+        }
+    };
+    errors.extend(rules.check(object.as_value(), old.map(Object::as_value), part(case)));
+    object.set_meta_text("resourceVersion", "");
+    (object, errors.iter().map(ToString::to_string).collect())
+}
+
+fn check(case: &Case) -> Result<(), String> {
+    let old = case.stored.as_ref().map(|stored| {
+        let (object, errors) = written(case, stored, None);
+        assert_eq!(errors, Vec::<String>::new(), "{}: stored", case.name);
+        object
+    });
+    let (object, errors) = written(case, &case.input, old.as_ref());
+    let errors: Vec<String> = errors
+        .into_iter()
+        .zip(case.errors.iter().map(Some).chain(std::iter::repeat(None)))
+        .map(|(error, expected)| masked(error, expected))
+        .collect();
+    if errors != case.errors {
+        return Err(format!(
+            "{}:\n  expected {:#?}\n  actual {errors:#?}",
+            case.name, case.errors
+        ));
+    }
+    let Some(output) = &case.output else {
+        return Ok(());
+    };
+    let actual = shown(object);
+    if actual == *output {
+        return Ok(());
+    }
+    Err(format!(
+        "{}:\n  expected {}\n  actual   {}",
+        case.name, output, actual
+    ))
+}
+
+fn part(case: &Case) -> Part {
+    match case.part.as_str() {
+        "" => Part::Whole,
+        "ephemeralcontainers" => Part::EphemeralContainers,
+        "resize" => Part::Resources,
+        other => panic!("{other} is no part"),
+    }
+}
+
+/// Puts back what an endpoint does not write.
+fn keep(case: &Case, object: &mut Object, old: &Object) {
+    match case.part.as_str() {
+        "ephemeralcontainers" => parts::ephemeral_containers(object, old),
+        "resize" => parts::resize(object, old),
+        _ => {}
+    }
+}
+
+fn names(kind: &str) -> NameRule {
+    match kind {
+        "Service" => NameRule::Label,
+        _ => NameRule::Subdomain,
+    }
+}
+
+/// What the server gives every object is not told.
+fn shown(mut object: Object) -> Value {
+    object.set_meta_text("uid", "");
+    object.metadata_mut().remove("creationTimestamp");
+    if object.name() == "x" {
+        object.set_meta_text("name", "");
+    }
+    object.set_generation(0);
+    let fields = object.fields_mut();
+    fields.remove("apiVersion");
+    fields.remove("kind");
+    if fields["metadata"] == json!({}) {
+        fields.remove("metadata");
+    }
+    object.into_value()
+}
+
+/// An error without the value, if nobody expects one.
+fn masked(error: String, expected: Option<&String>) -> String {
+    let Some((start, end)) = expected.and_then(|expected| expected.split_once("{…}")) else {
+        return error;
+    };
+    if error.starts_with(start) && error.ends_with(end) {
+        return expected.unwrap().clone();
+    }
+    error
+}
+
+fn run(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(folder);
+    let mut failures = Vec::new();
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let cases: Vec<Case> = serde_saphyr::from_str(&text).unwrap();
+        assert!(!cases.is_empty(), "{}", path.display());
+        failures.extend(cases.iter().filter_map(|case| check(case).err()));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn new_objects_get_what_upstream_gives_them_and_are_refused_as_upstream_refuses_them() {
+    run("create");
+}
+
+#[test]
+fn changes_are_made_and_refused_as_upstream_does() {
+    run("update");
+}
