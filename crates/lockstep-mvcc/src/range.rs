@@ -50,6 +50,9 @@ impl Machine {
             Some(at) if self.history.is_newer_than(at) => View::At(at),
             _ => View::Latest,
         };
+        if let Some(key) = range.keys.as_single() {
+            return self.single(key, range, view, revision);
+        }
         let count = self.count(&range.keys, view);
         let mut response = RangeResponse {
             revision,
@@ -60,6 +63,18 @@ impl Machine {
             self.collect(range, view, &mut response);
         }
         response
+    }
+
+    /// A read of one key, which is most of them: it is looked for once, and nothing is sorted.
+    fn single(&self, key: &[u8], range: &Range, view: View, revision: Revision) -> RangeResponse {
+        let found = self.index.get(key).and_then(|record| view.of(record));
+        let shown = found.filter(|kv| range.content != Content::CountOnly && is_within(range, kv));
+        RangeResponse {
+            revision,
+            count: usize::from(found.is_some()),
+            kvs: shown.map_or_else(Vec::new, |kv| vec![content_of(kv, range.content)]),
+            more: false,
+        }
     }
 
     fn count(&self, keys: &KeyRange, view: View) -> usize {
@@ -97,7 +112,7 @@ impl Machine {
         response.kvs.truncate(limit);
         if range.content == Content::KeysOnly {
             for kv in &mut response.kvs {
-                *kv = Arc::new(kv.without_value());
+                *kv = content_of(kv, range.content);
             }
         }
     }
@@ -109,10 +124,21 @@ fn seen<'a>(
     view: View,
 ) -> impl Iterator<Item = &'a Arc<KeyValue>> {
     let pairs = records.filter_map(move |record| view.of(record));
-    pairs.filter(|kv| {
-        range.mod_revisions.contain(kv.mod_revision)
-            && range.create_revisions.contain(kv.create_revision)
-    })
+    pairs.filter(|kv| is_within(range, kv))
+}
+
+/// Whether a pair is within the bounds that a read has for revisions.
+fn is_within(range: &Range, kv: &KeyValue) -> bool {
+    range.mod_revisions.contain(kv.mod_revision)
+        && range.create_revisions.contain(kv.create_revision)
+}
+
+/// As much of a pair as was asked for.
+fn content_of(kv: &Arc<KeyValue>, content: Content) -> Arc<KeyValue> {
+    match content {
+        Content::KeysOnly => Arc::new(kv.without_value()),
+        Content::Full | Content::CountOnly => kv.clone(),
+    }
 }
 
 /// The first pairs, and one more than the limit if there are more.

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body as HttpBody, Incoming};
 use lockstep_etcd_api::Refusal;
 use lockstep_etcd_api::etcdserverpb as pb;
 use pb::cluster_server::ClusterServer;
-use pb::kv_server::KvServer;
 use pb::lease_server::LeaseServer;
 use pb::maintenance_server::MaintenanceServer;
 use tonic::Status;
@@ -21,10 +20,11 @@ use tonic_health::server::HealthService;
 use crate::cluster::ClusterService;
 use crate::gateway;
 use crate::http_edge::HttpEdge;
-use crate::kv::KvService;
+use crate::kv::{self, KvService};
 use crate::lease::LeaseService;
 use crate::maintenance::MaintenanceService;
 use crate::member::Member;
+use crate::unary::Body;
 use crate::watch::WatchService;
 
 /// What of the API a listener answers.
@@ -43,7 +43,7 @@ pub(crate) enum Serves {
 /// Everything that answers, cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Dispatch {
-    kv: KvServer<KvService>,
+    kv: KvService,
     watch: WatchService,
     lease: LeaseServer<LeaseService>,
     cluster: ClusterServer<ClusterService>,
@@ -52,19 +52,19 @@ pub(crate) struct Dispatch {
     http: HttpEdge,
 }
 
-type GrpcResponse = Response<tonic::body::Body>;
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-type Answer = Pin<Box<dyn Future<Output = Result<GrpcResponse, Infallible>> + Send>>;
+type BoxedAnswer =
+    Pin<Box<dyn Future<Output = Result<Response<tonic::body::Body>, Infallible>> + Send>>;
 
 impl Dispatch {
     pub(crate) fn new(member: &Arc<Member>, health: HealthService) -> Self {
         let bytes_max = member.message_bytes_max();
-        let kv = KvServer::new(KvService(member.clone()));
         let lease = LeaseServer::new(LeaseService::new(member.clone()));
         let cluster = ClusterServer::new(ClusterService(member.clone()));
         let maintenance = MaintenanceServer::new(MaintenanceService(member.clone()));
         Self {
-            kv: kv.max_decoding_message_size(bytes_max),
+            kv: KvService(member.clone()),
             watch: WatchService(member.clone()),
             lease: lease.max_decoding_message_size(bytes_max),
             cluster: cluster.max_decoding_message_size(bytes_max),
@@ -96,33 +96,48 @@ impl Dispatch {
             return ready(self.http.answer(&request));
         }
         let (dispatch, bytes_max) = (self.clone(), member.message_bytes_max());
-        Box::pin(async move { Ok(gateway::answer(dispatch, request, bytes_max).await) })
+        Box::pin(async move {
+            let answer = gateway::answer(dispatch, request, bytes_max).await;
+            Ok(boxed(answer))
+        })
     }
 
     /// Answers what was found to be gRPC.
     pub(crate) fn grpc<B>(&self, request: Request<B>) -> Answer
     where
-        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
     {
         let metrics = &self.http.0.metrics;
-        let Some(call) = metrics.calls.begin(request.uri().path()) else {
-            return self.route(request);
-        };
-        let answer = self.route(request.map(|body| call.receives(body)));
-        Box::pin(async move { answer.await.map(|response| call.sends(response)) })
-    }
-
-    fn route<B>(&self, request: Request<B>) -> Answer
-    where
-        B: Body<Data = Bytes> + Send + Unpin + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
-    {
+        let call = metrics.calls.begin(request.uri().path());
         if let Err(status) = check_metadata(request.headers()) {
+            if let Some(call) = call {
+                call.refuses(&status);
+            }
             return ready(status.into_http());
         }
+        let Some(call) = call else {
+            let answer = self.route(request);
+            return Box::pin(async move { answer.await.map(boxed) });
+        };
+        if let Some(method) = kv::Method::of(request.uri().path()) {
+            let answer = self.kv.clone().answer(method, request.into_body(), call);
+            return Box::pin(async move { Ok(answer.await) });
+        }
+        let answer = self.route(request.map(|body| call.receives(body)));
+        Box::pin(async move { answer.await.map(|response| boxed(call.sends(response))) })
+    }
+
+    fn route<B>(&self, request: Request<B>) -> BoxedAnswer
+    where
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+    {
         match service_of(request.uri().path()) {
-            "etcdserverpb.KV" => self.kv.clone().call(request),
+            "etcdserverpb.KV" if request.uri().path().ends_with("/RangeStream") => {
+                let kv = self.kv.clone();
+                Box::pin(async move { Ok(kv.stream(request).await) })
+            }
             "etcdserverpb.Watch" => {
                 let watch = self.watch.clone();
                 Box::pin(async move { Ok(watch.call(request).await) })
@@ -131,13 +146,17 @@ impl Dispatch {
             "etcdserverpb.Cluster" => self.cluster.clone().call(request),
             "etcdserverpb.Maintenance" => self.maintenance.clone().call(request),
             "grpc.health.v1.Health" => self.health.clone().call(request),
-            service => ready(unknown(service).into_http()),
+            service => Box::pin(std::future::ready(Ok(unknown(service).into_http()))),
         }
     }
 }
 
-fn ready(response: GrpcResponse) -> Answer {
-    Box::pin(std::future::ready(Ok(response)))
+fn ready(response: Response<tonic::body::Body>) -> Answer {
+    Box::pin(std::future::ready(Ok(boxed(response))))
+}
+
+fn boxed(response: Response<tonic::body::Body>) -> Response<Body> {
+    response.map(Body::from)
 }
 
 /// `KV` of `/etcdserverpb.KV/Range`, with its package.
@@ -171,6 +190,7 @@ fn unknown(service: &str) -> Status {
         "etcdserverpb.Auth" => not_yet("authentication"),
         "v3lockpb.Lock" => not_yet("the lock service"),
         "v3electionpb.Election" => not_yet("the election service"),
+        "etcdserverpb.KV" => Status::unimplemented("unknown method for service etcdserverpb.KV"),
         _ => Status::unimplemented(format!("unknown service {service}")),
     }
 }

@@ -27,6 +27,8 @@ mod http_edge;
 mod listen;
 mod methods;
 mod metrics;
+mod unary;
+mod workers;
 
 mod compactor;
 mod server;

@@ -82,8 +82,8 @@ impl Member {
     }
 
     /// Refuses requests that are too large for the log.
-    pub(crate) fn check_size(&self, request: &impl prost::Message) -> Result<(), Refusal> {
-        if request.encoded_len() > self.config.request_bytes_max {
+    pub(crate) fn check_size(&self, request_bytes: usize) -> Result<(), Refusal> {
+        if request_bytes > self.config.request_bytes_max {
             return Err(Refusal::RequestTooLarge);
         }
         Ok(())

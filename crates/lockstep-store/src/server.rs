@@ -15,6 +15,7 @@ use crate::dispatch::{Dispatch, Serves};
 use crate::identity::Identity;
 use crate::listen::{Address, Connections, Listener, Tls};
 use crate::member::Member;
+use crate::workers::Workers;
 
 /// How long requests may take to end after the server was told to.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -95,8 +96,11 @@ impl Server {
             dispatch: Dispatch::new(&member, health_service),
             tasks: tasks.clone(),
         };
+        let workers = Workers::start(&connections);
+        let workers = workers.map_err(|error| format!("starting threads: {error}"))?;
         for listener in listeners {
-            tasks.spawn(listener.serve(connections.clone()));
+            let stopping = member.stopping.token().clone();
+            tasks.spawn(listener.accept_all(stopping, workers.hand_out()));
         }
         tasks.spawn(measure(member.clone()));
         if let Some(mode) = member.config.auto_compaction {
@@ -109,6 +113,8 @@ impl Server {
             "ready to serve client requests"
         );
         let stopping = member.stopping.token();
+        // Also when nobody waits for the server any more.
+        let _stop = stopping.clone().drop_guard();
         stopping.run_until_cancelled(shutdown).await;
         health
             .set_service_status("", ServingStatus::NotServing)
@@ -122,6 +128,7 @@ impl Server {
         {
             tracing::warn!("requests were still under way at the end");
         }
+        workers.end().await;
         match member.stopping.reason() {
             None => Ok(()),
             Some(reason) => Err(reason),

@@ -2,7 +2,7 @@
 //!
 //! Keys that are neighbours begin alike, and each key lives somewhere else in memory. Comparing
 //! whole keys during a search would fetch most of what it looks at from far away. So a chunk keeps
-//! the beginning that all its keys share once, and the eight bytes behind it of each key side by
+//! the beginning that all its keys share once, and the sixteen bytes behind it of each key side by
 //! side; a search looks at whole keys only where those are equal.
 
 use std::cmp::Ordering;
@@ -10,14 +10,14 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// The shared beginning of some sorted keys, and the eight bytes behind it of each.
+/// The shared beginning of some sorted keys, and the sixteen bytes behind it of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heads {
     /// INVARIANT: every key begins with it.
     prefix: Bytes,
     /// INVARIANT: ascending, since big-endian numbers and zeros for missing bytes keep the order
     /// of keys.
-    heads: Vec<u64>,
+    heads: Vec<u128>,
 }
 
 impl Heads {
@@ -70,14 +70,14 @@ fn shared(one: &[u8], other: &[u8]) -> usize {
         .count()
 }
 
-fn head(key: &[u8], from: usize) -> u64 {
+fn head(key: &[u8], from: usize) -> u128 {
     let rest = key.get(from..).unwrap_or_default();
     if let Some(head) = rest.first_chunk() {
-        return u64::from_be_bytes(*head);
+        return u128::from_be_bytes(*head);
     }
-    let mut head = [0; 8];
+    let mut head = [0; 16];
     head[..rest.len()].copy_from_slice(rest);
-    u64::from_be_bytes(head)
+    u128::from_be_bytes(head)
 }
 
 #[cfg(test)]
@@ -90,8 +90,8 @@ mod tests {
         for stem in [
             "/a/b",
             "/a/b/",
-            "/a/b/12345678",
-            "/a/b/1234567",
+            "/a/b/1234567812345678",
+            "/a/b/123456781234567",
             "/a/c",
             "/a",
         ] {

@@ -16,6 +16,7 @@ use crate::{KeyRange, KeyValue, Revision};
 pub(crate) use chunk::CHUNK_MAX;
 use chunk::Chunk;
 use counts::Counts;
+use heads::Heads;
 pub(crate) use record::Record;
 
 /// Every key with a kept version, in key order.
@@ -24,6 +25,8 @@ pub(crate) struct Index {
     /// INVARIANT: never empty; as long as `chunks`; ascending; the first bound is the empty key;
     /// all keys of chunk `i` are at least bound `i` and less than bound `i + 1`.
     bounds: Vec<Bytes>,
+    /// Of all bounds but the first, which shares nothing with the others.
+    heads: Heads,
     chunks: Vec<Chunk>,
     /// Live keys by chunk.
     counts: Counts,
@@ -40,6 +43,7 @@ impl Default for Index {
     fn default() -> Self {
         Self {
             bounds: vec![Bytes::new()],
+            heads: Heads::default(),
             chunks: vec![Chunk::default()],
             counts: Counts::new([0]),
         }
@@ -49,11 +53,19 @@ impl Default for Index {
 impl Index {
     /// The place of `key`, or the place where it belongs.
     pub(crate) fn find(&self, key: &[u8]) -> Result<Place, Place> {
-        let chunk = self.bounds.partition_point(|bound| bound <= key) - 1;
+        let chunk = self.chunk_of(key);
         match self.chunks[chunk].find(key) {
             Ok(slot) => Ok(Place { chunk, slot }),
             Err(slot) => Err(Place { chunk, slot }),
         }
+    }
+
+    /// The chunk that holds `key` if any does.
+    fn chunk_of(&self, key: &[u8]) -> usize {
+        let candidates = self.heads.candidates(key);
+        let behind_first = &self.bounds[1..];
+        let reached = behind_first[candidates.clone()].partition_point(|bound| bound <= key);
+        candidates.start + reached
     }
 
     /// The record at a place that [`Index::find`] found.
@@ -154,7 +166,12 @@ impl Index {
     fn split(&mut self, chunk: usize) {
         let is_last = chunk + 1 == self.chunks.len();
         let right = self.chunks[chunk].split(is_last);
-        self.bounds.insert(chunk + 1, right.first_key());
+        let bound = right.first_key();
+        let begins_alike = self.heads.insert(chunk, &bound);
+        self.bounds.insert(chunk + 1, bound);
+        if !begins_alike || self.bounds.len() == 2 {
+            self.heads = Heads::new(self.bounds[1..].iter());
+        }
         self.chunks.insert(chunk + 1, right);
         self.recount();
     }
@@ -173,6 +190,7 @@ impl Index {
         if self.chunks[chunk].len() < CHUNK_MAX / 8 && together <= CHUNK_MAX / 2 {
             let right = self.chunks.remove(left + 1);
             self.bounds.remove(left + 1);
+            self.heads.remove(left);
             self.chunks[left].append(right);
             self.recount();
         }

@@ -42,6 +42,7 @@ pub(crate) async fn answer(
         Err(status) => return answer::failed(&status),
     };
     let Ok(response) = dispatch.grpc(translated).await;
+    let response = response.map(crate::unary::Body::into_boxed);
     if method.is_server_streaming() {
         answer::stream(&method, response)
     } else {

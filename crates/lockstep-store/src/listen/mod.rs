@@ -11,8 +11,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use address::Place;
@@ -21,6 +22,7 @@ pub(crate) use tls::Tls;
 
 use crate::dispatch::{Dispatch, Serves};
 use crate::member::Member;
+use crate::workers::HandOut;
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -78,15 +80,17 @@ impl Listener {
         }
     }
 
-    /// Takes connections until the server ends.
-    pub(crate) async fn serve(self, connections: Connections) {
-        let stopping = connections.member.stopping.token().clone();
+    /// Takes connections until the server ends, and hands them to those who serve them.
+    pub(crate) async fn accept_all(self, stopping: CancellationToken, mut hand_out: HandOut) {
         while let Some(accepted) = stopping.run_until_cancelled(self.accept()).await {
             match accepted {
-                Ok(connection) => {
-                    let tls = self.tls.clone();
-                    let serving = connections.clone().serve(connection, tls, self.serves);
-                    connections.tasks.spawn(serving);
+                Ok(stream) => {
+                    let arrival = Arrival {
+                        stream,
+                        tls: self.tls.clone(),
+                        serves: self.serves,
+                    };
+                    hand_out.give(arrival).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be taken");
@@ -96,15 +100,38 @@ impl Listener {
         }
     }
 
-    async fn accept(&self) -> io::Result<Connection> {
+    async fn accept(&self) -> io::Result<Stream> {
         match &self.socket {
             Socket::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 prepare(&stream);
-                Ok(Box::new(stream))
+                Ok(Stream::Tcp(stream.into_std()?))
             }
-            Socket::Unix(listener) => Ok(Box::new(listener.accept().await?.0)),
+            Socket::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0.into_std()?)),
         }
+    }
+}
+
+/// A connection on its way to the thread that will serve it.
+pub(crate) struct Arrival {
+    stream: Stream,
+    tls: Option<Arc<Tls>>,
+    serves: Serves,
+}
+
+/// A socket that no runtime knows yet.
+enum Stream {
+    Tcp(std::net::TcpStream),
+    Unix(std::os::unix::net::UnixStream),
+}
+
+impl Stream {
+    /// Lets the runtime of this thread look after the socket.
+    fn register(self) -> io::Result<Connection> {
+        Ok(match self {
+            Self::Tcp(stream) => Box::new(TcpStream::from_std(stream)?),
+            Self::Unix(stream) => Box::new(UnixStream::from_std(stream)?),
+        })
     }
 }
 
@@ -131,7 +158,17 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    async fn serve(self, connection: Connection, tls: Option<Arc<Tls>>, serves: Serves) {
+    /// Serves a connection on this thread until it ends.
+    pub(crate) async fn serve(self, arrival: Arrival) {
+        let Arrival {
+            stream,
+            tls,
+            serves,
+        } = arrival;
+        let connection = match stream.register() {
+            Ok(connection) => connection,
+            Err(error) => return tracing::warn!(%error, "a connection could not be taken"),
+        };
         let connection = match tls {
             None => connection,
             Some(tls) => {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use hyper::body::{Body, Frame, SizeHint};
 use lockstep_storage_embedded::Histogram;
-use tonic::Code;
+use tonic::{Code, Status};
 
 use super::Counter;
 use crate::methods::{self, METHODS};
@@ -110,6 +110,24 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Counts the message of a request that has one.
+    pub(crate) fn received_one(&self, bytes: usize) {
+        self.calls.received_bytes.add(bytes as u64);
+        self.calls.methods[self.method].received.add(1);
+    }
+
+    /// Counts the end of a request that gets one message.
+    pub(crate) fn replies_one(mut self, bytes: usize) {
+        self.calls.sent_bytes.add(bytes as u64);
+        self.calls.methods[self.method].sent.add(1);
+        self.code = Code::Ok;
+    }
+
+    /// Counts the end of a request that is refused.
+    pub(crate) fn refuses(mut self, status: &Status) {
+        self.code = status.code();
+    }
+
     /// Counts what comes in.
     pub(crate) fn receives<B>(&self, body: B) -> Counted<B> {
         let (calls, method) = (self.calls.clone(), self.method);

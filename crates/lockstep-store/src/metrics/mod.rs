@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lockstep_mvcc::{OpResponse, Response, TxnResponse};
 
-pub(crate) use calls::Calls;
+pub(crate) use calls::{Call, Calls};
 pub(crate) use text::text;
 
 /// A number that only grows.
