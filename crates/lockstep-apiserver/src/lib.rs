@@ -36,6 +36,7 @@ pub mod trust;
 pub mod version;
 pub mod views;
 pub mod webhooks;
+mod whole;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
@@ -47,3 +48,4 @@ pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourceP
 pub use response::{Response, ResponseBody, Stream, bytes, text};
 pub use server::{ApiServer, Config};
 pub use transport::{TlsVersion, bind};
+pub use whole::Whole;

@@ -10,6 +10,7 @@ use http::header::CONTENT_TYPE;
 use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
+use tokio_util::sync::ReusableBoxFuture;
 
 use crate::authz::subject;
 use crate::clock;
@@ -129,7 +130,7 @@ fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {
     match answer.body {
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
-            let events = Box::pin(Events::new(*stream, encoding));
+            let events = Box::pin(Events::new(stream, encoding));
             let body = ResponseBody::stream(events, request.stop.clone());
             let media_type = match encoding {
                 Encoding::Protobuf => PROTOBUF_STREAM,
@@ -144,20 +145,20 @@ fn print(answer: Answer, request: &Request, encoding: Encoding) -> Response {
 
 /// A watch as a body.
 struct Events {
-    next: Pin<Box<dyn Future<Output = (WatchStream, Option<Bytes>)> + Send>>,
+    next: ReusableBoxFuture<'static, (Box<WatchStream>, Option<Bytes>)>,
     encoding: Encoding,
 }
 
 impl Events {
-    fn new(stream: WatchStream, encoding: Encoding) -> Self {
+    fn new(stream: Box<WatchStream>, encoding: Encoding) -> Self {
         Self {
-            next: Box::pin(step(stream)),
+            next: ReusableBoxFuture::new(step(stream)),
             encoding,
         }
     }
 }
 
-async fn step(mut stream: WatchStream) -> (WatchStream, Option<Bytes>) {
+async fn step(mut stream: Box<WatchStream>) -> (Box<WatchStream>, Option<Bytes>) {
     let bytes = stream.next().await;
     (stream, bytes)
 }
@@ -170,11 +171,11 @@ impl Body for Events {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match self.next.as_mut().poll(context) {
+        match self.next.poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready((_, None)) => Poll::Ready(None),
             Poll::Ready((stream, Some(bytes))) => {
-                self.next = Box::pin(step(stream));
+                self.next.set(step(stream));
                 let bytes = match self.encoding {
                     Encoding::Protobuf => as_frames(&bytes).into(),
                     _ => bytes,
