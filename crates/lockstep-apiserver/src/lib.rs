@@ -38,6 +38,7 @@ pub mod trust;
 pub mod version;
 pub mod views;
 pub mod webhooks;
+mod whole;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
@@ -50,3 +51,4 @@ pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourceP
 pub use response::{Response, ResponseBody, Stream, bytes, text};
 pub use server::{ApiServer, Config};
 pub use transport::{TlsVersion, bind};
+pub use whole::Whole;

@@ -11,6 +11,8 @@ use http::{HeaderName, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use crate::whole::Whole;
+
 /// An answer on its way out.
 pub type Response = http::Response<ResponseBody>;
 
@@ -20,7 +22,7 @@ pub type Stream = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 /// The body of an answer.
 pub enum ResponseBody {
     /// All of it.
-    Whole(Bytes),
+    Whole(Whole),
     /// As it comes.
     Stream(StreamBody),
 }
@@ -50,7 +52,7 @@ impl ResponseBody {
     }
 
     /// The bytes of a whole answer.
-    pub fn whole(&self) -> Option<&Bytes> {
+    pub fn whole(&self) -> Option<&Whole> {
         match self {
             ResponseBody::Whole(bytes) => Some(bytes),
             ResponseBody::Stream(_) => None,
@@ -67,8 +69,9 @@ impl Body for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match self.get_mut() {
-            ResponseBody::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            ResponseBody::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            ResponseBody::Whole(whole) => {
+                Poll::Ready(whole.take().map(|piece| Ok(Frame::data(piece))))
+            }
             ResponseBody::Stream(body) => body.poll(context),
         }
     }
@@ -119,7 +122,7 @@ pub fn text(status: StatusCode, text: impl Into<String>) -> Response {
 }
 
 /// Bytes of a media type.
-pub fn bytes(status: StatusCode, media_type: &str, body: impl Into<Bytes>) -> Response {
+pub fn bytes(status: StatusCode, media_type: &str, body: impl Into<Whole>) -> Response {
     let mut response = http::Response::new(ResponseBody::Whole(body.into()));
     *response.status_mut() = status;
     let media_type = HeaderValue::from_str(media_type);

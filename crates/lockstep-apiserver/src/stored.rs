@@ -4,6 +4,8 @@
 //! has no `resourceVersion`: that is the revision of its key. Serving one is three copies: what
 //! stands before the inside of the metadata, the `resourceVersion`, and the rest.
 
+use std::io::Write as _;
+
 use lockstep_storage::Revision;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -30,8 +32,10 @@ pub enum TypeMeta<'a> {
     Stored,
     /// These.
     Served {
-        /// `group/version`
-        api_version: &'a str,
+        /// The group; empty for the core group.
+        group: &'a str,
+        /// The version.
+        version: &'a str,
         /// The kind.
         kind: &'a str,
     },
@@ -63,15 +67,22 @@ impl<'a> Layout<'a> {
     /// Writes the object as clients see it.
     pub fn serve(&self, type_meta: TypeMeta<'_>, revision: Revision, out: &mut Vec<u8>) {
         let (api_version, kind) = match type_meta {
-            TypeMeta::Stored => (self.api_version, self.kind),
-            TypeMeta::Served { api_version, kind } => (api_version, kind),
+            TypeMeta::Stored => (["", self.api_version], self.kind),
+            TypeMeta::Served {
+                group,
+                version,
+                kind,
+            } => ([group, version], kind),
             TypeMeta::Omitted => {
                 out.extend_from_slice(br#"{"metadata":{"#);
                 return self.serve_inside(revision, out);
             }
         };
+        let [group, version] = api_version;
         out.extend_from_slice(br#"{"apiVersion":""#);
-        out.extend_from_slice(api_version.as_bytes());
+        out.extend_from_slice(group.as_bytes());
+        out.extend_from_slice(if group.is_empty() { b"" } else { b"/" });
+        out.extend_from_slice(version.as_bytes());
         out.extend_from_slice(br#"","kind":""#);
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(METADATA);
@@ -93,7 +104,7 @@ impl<'a> Layout<'a> {
 
     fn serve_inside(&self, revision: Revision, out: &mut Vec<u8>) {
         out.extend_from_slice(br#""resourceVersion":""#);
-        out.extend_from_slice(revision.0.to_string().as_bytes());
+        write!(out, "{}", revision.0).expect("memory does not fail to be written");
         let is_last = self.inside.first() == Some(&b'}');
         out.extend_from_slice(if is_last { br#"""# } else { br#"","# });
         out.extend_from_slice(self.inside);

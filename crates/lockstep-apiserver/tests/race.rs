@@ -104,7 +104,10 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
     };
     match api.answer(&request).await {
         Ok(answer) => match answer.body {
-            Body::Whole(bytes) => (answer.code, String::from_utf8_lossy(&bytes).into_owned()),
+            Body::Whole(bytes) => (
+                answer.code,
+                String::from_utf8_lossy(&bytes.joined()).into_owned(),
+            ),
             Body::Watch(_) => panic!("nobody watches"),
         },
         Err(status) => (status.code, status.message),

@@ -53,7 +53,8 @@ fn what_has_no_type_or_metadata_is_not_stored() {
 fn an_object_is_served_with_its_revision_and_the_type_that_was_asked_for() {
     let bytes = r#"{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"name":"a"},"spec":{}}"#;
     let other = TypeMeta::Served {
-        api_version: "ex.io/v2",
+        group: "ex.io",
+        version: "v2",
         kind: "Widget",
     };
     assert_eq!(

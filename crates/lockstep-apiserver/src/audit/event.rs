@@ -77,7 +77,7 @@ impl Trail {
     fn add_answer(&mut self, request: &mut Request, response: &Response) {
         let body = response.body().whole();
         let failed = !response.status().is_success();
-        let parsed = || body.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+        let parsed = || body.and_then(|body| serde_json::from_slice::<Value>(&body.joined()).ok());
         let mut status = json!({ "metadata": {}, "code": response.status().as_u16() });
         if let Some(answer) = failed.then(parsed).flatten() {
             for key in ["status", "message", "reason"] {

@@ -11,6 +11,7 @@
 
 mod bucket;
 mod change;
+mod encodings;
 mod feed;
 mod kept;
 mod keys;
@@ -34,6 +35,7 @@ use tokio::time::Instant;
 
 pub use bucket::Bucket;
 pub use change::{Change, Frame};
+pub use encodings::Listing;
 pub use feed::FeedFailure;
 pub use keys::{BucketKey, Scope};
 pub use object::{Facts, Object};

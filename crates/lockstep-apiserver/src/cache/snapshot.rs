@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_storage::{KeyValue, Revision};
 
+use super::encodings::{Encodings, Listing};
 use super::keys::namespace_of;
 use super::{Object, Scope};
 
@@ -16,6 +17,7 @@ pub struct Snapshot {
     objects: imbl::OrdMap<Bytes, Arc<Object>>,
     /// How many objects each namespace has; those without one are under the empty name.
     counts: imbl::OrdMap<Bytes, usize>,
+    encodings: Encodings,
 }
 
 impl Snapshot {
@@ -67,6 +69,16 @@ impl Snapshot {
         objects
             .map(|(_, object)| object)
             .take_while(|object| scope.contains(&object.key))
+    }
+
+    /// The bytes of a listing of this state, made by `encode` unless somebody is being sent them. They
+    /// are kept as long as anybody holds them.
+    pub fn encoded<E>(
+        &self,
+        listing: Listing,
+        encode: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Bytes, E> {
+        self.encodings.share(listing, encode)
     }
 
     pub(super) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {

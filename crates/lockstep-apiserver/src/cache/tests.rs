@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use lockstep_storage::{
@@ -14,7 +15,9 @@ use tokio::time::Instant;
 
 use super::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
 use super::watching::TAKEN_MAX;
-use super::{Bucket, BucketKey, Cache, CatchUpError, Change, Fallen, Frame, Scope, keys};
+use super::{
+    Bucket, BucketKey, Cache, CatchUpError, Change, Fallen, Frame, Listing, Scope, Snapshot, keys,
+};
 
 const PREFIX: &str = "/registry/";
 
@@ -410,6 +413,37 @@ fn an_encoding_is_made_once_for_each_form() {
     ];
     assert_eq!(frames, ["ADDED 0", "ADDED 0", "ADDED 1", "DELETED 0"]);
     assert_eq!(made, 3);
+}
+
+#[test]
+fn an_encoding_of_a_state_is_shared_as_long_as_somebody_holds_it() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    bucket.apply(&[event("n/a", 2, Some("1"))], Instant::now());
+    let made = AtomicUsize::new(0);
+    let encode = |snapshot: &Snapshot, scope: Scope, form| {
+        let encoded = snapshot.encoded(Listing { scope, form }, || {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Fallen>(number.to_string().into_bytes())
+        });
+        encoded.expect("it is made")
+    };
+    let old = bucket.snapshot();
+    let held = encode(&old, Scope::All, 0);
+    assert_eq!(
+        (&held[..], &encode(&old, Scope::All, 0)[..]),
+        (&b"0"[..], &b"0"[..])
+    );
+    assert_eq!(encode(&old, Scope::All, 1), "1");
+    assert_eq!(encode(&old, Scope::Namespace("n".into()), 0), "2");
+    bucket.apply(&[event("n/a", 3, Some("2"))], Instant::now());
+    assert_eq!(
+        encode(&bucket.snapshot(), Scope::All, 0),
+        "3",
+        "another state"
+    );
+    assert_eq!(encode(&old, Scope::All, 0), "0");
+    drop(held);
+    assert_eq!(encode(&old, Scope::All, 0), "4", "nobody held it");
 }
 
 #[test]

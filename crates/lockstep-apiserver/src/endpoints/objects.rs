@@ -10,6 +10,7 @@ use http::header::{CONTENT_TYPE, USER_AGENT};
 use http_body::{Body, Frame};
 use lockstep_object::Status;
 use lockstep_object::metadata::Seconds;
+use tokio_util::sync::ReusableBoxFuture;
 
 use crate::accounts;
 use crate::authz::{Attributes, Target, forbidden, subject};
@@ -180,7 +181,7 @@ fn print(
     match answer.body {
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
-            let events = Box::pin(Events::new(*stream, encoding, meters));
+            let events = Box::pin(Events::new(stream, encoding, meters));
             let body = ResponseBody::stream(events, request.stop.clone());
             let media_type = match encoding {
                 Encoding::Protobuf => PROTOBUF_STREAM,
@@ -195,22 +196,22 @@ fn print(
 
 /// A watch as a body.
 struct Events {
-    next: Pin<Box<dyn Future<Output = (WatchStream, Option<Bytes>)> + Send>>,
+    next: ReusableBoxFuture<'static, (Box<WatchStream>, Option<Bytes>)>,
     encoding: Encoding,
     meters: Option<WatchMeters>,
 }
 
 impl Events {
-    fn new(stream: WatchStream, encoding: Encoding, meters: Option<WatchMeters>) -> Self {
+    fn new(stream: Box<WatchStream>, encoding: Encoding, meters: Option<WatchMeters>) -> Self {
         Self {
-            next: Box::pin(step(stream)),
+            next: ReusableBoxFuture::new(step(stream)),
             encoding,
             meters,
         }
     }
 }
 
-async fn step(mut stream: WatchStream) -> (WatchStream, Option<Bytes>) {
+async fn step(mut stream: Box<WatchStream>) -> (Box<WatchStream>, Option<Bytes>) {
     let bytes = stream.next().await;
     (stream, bytes)
 }
@@ -223,11 +224,11 @@ impl Body for Events {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        match self.next.as_mut().poll(context) {
+        match self.next.poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready((_, None)) => Poll::Ready(None),
             Poll::Ready((stream, Some(bytes))) => {
-                self.next = Box::pin(step(stream));
+                self.next.set(step(stream));
                 if let Some(meters) = &self.meters {
                     meters.sent(&bytes);
                 }

@@ -268,7 +268,9 @@ fn judged(attributes: &Attributes<'_>, verdict: &Verdict) -> Result<(), Refusal>
 fn close(request: &Request, response: &mut Response) {
     let audit_id = HeaderValue::from_str(request.notes.audit_id());
     let headers = response.headers_mut();
-    if let Ok(audit_id) = audit_id {
+    if let Ok(mut audit_id) = audit_id {
+        // No second answer has it: HTTP/2 need not remember it for the next one.
+        audit_id.set_sensitive(true);
         headers.insert(HeaderName::from_static("audit-id"), audit_id);
     }
     if !headers.contains_key(CACHE_CONTROL) {

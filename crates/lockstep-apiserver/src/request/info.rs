@@ -1,6 +1,8 @@
 //! What a request asks of what: decided from method and path alone, before anything is known about
 //! the resources that exist.
 
+use std::borrow::Cow;
+
 use http::Method;
 use percent_encoding::percent_decode_str;
 
@@ -45,12 +47,13 @@ impl RequestInfo {
     /// Reads method, path and the parameters `watch` and `fieldSelector`.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
         let trimmed = raw_path.trim_matches('/');
-        let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
-        let parts: Vec<String> = match trimmed {
+        let decoded: Cow<'_, str> = percent_decode_str(trimmed).decode_utf8_lossy();
+        let path = format!("/{decoded}");
+        let decode = |part| percent_decode_str(part).decode_utf8_lossy();
+        let parts: Vec<Cow<'_, str>> = match trimmed {
             "" => Vec::new(),
             path => path.split('/').map(decode).collect(),
         };
-        let path = format!("/{}", parts.join("/"));
         let (verb, resource) = match resource(method, &parts, query) {
             Some((verb, resource)) => (verb.to_owned(), Some(resource)),
             None => (method.as_str().to_ascii_lowercase(), None),
@@ -81,12 +84,12 @@ impl RequestInfo {
 
 fn resource(
     method: &Method,
-    parts: &[String],
+    parts: &[Cow<'_, str>],
     query: &Query,
 ) -> Option<(&'static str, ResourcePath)> {
     let (group, version, rest) = match parts {
         [prefix, version, rest @ ..] if prefix == "api" => ("", version, rest),
-        [prefix, group, version, rest @ ..] if prefix == "apis" => (group.as_str(), version, rest),
+        [prefix, group, version, rest @ ..] if prefix == "apis" => (&**group, version, rest),
         _ => return None,
     };
     let (legacy_watch, rest) = match rest {
@@ -97,20 +100,20 @@ fn resource(
     };
     let mut found = ResourcePath {
         group: group.to_owned(),
-        version: version.clone(),
+        version: version.clone().into_owned(),
         ..ResourcePath::default()
     };
     let rest = match rest {
         [namespaces, namespace, inside @ ..] if namespaces == "namespaces" => {
-            found.namespace.clone_from(namespace);
+            found.namespace = namespace.clone().into_owned();
             match inside.first() {
-                Some(first) if !NAMESPACE_SUBRESOURCES.contains(&first.as_str()) => inside,
+                Some(first) if !NAMESPACE_SUBRESOURCES.contains(&&**first) => inside,
                 _ => rest,
             }
         }
         rest => rest,
     };
-    let mut rest = rest.iter().cloned();
+    let mut rest = rest.iter().map(|part| part.clone().into_owned());
     found.resource = rest.next().unwrap_or_default();
     found.name = rest.next().unwrap_or_default();
     found.subresource = rest.next().unwrap_or_default();

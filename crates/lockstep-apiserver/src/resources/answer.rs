@@ -1,9 +1,9 @@
 //! What a handler returns.
 
-use bytes::Bytes;
 use lockstep_object::{Object, Status, json};
 
 use super::watch::WatchStream;
+use crate::whole::Whole;
 
 /// The answer to a request.
 pub struct Answer {
@@ -16,14 +16,14 @@ pub struct Answer {
 /// The body of an answer; always JSON.
 pub enum Body {
     /// All of it.
-    Whole(Bytes),
+    Whole(Whole),
     /// Events, one after another, until one side ends it.
     Watch(Box<WatchStream>),
 }
 
 impl Answer {
     /// 200 with a body.
-    pub fn ok(body: impl Into<Bytes>) -> Self {
+    pub fn ok(body: impl Into<Whole>) -> Self {
         Self {
             code: 200,
             body: Body::Whole(body.into()),
@@ -36,12 +36,12 @@ impl Answer {
         let Body::Whole(body) = &self.body else {
             return Err(broken());
         };
-        let decoded = json::decode(body).map_err(|_| broken())?;
+        let decoded = json::decode(&body.joined()).map_err(|_| broken())?;
         Object::from_value(decoded.value).map_err(|_| broken())
     }
 
     /// 201 with a body.
-    pub fn created(body: impl Into<Bytes>) -> Self {
+    pub fn created(body: impl Into<Whole>) -> Self {
         Self {
             code: 201,
             ..Self::ok(body)

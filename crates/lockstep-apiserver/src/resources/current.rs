@@ -129,12 +129,12 @@ pub(super) fn serve(
             return serve_shaped(served, value, revision, is_item, out);
         }
     }
-    let api_version = resource.api_version(served.version);
     let type_meta = if is_item && resource.origin == super::Origin::BuiltIn {
         TypeMeta::Omitted
     } else {
         TypeMeta::Served {
-            api_version: &api_version,
+            group: &resource.group,
+            version: &resource.versions[served.version].name,
             kind: &resource.kind,
         }
     };

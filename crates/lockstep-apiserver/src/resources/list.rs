@@ -12,9 +12,10 @@ use super::print::Printer;
 use super::selection::Selection;
 use super::token::Token;
 use super::{Answer, Api, Request, Resource};
-use crate::cache::{Object, Snapshot};
+use crate::cache::{Listing, Object, Snapshot};
 use crate::clock;
 use crate::crd::CALL_OBJECTS_MAX;
+use crate::whole::Whole;
 
 /// One page of a list.
 pub(super) struct Page {
@@ -27,24 +28,51 @@ pub(super) struct Page {
     pub(super) remaining: Option<usize>,
 }
 
+/// What a list shows: a state, and which objects of it.
+struct State {
+    options: ListOptions,
+    selection: Selection,
+    snapshot: Arc<Snapshot>,
+    revision: Revision,
+}
+
 impl Api {
     /// A list, or a page of one.
     pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        let page = self.page(request).await?;
-        Ok(Answer::ok(Printer::of(request).list(&page)?))
+        let state = self.state(request).await?;
+        let printer = Printer::of(request);
+        if let Some(listing) = state.whole(request) {
+            let State {
+                selection,
+                snapshot,
+                ..
+            } = &state;
+            let objects = || snapshot.objects(&selection.scope, None);
+            let items = snapshot.encoded(listing, || printer.items(objects))?;
+            let head = printer.list_head(&Page::whole(state.revision));
+            return Ok(Answer::ok(Whole::of_two(head, items)));
+        }
+        let page = self.page_of(request, state).await?;
+        Ok(Answer::ok(printer.list(&page)?))
     }
 
     /// The objects that a list shows.
     pub(super) async fn page(&self, request: &Request<'_>) -> Result<Page, Status> {
+        let state = self.state(request).await?;
+        self.page_of(request, state).await
+    }
+
+    async fn state(&self, request: &Request<'_>) -> Result<State, Status> {
         let options = ListOptions::of(request)?;
         let selection = Selection::of(request)?;
         let resource = &request.served.resource;
         let bucket = self.cache.bucket(&resource.bucket);
         let seen = self.reach(&options.at).await?;
-        let (token, at) = match &options.at {
-            At::After(token) => (Some(token), token.revision()),
-            At::Exactly(revision) => (None, Some(*revision)),
-            At::Newest | At::Any | At::NotOlderThan(_) => (None, None),
+        let token = options.token();
+        let at = match &options.at {
+            At::After(token) => token.revision(),
+            At::Exactly(revision) => Some(*revision),
+            At::Newest | At::Any | At::NotOlderThan(_) => None,
         };
         let snapshot = match at {
             None => bucket.snapshot(),
@@ -54,6 +82,22 @@ impl Api {
             },
         };
         let revision = at.unwrap_or_else(|| seen.max(snapshot.revision()));
+        Ok(State {
+            options,
+            selection,
+            snapshot,
+            revision,
+        })
+    }
+
+    async fn page_of(&self, request: &Request<'_>, state: State) -> Result<Page, Status> {
+        let State {
+            options,
+            selection,
+            snapshot,
+            revision,
+        } = state;
+        let token = options.token();
         let mut page = if request.served.has_webhook() && selection.looks_inside() {
             let found = converted_matches(request, &snapshot, &selection, &options, token).await?;
             cut(
@@ -72,6 +116,7 @@ impl Api {
         };
         page.objects = request.served.converted_all(page.objects).await?;
         if page.next.is_some() {
+            let bucket = self.cache.bucket(&request.served.resource.bucket);
             bucket.keep(revision, &snapshot);
         }
         Ok(page)
@@ -113,6 +158,33 @@ impl Api {
             Ok(found) => Ok(Snapshot::of(found.kvs, prefix.len(), at)),
             Err(ReadFailure::Refused(ReadError::Compacted { .. })) => Err(expired(token)),
             Err(failure) => Err(read_failed(&failure)),
+        }
+    }
+}
+
+impl State {
+    /// Which listing this is, if it is one that others may be sent too: all objects of a scope, as
+    /// they are stored.
+    fn whole(&self, request: &Request<'_>) -> Option<Listing> {
+        let is_all = self.options.limit == 0 && self.options.token().is_none();
+        if !is_all || self.selection.has_selectors() || request.served.has_webhook() {
+            return None;
+        }
+        Some(Listing {
+            scope: self.selection.scope.clone(),
+            form: request.served.form(request.shape)?,
+        })
+    }
+}
+
+impl Page {
+    /// The only page of a list, without its objects.
+    fn whole(revision: Revision) -> Self {
+        Self {
+            revision,
+            objects: Vec::new(),
+            next: None,
+            remaining: None,
         }
     }
 }

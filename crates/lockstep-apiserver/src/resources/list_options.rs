@@ -32,6 +32,14 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
+    /// Where the list goes on, if it does.
+    pub(super) fn token(&self) -> Option<&Token> {
+        match &self.at {
+            At::After(token) => Some(token),
+            At::Newest | At::Any | At::NotOlderThan(_) | At::Exactly(_) => None,
+        }
+    }
+
     pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
         let limit = request.number("limit")?.unwrap_or_default();
         let limit = usize::try_from(limit).unwrap_or_default();

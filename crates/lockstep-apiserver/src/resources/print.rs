@@ -3,6 +3,8 @@
 //! Whole objects and bare metadata are copied from the stored bytes. Lines of tables are made of
 //! one parsed object at a time.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Status};
@@ -12,6 +14,7 @@ use super::current::{parse, serve};
 use super::list::Page;
 use super::token::Token;
 use super::{Answer, Body, Origin, Request, Served, Subresource, scale};
+use crate::cache::Object as Stored;
 use crate::route::Verb;
 use crate::stored::Layout;
 use crate::views::{
@@ -19,6 +22,8 @@ use crate::views::{
     write_row,
 };
 
+/// What an object takes besides its stored bytes: a guess.
+const WRAPPING_BYTES: usize = 64;
 /// What a line of a table takes, or metadata alone: a guess.
 const LINE_BYTES: usize = 512;
 
@@ -119,11 +124,14 @@ impl<'a> Printer<'a> {
 
     /// A list.
     pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, Status> {
-        let size: usize = match self.shape {
-            Shape::Whole => page.objects.iter().map(|o| o.value.len() + 64).sum(),
-            Shape::Metadata(_) | Shape::Table(..) => page.objects.len() * LINE_BYTES,
-        };
-        let mut out = Vec::with_capacity(size + 256);
+        let mut out = self.list_head(page);
+        self.write_items(|| page.objects.iter(), &mut out)?;
+        Ok(out)
+    }
+
+    /// What stands before the objects of a list.
+    pub(super) fn list_head(&self, page: &Page) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
         match self.shape {
             Shape::Whole => {
                 let resource = &self.served.resource;
@@ -149,14 +157,36 @@ impl<'a> Printer<'a> {
                 open_table(version, &metadata, self.columns, Headers::Shown, &mut out);
             }
         }
-        for (at, object) in page.objects.iter().enumerate() {
+        out
+    }
+
+    /// The objects of a list and what stands behind them.
+    pub(super) fn items<'o, O>(&self, objects: impl Fn() -> O) -> Result<Vec<u8>, Status>
+    where
+        O: Iterator<Item = &'o Arc<Stored>>,
+    {
+        let mut out = Vec::new();
+        self.write_items(objects, &mut out)?;
+        Ok(out)
+    }
+
+    fn write_items<'o, O>(&self, objects: impl Fn() -> O, out: &mut Vec<u8>) -> Result<(), Status>
+    where
+        O: Iterator<Item = &'o Arc<Stored>>,
+    {
+        let size = |object: &Stored| match self.shape {
+            Shape::Whole => object.value.len() + WRAPPING_BYTES,
+            Shape::Metadata(_) | Shape::Table(..) => LINE_BYTES,
+        };
+        out.reserve(objects().map(|object| size(object)).sum());
+        for (at, object) in objects().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            self.item(&object.value, object.revision, &mut out)?;
+            self.item(&object.value, object.revision, out)?;
         }
-        close_table(&mut out);
-        Ok(out)
+        close_table(out);
+        Ok(())
     }
 
     /// One object of a list.

@@ -7,6 +7,7 @@ use lockstep_object::GroupVersionKind;
 
 use super::Resource;
 use crate::route::ResourceRoute;
+use crate::views::Shape;
 
 /// The resources by group and plural. Never changes; the server swaps in a new one.
 #[derive(Clone, Default)]
@@ -28,6 +29,13 @@ impl Served {
     pub fn gvk(&self) -> GroupVersionKind {
         let version = &self.resource.versions[self.version].name;
         GroupVersionKind::new(&*self.resource.group, &**version, &*self.resource.kind)
+    }
+
+    /// The number of what is shown of its objects in a shape, if that is the same for everybody.
+    pub(super) fn form(&self, shape: Shape) -> Option<u64> {
+        let since = self.resource.shaped_since.0;
+        let shape = shape.shared_number()?;
+        Some((since << 16) | (shape << 8) | self.version as u64)
     }
 }
 

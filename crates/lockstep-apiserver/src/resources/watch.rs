@@ -1,6 +1,7 @@
 //! Following objects.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object as ApiObject, Status, json};
 use lockstep_storage::Revision;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::list_options::{catch_up_failed, invalid};
 use super::print::Printer;
@@ -26,8 +27,9 @@ const LASTS_MIN_SECONDS: u64 = 1800;
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// How long before the end it is told once more.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How many bytes of the first objects are sent at a time.
-const FIRST_CHUNK_BYTES: usize = 64 * 1024;
+/// How many bytes of the first objects are sent at a time, and at most of events that are there
+/// together.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Marks the bookmark after the first objects.
 const FIRST_END: &str = "k8s.io/initial-events-end";
 
@@ -35,7 +37,7 @@ const FIRST_END: &str = "k8s.io/initial-events-end";
 pub struct WatchStream {
     cache: Cache,
     pub(super) served: Served,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// Whether the client has been told the columns.
     headers: Headers,
     /// When the watch began, by the calendar and by the clock of timers.
@@ -56,6 +58,8 @@ pub struct WatchStream {
     bookmarks: bool,
     next_bookmark: Instant,
     ends: Instant,
+    /// Set to the next bookmark or the end, whichever is first.
+    timer: Pin<Box<Sleep>>,
     pub(super) is_over: bool,
 }
 
@@ -156,6 +160,7 @@ impl Api {
             bookmarks,
             next_bookmark: now + BOOKMARK_EVERY,
             ends: now + lasts,
+            timer: Box::pin(sleep_until(now + lasts.min(BOOKMARK_EVERY))),
             is_over,
         })
     }
@@ -211,7 +216,7 @@ impl WatchStream {
     /// dropped.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(bytes) = self.ready.pop_front() {
+            if let Some(bytes) = self.ready_chunk() {
                 return Some(bytes);
             }
             if !self.first.is_empty() {
@@ -235,9 +240,28 @@ impl WatchStream {
         }
     }
 
+    /// What is ready, as much of it as is sent at once. An event alone is shared, not copied.
+    fn ready_chunk(&mut self) -> Option<Bytes> {
+        let first = self.ready.pop_front()?;
+        if self.ready.is_empty() {
+            return Some(first);
+        }
+        let mut chunk = first.to_vec();
+        while let Some(next) = self.ready.front()
+            && chunk.len() + next.len() <= CHUNK_BYTES
+        {
+            chunk.extend_from_slice(next);
+            self.ready.pop_front();
+        }
+        Some(chunk.into())
+    }
+
     /// Waits for changes, for the time of a bookmark, or for the end.
     async fn wait(&mut self) {
         let wake = self.next_bookmark.min(self.ends);
+        if self.timer.deadline() != wake {
+            self.timer.as_mut().reset(wake);
+        }
         let ended = self.served.ended();
         tokio::select! {
             biased;
@@ -246,7 +270,7 @@ impl WatchStream {
                 Ok(changes) => self.take_in(&changes),
                 Err(_) => self.fail(),
             },
-            () = sleep_until(wake) => self.tick(),
+            () = self.timer.as_mut() => self.tick(),
         }
     }
 
@@ -318,7 +342,7 @@ impl WatchStream {
             (Some(before), None) => ("DELETED", before),
             (None, None) => return None,
         };
-        let form = self.form();
+        let form = self.served.form(self.shape);
         let mut print = || {
             let mut out = Vec::with_capacity(object.value.len() + 96);
             self.print(event, &object, change.revision, &mut out);
@@ -330,17 +354,9 @@ impl WatchStream {
         })
     }
 
-    /// The number of what this watch shows, if others may share it.
-    pub(super) fn form(&self) -> Option<u64> {
-        self.shape.shared_number().map(|shape| {
-            let resource = &self.served.resource;
-            (resource.shaped_since.0 << 16) | (shape << 8) | self.served.version as u64
-        })
-    }
-
     fn first_chunk(&mut self) -> Bytes {
         let mut out = Vec::new();
-        while out.len() < FIRST_CHUNK_BYTES {
+        while out.len() < CHUNK_BYTES {
             let Some(object) = self.first.pop_front() else {
                 break;
             };

@@ -85,7 +85,7 @@ impl WatchStream {
             (Some(_), Some(_)) => "MODIFIED",
             (Some(_), None) => "DELETED",
         };
-        let form = self.form()?;
+        let form = self.served.form(self.shape)?;
         change.framed(Frame { event, form })
     }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -12,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::task::TaskTracker;
 
+use super::gather::{Driven, Ended, gather};
 use super::plain::is_plain_http;
 use super::prepare;
 use super::stall::StallGuard;
@@ -49,7 +51,8 @@ pub(super) async fn serve(
     let ended = if session.alpn_protocol() == Some(b"h2") {
         serve_http2(&server, connection, stream, tasks).await
     } else {
-        serve_http1(&server, connection, stream).await
+        let ended = serve_http1(&server, connection, stream).await;
+        ended.map_err(Ended::Http)
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, error = %WithSource(&error), "connection ended");
@@ -86,8 +89,12 @@ async fn serve_http2(
     connection: Arc<Connection>,
     stream: TlsStream<TcpStream>,
     tasks: TaskTracker,
-) -> hyper::Result<()> {
-    let mut builder = http2::Builder::new(Tracked(tasks));
+) -> Result<(), Ended> {
+    let streams = Arc::new(AtomicUsize::new(0));
+    let mut builder = http2::Builder::new(Tracked {
+        tasks,
+        streams: Arc::clone(&streams),
+    });
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(server.limits.http2_streams_max)
@@ -98,19 +105,22 @@ async fn serve_http2(
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_MAX);
-    let io = TokioIo::new(StallGuard::new(stream));
+    let (stream, outgoing) = gather(StallGuard::new(stream));
+    let is_shared = || streams.load(Ordering::Relaxed) > 1;
     let service = service_fn(|request| {
         let (server, connection) = (Arc::clone(server), Arc::clone(&connection));
-        async move { Ok::<_, Infallible>(frame::answer(&server, &connection, request).await) }
+        // In a box, since it is large and is moved before it runs.
+        Box::pin(
+            async move { Ok::<_, Infallible>(frame::answer(&server, &connection, request).await) },
+        )
     });
-    let mut running = pin!(builder.serve_connection(io, service));
+    let mut running = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        ended = running.as_mut() => ended,
-        () = server.drain.closing.cancelled() => {
-            running.as_mut().graceful_shutdown();
-            running.await
-        }
+        ended = Driven::new(running.as_mut(), &outgoing, &is_shared) => return ended,
+        () = server.drain.closing.cancelled() => {}
     }
+    running.as_mut().graceful_shutdown();
+    Driven::new(running, &outgoing, &is_shared).await
 }
 
 async fn serve_http1(
@@ -139,16 +149,33 @@ async fn serve_http1(
     }
 }
 
-/// Streams run in tasks that the server waits for.
+/// Streams run in tasks that the server waits for, and are counted.
 #[derive(Clone)]
-struct Tracked(TaskTracker);
+struct Tracked {
+    tasks: TaskTracker,
+    streams: Arc<AtomicUsize>,
+}
+
+/// One of the streams, until it is dropped.
+struct Stream(Arc<AtomicUsize>);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl<F> hyper::rt::Executor<F> for Tracked
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     fn execute(&self, future: F) {
-        self.0.spawn(future);
+        self.streams.fetch_add(1, Ordering::Relaxed);
+        let stream = Stream(Arc::clone(&self.streams));
+        self.tasks.spawn(async move {
+            let _stream = stream;
+            future.await
+        });
     }
 }
 

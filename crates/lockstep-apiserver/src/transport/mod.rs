@@ -2,6 +2,7 @@
 
 mod connection;
 mod drain;
+mod gather;
 mod plain;
 mod stall;
 mod tls;

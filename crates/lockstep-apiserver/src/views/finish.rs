@@ -43,13 +43,14 @@ pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
 pub(crate) async fn finish(request: &Request, response: &mut Response) {
     let encoding = response.extensions_mut().remove::<Encoding>();
     let encoding = encoding.unwrap_or_default();
-    let Some(body) = response.body().whole().cloned() else {
+    let Some(body) = response.body().whole() else {
         return;
     };
     let compress = gzip::is_accepted(&request.headers);
     if encoding == Encoding::Json && (body.len() <= GZIP_BYTES_MIN || !compress) {
         return;
     }
+    let body = body.joined();
     let is_quick = encoding != Encoding::Yaml && body.len() <= INLINE_BYTES_MAX;
     let rewritten = if is_quick {
         rewrite(body, encoding, compress)
@@ -111,7 +112,7 @@ fn as_yaml(body: &[u8]) -> Result<String, Status> {
 }
 
 fn put(response: &mut Response, rewritten: Rewritten) {
-    *response.body_mut() = ResponseBody::Whole(rewritten.bytes);
+    *response.body_mut() = ResponseBody::Whole(rewritten.bytes.into());
     let headers: &mut HeaderMap = response.headers_mut();
     let media_type = match rewritten.encoding {
         Encoding::Json | Encoding::IndentedJson => JSON,

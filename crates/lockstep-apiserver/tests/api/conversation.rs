@@ -104,7 +104,7 @@ impl Conversation {
             told.push_str(&format!("! 299 {warning}\n"));
         }
         let body = match answer.body {
-            Body::Whole(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Body::Whole(bytes) => String::from_utf8_lossy(&bytes.joined()).into_owned(),
             Body::Watch(stream) => {
                 self.watches.insert(name.to_owned(), stream);
                 "watching".to_owned()

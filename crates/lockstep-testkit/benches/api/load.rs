@@ -27,6 +27,11 @@ impl Clients {
         self.0.iter().map(Rc::as_ref)
     }
 
+    /// The first of them alone.
+    pub(crate) fn alone(&self) -> Self {
+        Self(self.0.iter().take(1).cloned().collect())
+    }
+
     /// Sends `count` calls, each client one after another, and says what one cost the server.
     pub(crate) async fn cost(
         &self,
@@ -35,6 +40,17 @@ impl Clients {
         call: impl Fn(usize) -> Call,
     ) -> anyhow::Result<Duration> {
         let before = server.processor_time()?;
+        self.send(count, call).await?;
+        let used = server.processor_time()?.saturating_sub(before);
+        Ok(used / u32::try_from(count)?.max(1))
+    }
+
+    /// Sends `count` calls, each client one after another.
+    pub(crate) async fn send(
+        &self,
+        count: usize,
+        call: impl Fn(usize) -> Call,
+    ) -> anyhow::Result<()> {
         let next = Cell::new(0);
         let (next, call) = (&next, &call);
         let working = self.0.iter().map(|client| async move {
@@ -48,7 +64,6 @@ impl Clients {
             }
         });
         try_join_all(working).await?;
-        let used = server.processor_time()?.saturating_sub(before);
-        Ok(used / u32::try_from(count)?.max(1))
+        Ok(())
     }
 }

@@ -19,7 +19,9 @@ const GETS_PER_OBJECT: usize = 3;
 const LISTS: usize = 60;
 const PAGES: usize = 1_000;
 const WATCHERS: usize = 50;
-const WATCHED_CHANGES: usize = 400;
+const WATCHED_CHANGES: usize = 1_600;
+/// The same when one client makes them, each after the last was answered.
+const WATCHED_LONE_CHANGES: usize = 400;
 /// What memory is measured after, so that what happens in the background has happened.
 const SETTLE: Duration = Duration::from_secs(3);
 
@@ -80,6 +82,12 @@ const EVENT: Measure = measure(
     52.0,
     Bar::TimesLess(8.0),
 );
+const LONE_EVENT: Measure = Measure {
+    name: "watch event delivered, changes one at a time, CPU",
+    unit: "µs",
+    reference: None,
+    bar: Bar::None,
+};
 const MANY_CRDS: Measure = Measure {
     name: "start with 1,000 CRDs",
     unit: "ms",
@@ -190,18 +198,31 @@ async fn requests(
     };
     let patched = clients.cost(&server, count, change).await?;
     add(PATCH, microseconds(patched));
-    let event = watched(&server, &clients, patched, &path).await?;
+    let event = watched(&server, &clients, &clients, WATCHED_CHANGES, &path).await?;
     add(EVENT, microseconds(event));
+    let alone = clients.alone();
+    let event = watched(&server, &clients, &alone, WATCHED_LONE_CHANGES, &path).await?;
+    add(LONE_EVENT, microseconds(event));
     Ok(())
 }
 
-/// What one event costs on its way to one watcher, without the write that caused it.
+/// What one event costs on its way to one watcher: what changes cost that are watched, without
+/// what the same changes by the same clients cost that nobody watches.
 async fn watched(
     server: &Server,
     clients: &Clients,
-    write: Duration,
+    writers: &Clients,
+    changes: usize,
     path: &impl Fn(usize) -> String,
 ) -> anyhow::Result<Duration> {
+    // Every change has a size of its own, so that each is one.
+    let change = |first: usize| {
+        move |number: usize| {
+            let body = format!(r#"{{"spec":{{"size":{}}}}}"#, first + number);
+            Call::merge(path(number), body)
+        }
+    };
+    let unwatched = writers.cost(server, changes, change(1_000_000)).await?;
     let listed = clients
         .first()
         .send(&Call::get(format!("{}?limit=1", collection(0))))
@@ -226,7 +247,7 @@ async fn watched(
     let reading = watches.into_iter().map(|answer| async move {
         let mut body = answer.into_body();
         let mut seen = 0;
-        while seen < WATCHED_CHANGES {
+        while seen < changes {
             let Some(frame) = body.frame().await else {
                 anyhow::bail!("a watch ended")
             };
@@ -237,20 +258,10 @@ async fn watched(
         }
         anyhow::Ok(())
     });
-    let writing = async {
-        for number in 0..WATCHED_CHANGES {
-            let body = format!(
-                r#"{{"spec":{{"color":"{}"}}}}"#,
-                ["red", "blue"][number % 2]
-            );
-            let change = Call::merge(path(number), body);
-            clients.first().send(&change).await?;
-        }
-        anyhow::Ok(())
-    };
+    let writing = writers.send(changes, change(2_000_000));
     tokio::try_join!(try_join_all(reading), writing)?;
     let used = server.processor_time()?.saturating_sub(before);
-    let writes = write * u32::try_from(WATCHED_CHANGES)?;
+    let writes = unwatched * u32::try_from(changes)?;
     Ok(used.saturating_sub(writes) / u32::try_from(delivered.get())?.max(1))
 }
 

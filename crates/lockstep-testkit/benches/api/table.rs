@@ -9,6 +9,8 @@ pub(crate) enum Bar {
     TimesLess(f64),
     /// At most this, whatever the reference does.
     NoMoreThan(f64),
+    /// None: it is there to be seen.
+    None,
 }
 
 /// One row.
@@ -60,6 +62,7 @@ impl Table {
                     format!("≤ {most} {}", measure.unit),
                     ours.map(|ours| ours <= most),
                 ),
+                Bar::None => (String::new(), None),
             };
             let verdict = match is_met {
                 Some(true) => "met",
