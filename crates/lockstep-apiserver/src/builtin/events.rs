@@ -42,7 +42,7 @@ pub(super) fn show(event: &mut Object) {
 /// An event of `events.k8s.io` as it is stored.
 pub(super) fn store(event: &mut Object) {
     rename(event, |pair| pair);
-    let printed = types::check("", "Event", event, &mut Vec::new());
+    let printed = types::check(types::type_of("", "v1", "Event"), event, &mut Vec::new());
     debug_assert_eq!(printed, Ok(()), "its fields are those of the stored kind");
 }
 

@@ -374,6 +374,7 @@ fn judged(part: Option<Subresource>) -> Part {
         Some(
             Subresource::Status
             | Subresource::Finalize
+            | Subresource::Token
             | Subresource::Binding
             | Subresource::Eviction,
         ) => Part::Unchecked,
@@ -461,8 +462,8 @@ impl Rules for BuiltIn {
         }
     }
 
-    fn merge_type(&self, _version: usize) -> Option<Type<'_>> {
-        types::merge_type(self.row.group, self.row.kind)
+    fn merge_type(&self, version: usize) -> Option<Type<'_>> {
+        types::merge_type(self.type_of(self.row.versions.get(version)?))
     }
 
     fn server_fields(&self) -> &'static [&'static [&'static str]] {

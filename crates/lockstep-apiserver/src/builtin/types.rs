@@ -14,9 +14,9 @@ pub(super) fn type_of(group: &str, version: &str, kind: &str) -> TypeId {
 }
 
 /// What objects of a kind are made of, as far as merging them is concerned.
-pub(super) fn merge_type(group: &str, kind: &str) -> Option<Type<'static>> {
+pub(super) fn merge_type(kind: TypeId) -> Option<Type<'static>> {
     static TYPES: LazyLock<BuiltInTypes> = LazyLock::new(|| BuiltInTypes::of(Table::builtin()));
-    TYPES.get(type_of(group, kind))
+    TYPES.get(kind)
 }
 
 /// Brings an object into the form that its Go type has: refuses the first field of another type,

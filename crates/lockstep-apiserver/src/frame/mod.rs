@@ -99,7 +99,7 @@ fn drop_body(response: &mut Response) {
         let length = HeaderValue::from(body.len());
         response.headers_mut().insert(CONTENT_LENGTH, length);
     }
-    *response.body_mut() = ResponseBody::Whole(Bytes::new());
+    *response.body_mut() = ResponseBody::Whole(Bytes::new().into());
 }
 
 fn open(server: &Server, connection: &Connection, incoming: http::Request<Incoming>) -> Request {

@@ -72,7 +72,7 @@ impl Api {
                 request.complain(&duplicates, &unknown)?;
             }
             self.admit(request, &mut made).await?;
-            self.assign(request, &mut made, None)?;
+            self.assign(request, &mut made, None).await?;
             check(request, &made)?;
             request
                 .claim_new(&object, &mut made, &asked, &claims)

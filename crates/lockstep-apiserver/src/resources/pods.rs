@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::body::Document;
 use super::current::Current;
-use super::update::LastWrite;
+use super::update::{LastWrite, Next};
 use super::{Answer, Api, DryRun, Incoming, Internal, Request, Subresource};
 use crate::cache::Scope;
 
@@ -83,7 +83,7 @@ impl Api {
             })
         };
         let part = Some(Subresource::Binding);
-        let changed = self.change(request, part, dry_run, LastWrite::Wins, next);
+        let changed = self.change(request, part, dry_run, LastWrite::Wins, Next::Made(&next));
         changed.await?;
         Ok(success(201))
     }

@@ -86,7 +86,8 @@ impl Api {
             check_moved(request, &next.object, &current)?;
             let asked = take_asked(&mut next.object);
             let mut next = next_state(request, part, next, &current, absent)?;
-            self.assign(request, &mut next, Some(&current.object))?;
+            self.assign(request, &mut next, Some(&current.object))
+                .await?;
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
@@ -255,10 +256,7 @@ fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, statu
         // Whoever writes a scale or binds a pod changes that and nothing else.
         None
         | Some(
-            Subresource::Scale
-            | Subresource::Token
-            | Subresource::Binding
-            | Subresource::Eviction,
+            Subresource::Scale | Subresource::Token | Subresource::Binding | Subresource::Eviction,
         ) => {}
         Some(Subresource::EphemeralContainers) => parts::ephemeral_containers(object, old),
         Some(Subresource::Resize) => parts::resize(object, old),

@@ -104,7 +104,9 @@ fn merge<E: Endpoint>(
     let of_version = endpoint.type_of(version);
     let of_version = of_version.ok_or_else(|| UpdateError::NoType(version.to_owned()))?;
     let mut managed = reconcile(endpoint, managed);
-    let merged = of_version.merge_valid(live, wanted).map_err(ApplyError::Type)?;
+    let merged = of_version
+        .merge_valid(live, wanted)
+        .map_err(ApplyError::Type)?;
     let fields = of_version.owned(wanted).map_err(ApplyError::Type)?;
     let fields = endpoint.owned(version, fields);
     let owner = writer.owner(Operation::Apply);
