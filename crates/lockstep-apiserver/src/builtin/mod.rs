@@ -58,6 +58,7 @@ struct Row {
     counts_generations: bool,
     creates_on_update: bool,
     expires: bool,
+    shows_deleted: bool,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
@@ -81,6 +82,7 @@ const PLAIN: Row = Row {
     counts_generations: false,
     creates_on_update: false,
     expires: false,
+    shows_deleted: false,
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -358,6 +360,10 @@ impl Rules for BuiltIn {
 
     fn expires(&self) -> bool {
         self.row.expires
+    }
+
+    fn shows_deleted(&self) -> bool {
+        self.row.shows_deleted
     }
 
     fn creates_on_update(&self) -> bool {

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use lockstep_builtins::services::{self, Claims, Pool};
+use lockstep_object::field::FieldError;
 use lockstep_object::{Object, Status, Value};
 use lockstep_storage::{Beside, Expected, Key, Written};
 use serde_json::json;
@@ -24,16 +25,24 @@ fn has_claims(resource: &Resource) -> bool {
 
 impl Api {
     /// Gives a service what it needs and does not have.
-    pub(super) fn assign(
+    pub(super) async fn assign(
         &self,
         request: &Request<'_>,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Result<(), Status> {
         let resource = &request.served.resource;
-        if !has_claims(resource) {
+        if !has_claims(resource) || self.try_assign(object, old).is_ok() {
             return Ok(());
         }
+        // What others gave back may not be known yet.
+        self.see_claims(resource).await;
+        let assigned = self.try_assign(object, old);
+        assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
+    }
+
+    /// The same by what is known already.
+    fn try_assign(&self, object: &mut Object, old: Option<&Object>) -> Result<(), FieldError> {
         let taken = self.cache.bucket(&BucketKey::new(BUCKET)).snapshot();
         let is_taken = |what: &str, name: &str| {
             let key = format!("{what}/{name}");
@@ -45,8 +54,7 @@ impl Api {
             is_port_taken: &|port| is_taken(NODE_PORTS, &port.to_string()),
             random: &mut || (self.fresh)(),
         };
-        let assigned = services::assign(object, old, &mut pool);
-        assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
+        services::assign(object, old, &mut pool)
     }
 
     /// Waits until everything is known that others claimed so far, if that matters.

@@ -67,7 +67,7 @@ impl Api {
                 request.complain(&duplicates, &unknown)?;
             }
             self.admit(request, &mut made).await?;
-            self.assign(request, &mut made, None)?;
+            self.assign(request, &mut made, None).await?;
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
             match self.create_once(request, made, dry_run, fence).await? {

@@ -7,3 +7,4 @@ mod auth;
 mod builtins;
 mod custom;
 mod server;
+mod workloads;

@@ -14,6 +14,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["sc"],
         scope: Scope::Cluster,
         bucket: "storageclasses",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -24,6 +25,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "volumeattachments",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -33,6 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSIDriver",
         scope: Scope::Cluster,
         bucket: "csidrivers",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -42,6 +45,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSINode",
         scope: Scope::Cluster,
         bucket: "csinodes",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {

@@ -22,6 +22,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         ],
         bucket: "pods",
         counts_generations: true,
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -34,6 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "services/specs",
         names: NameRule::Label,
         creates_on_update: true,
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -62,6 +64,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pvc"],
         subresources: &[Subresource::Status],
         bucket: "persistentvolumeclaims",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -72,6 +75,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "persistentvolumes",
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -80,6 +84,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "PodTemplate",
         bucket: "podtemplates",
         counts_generations: true,
+        shows_deleted: true,
         ..PLAIN
     },
     Row {
@@ -109,6 +114,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["quota"],
         subresources: &[Subresource::Status],
         bucket: "resourcequotas",
+        shows_deleted: true,
         ..PLAIN
     },
 ];
