@@ -58,11 +58,20 @@ struct Row {
     counts_generations: bool,
     creates_on_update: bool,
     expires: bool,
-    shows_deleted: bool,
+    deleted: Deleted,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
     warnings: fn(&Object, Compatibility) -> Vec<String>,
+}
+
+/// What somebody gets who deletes an object that goes at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deleted {
+    /// The news.
+    Told,
+    /// The object.
+    Shown,
 }
 
 /// A kind without anything special.
@@ -82,7 +91,7 @@ const PLAIN: Row = Row {
     counts_generations: false,
     creates_on_update: false,
     expires: false,
-    shows_deleted: false,
+    deleted: Deleted::Told,
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -363,7 +372,7 @@ impl Rules for BuiltIn {
     }
 
     fn shows_deleted(&self) -> bool {
-        self.row.shows_deleted
+        self.row.deleted == Deleted::Shown
     }
 
     fn creates_on_update(&self) -> bool {

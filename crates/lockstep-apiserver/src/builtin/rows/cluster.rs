@@ -2,7 +2,7 @@
 
 use lockstep_object::metadata::Scope;
 
-use super::super::{PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row};
 use crate::resources::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -14,7 +14,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["sc"],
         scope: Scope::Cluster,
         bucket: "storageclasses",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -25,7 +25,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "volumeattachments",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -35,7 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSIDriver",
         scope: Scope::Cluster,
         bucket: "csidrivers",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -45,7 +45,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSINode",
         scope: Scope::Cluster,
         bucket: "csinodes",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {

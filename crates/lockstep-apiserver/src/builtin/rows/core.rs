@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
-use super::super::{PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row};
 use crate::resources::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -22,7 +22,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         ],
         bucket: "pods",
         counts_generations: true,
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -35,7 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "services/specs",
         names: NameRule::Label,
         creates_on_update: true,
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -64,7 +64,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pvc"],
         subresources: &[Subresource::Status],
         bucket: "persistentvolumeclaims",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -75,7 +75,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "persistentvolumes",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -84,7 +84,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "PodTemplate",
         bucket: "podtemplates",
         counts_generations: true,
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -114,7 +114,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["quota"],
         subresources: &[Subresource::Status],
         bucket: "resourcequotas",
-        shows_deleted: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
 ];
