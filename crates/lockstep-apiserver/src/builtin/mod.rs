@@ -76,10 +76,20 @@ struct Row {
     expires: bool,
     /// Another kind, which its objects are stored as.
     kept_as: Option<&'static KeptAs>,
+    deleted: Deleted,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
     warnings: fn(&Object, Compatibility) -> Vec<String>,
+}
+
+/// What somebody gets who deletes an object that goes at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deleted {
+    /// The news.
+    Told,
+    /// The object.
+    Shown,
 }
 
 /// A kind without anything special.
@@ -100,6 +110,7 @@ const PLAIN: Row = Row {
     creates_on_update: false,
     expires: false,
     kept_as: None,
+    deleted: Deleted::Told,
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -406,6 +417,10 @@ impl Rules for BuiltIn {
 
     fn expires(&self) -> bool {
         self.row.expires
+    }
+
+    fn shows_deleted(&self) -> bool {
+        self.row.deleted == Deleted::Shown
     }
 
     fn creates_on_update(&self) -> bool {

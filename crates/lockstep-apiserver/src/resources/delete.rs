@@ -174,7 +174,15 @@ impl Api {
             let outcome = self
                 .commit(resource, &key, expected, Written::Delete)
                 .await?;
-            return Ok(matches!(outcome, Outcome::Done { .. }).then(|| Answer::from(&gone)));
+            let Outcome::Done { revision } = outcome else {
+                return Ok(None);
+            };
+            if !resource.rules.shows_deleted() {
+                return Ok(Some(Answer::from(&gone)));
+            }
+            grace::end(resource, &mut object, request.now);
+            let value = encode(resource, kept.version, &mut object)?;
+            return Ok(Some(Answer::ok(served.shown(value, revision).await?)));
         }
         match grace {
             Some(grace) => grace.put_on(&mut object, request.now),
@@ -275,7 +283,7 @@ impl DeleteOptions {
         Ok(Self {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            propagation: propagation(request, body)?.or(default_propagation(request)),
+            propagation: propagation(request, body)?.or_else(|| default_propagation(request)),
             grace: body["gracePeriodSeconds"].as_i64(),
             pending: if body["orphanDependents"] == false {
                 202

@@ -32,6 +32,13 @@ pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Op
     (seconds > 0).then_some(Grace { seconds })
 }
 
+/// Marks a pod that was given no time as ended, for those who are shown it once more.
+pub(super) fn end(resource: &Resource, object: &mut Object, now: Seconds) {
+    if resource.group.is_empty() && &*resource.plural == "pods" {
+        Grace { seconds: 0 }.put_on(object, now);
+    }
+}
+
 impl Grace {
     /// Marks an object as ending in that time. One that ends already may be given less, never more.
     pub(super) fn put_on(self, object: &mut Object, now: Seconds) {

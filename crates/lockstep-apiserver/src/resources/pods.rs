@@ -59,7 +59,7 @@ impl Api {
         check_binding(&binding)?;
         let node = binding.at(&["target", "name"]).and_then(Value::as_str);
         let node = node.unwrap_or_default().to_owned();
-        let resource = request.served.resource.group_resource();
+        let resource = GroupResource::new("", "pods/binding");
         let next = |current: &Current| {
             let mut pod = current.object.clone();
             if pod.deletion_timestamp().is_some() {

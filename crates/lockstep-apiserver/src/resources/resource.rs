@@ -168,6 +168,11 @@ pub trait Rules: Send + Sync {
         false
     }
 
+    /// Whether who deletes an object is shown it once more, instead of being told that it is gone.
+    fn shows_deleted(&self) -> bool {
+        false
+    }
+
     /// Whether a `PUT` of an object that does not exist creates it.
     fn creates_on_update(&self) -> bool {
         false

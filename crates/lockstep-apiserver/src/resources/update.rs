@@ -165,7 +165,14 @@ fn next_state(
         .version()
         .subresources
         .contains(&Subresource::Finalize);
+    // The status of a built-in kind comes with labels and the like, that of a custom one alone.
+    let is_built_in = served.resource.origin == Origin::BuiltIn;
+    let metadata =
+        (is_built_in && part == Some(Subresource::Status)).then(|| object.metadata().clone());
     keep_part(&mut object, old, part, status);
+    if let Some(metadata) = metadata {
+        *object.metadata_mut() = metadata;
+    }
     let is_request = &*served.resource.plural == "certificatesigningrequests";
     if is_request && part == Some(Subresource::Status) {
         parts::signing_status(&mut object, old);
@@ -187,7 +194,7 @@ fn next_state(
     }
     unknown.extend(rules.shape(served.version, &mut object, Some(old)));
     request.complain(&duplicates, &unknown)?;
-    if rules.counts_generations() {
+    if rules.counts_generations() && part != Some(Subresource::Binding) {
         object.set_generation(next_generation(&object, old, status));
     }
     let mut errors = validate_update(&object, old);

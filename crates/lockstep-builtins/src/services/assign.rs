@@ -86,11 +86,7 @@ fn address(
         Err(FieldError::invalid(&path, json!([asked]), why))
     };
     if !pool.range.contains(parsed) {
-        let why = format!(
-            "the provided IP ({asked}) is not in the valid range. The range of valid IPs is {}",
-            pool.range
-        );
-        return refused(why);
+        return refused("the provided network does not match the current range".to_owned());
     }
     if (pool.is_address_taken)(&asked) {
         return refused("provided IP is already allocated".to_owned());

@@ -8,3 +8,4 @@ mod builtins;
 mod custom;
 mod dropin;
 mod server;
+mod workloads;

@@ -2,7 +2,7 @@
 
 use lockstep_object::metadata::Scope;
 
-use super::super::{PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row};
 use crate::resources::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -14,6 +14,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["sc"],
         scope: Scope::Cluster,
         bucket: "storageclasses",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -24,6 +25,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "volumeattachments",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -33,6 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSIDriver",
         scope: Scope::Cluster,
         bucket: "csidrivers",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -42,6 +45,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSINode",
         scope: Scope::Cluster,
         bucket: "csinodes",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {

@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
-use super::super::{PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row};
 use crate::resources::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -22,6 +22,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         ],
         bucket: "pods",
         counts_generations: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -34,6 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "services/specs",
         names: NameRule::Label,
         creates_on_update: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -62,6 +64,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pvc"],
         subresources: &[Subresource::Status],
         bucket: "persistentvolumeclaims",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -72,6 +75,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "persistentvolumes",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -80,6 +84,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "PodTemplate",
         bucket: "podtemplates",
         counts_generations: true,
+        deleted: Deleted::Shown,
         ..PLAIN
     },
     Row {
@@ -109,6 +114,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["quota"],
         subresources: &[Subresource::Status],
         bucket: "resourcequotas",
+        deleted: Deleted::Shown,
         ..PLAIN
     },
 ];
