@@ -11,6 +11,7 @@
 mod config;
 mod identity;
 mod member;
+mod patience;
 mod quota;
 
 mod cluster;

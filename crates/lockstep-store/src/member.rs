@@ -16,6 +16,7 @@ use tonic::Status;
 use crate::config::Config;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
+use crate::patience::Patience;
 use crate::quota::Quota;
 use crate::stopping::Stopping;
 
@@ -36,6 +37,8 @@ pub(crate) struct Member {
     pub(crate) quota: Quota,
     pub(crate) stopping: Stopping,
     pub(crate) metrics: Metrics,
+    /// How long writes wait for their outcome.
+    pub(crate) patience: Patience,
     writes: AtomicUsize,
     /// Whether the alarm is raised that lets nobody read either.
     is_corrupt: AtomicBool,
@@ -45,6 +48,7 @@ impl Member {
     pub(crate) fn new(store: EmbeddedStore, config: Config, identity: Identity) -> Arc<Self> {
         let member = Arc::new(Self {
             quota: Quota::new(config.quota_bytes),
+            patience: Patience::new(config.request_timeout()),
             store,
             config,
             identity,
@@ -114,11 +118,10 @@ impl Member {
         }
         let _slot = self.enter()?;
         let outcome = self.store.propose(command);
-        let timeout = self.config.request_timeout();
-        match tokio::time::timeout(timeout, outcome).await {
-            Ok(Ok(done)) => Ok(done.applied),
-            Ok(Err(failure)) => Err(self.refusal_of(failure).into()),
-            Err(_) => {
+        match self.patience.wait_for(outcome).await {
+            Some(Ok(done)) => Ok(done.applied),
+            Some(Err(failure)) => Err(self.refusal_of(failure).into()),
+            None => {
                 self.metrics.failed_proposals.add(1);
                 Err(Refusal::TimedOut.into())
             }

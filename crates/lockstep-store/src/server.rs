@@ -15,12 +15,13 @@ use crate::dispatch::{Dispatch, Serves};
 use crate::identity::Identity;
 use crate::listen::{Address, Connections, Listener, Tls};
 use crate::member::Member;
+use crate::patience::TICK;
 use crate::workers::Workers;
 
 /// How long requests may take to end after the server was told to.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the size of the state is looked at.
-const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
+const MEASURE_INTERVAL: Duration = TICK;
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -187,6 +188,7 @@ async fn measure(member: Arc<Member>) {
     let stopping = member.stopping.token().clone();
     let pause = || tokio::time::sleep(MEASURE_INTERVAL);
     while stopping.run_until_cancelled(pause()).await.is_some() {
+        member.patience.tick();
         member.measure();
     }
 }

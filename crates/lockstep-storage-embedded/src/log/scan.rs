@@ -257,12 +257,32 @@ fn sequences(folder: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Where the next whole frame of this segment begins at or behind `from`, and its first index.
+///
+/// Everything behind the end of a log is looked at, and most of it was never written: zeros, in
+/// which no frame begins, are passed over in large steps.
 fn next_frame(bytes: &[u8], from: usize, seed: Seed, next_index: u64) -> Option<(usize, u64)> {
-    (from..bytes.len()).find_map(|at| {
+    let mut at = from;
+    while at < bytes.len() {
         let rest = &bytes[at..];
-        if !frame::may_begin(rest, next_index) {
-            return None;
+        if rest.starts_with(&ZEROS) {
+            at += ZEROS.len() - frame::HEAD_BYTES - INDEX_BYTES + 1;
+            continue;
         }
-        frame::read(rest, seed).map(|frame| (at, frame.first_index))
-    })
+        // As far as these bytes are looked at one by one, the search for zeros is not repeated.
+        let end = bytes.len().min(at + ZEROS.len());
+        while at < end {
+            if frame::may_begin(&bytes[at..], next_index)
+                && let Some(frame) = frame::read(&bytes[at..], seed)
+            {
+                return Some((at, frame.first_index));
+            }
+            at += 1;
+        }
+    }
+    None
 }
+
+/// The bytes of the index in a frame, which is never zero.
+const INDEX_BYTES: usize = 8;
+
+static ZEROS: [u8; 4096] = [0; 4096];

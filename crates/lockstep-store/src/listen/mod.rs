@@ -1,6 +1,7 @@
 //! Connections: taking them, encrypting them, and letting them end.
 
 mod address;
+mod compat;
 mod tls;
 
 use std::io;
@@ -18,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use address::Place;
 pub use address::{Address, InvalidAddress};
+use compat::Lenient;
 pub(crate) use tls::Tls;
 
 use crate::dispatch::{Dispatch, Serves};
@@ -189,7 +191,7 @@ impl Connections {
         let builder = self.builder();
         let dispatch = self.dispatch.clone();
         let service = service_fn(move |request| dispatch.answer(request, serves));
-        let talking = builder.serve_connection(TokioIo::new(connection), service);
+        let talking = builder.serve_connection(TokioIo::new(Lenient::new(connection)), service);
         tokio::pin!(talking);
         let stopping = self.member.stopping.token();
         let ended = tokio::select! {

@@ -36,8 +36,6 @@ impl Etcdctl {
     pub(crate) fn command(&self, endpoint: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.env("ETCDCTL_API", "3");
-        // With a scheme, 3.4 sends an authority to which no request can be made.
-        let endpoint = endpoint.strip_prefix("http://").unwrap_or(endpoint);
         command.args(["--endpoints", endpoint]).args(arguments);
         command.stdin(Stdio::null());
         command
