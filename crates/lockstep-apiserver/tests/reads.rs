@@ -49,6 +49,8 @@ async fn ask(api: &Api, method: Method, target: &str, body: Bytes) -> Answer {
         shape: Shape::Whole,
         now: Seconds::from_unix(0).expect("a time"),
         user: &User::new("admin", ["system:masters"]),
+        agent: "test",
+        permits: &|_| Ok(()),
         notes: &Notes::new(String::new()),
     };
     let answer = api.answer(&request).await;
