@@ -19,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::patience::Patience;
 use crate::quota::Quota;
 use crate::stopping::Stopping;
+use crate::watch::SharedEvents;
 
 /// How many writes may be under way before more are refused.
 const WRITES_MAX: usize = 5000;
@@ -37,6 +38,8 @@ pub(crate) struct Member {
     pub(crate) quota: Quota,
     pub(crate) stopping: Stopping,
     pub(crate) metrics: Metrics,
+    /// What watchers are told, encoded once.
+    pub(crate) shared_events: SharedEvents,
     /// How long writes wait for their outcome.
     pub(crate) patience: Patience,
     writes: AtomicUsize,
@@ -54,6 +57,7 @@ impl Member {
             identity,
             stopping: Stopping::default(),
             metrics: Metrics::default(),
+            shared_events: SharedEvents::default(),
             writes: AtomicUsize::default(),
             is_corrupt: AtomicBool::default(),
         });

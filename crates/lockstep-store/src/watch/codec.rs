@@ -9,6 +9,8 @@ use tonic::Status;
 use tonic::codec::{BufferSettings, Codec, EncodeBuf, Encoder};
 use tonic_prost::ProstCodec;
 
+use super::shared::Content;
+
 /// One message to the client.
 pub(crate) enum Frame {
     /// Anything but events.
@@ -17,13 +19,13 @@ pub(crate) enum Frame {
     Events(Events),
 }
 
-/// Events of one watcher, still shared with the machine.
+/// Events of one watcher.
 pub(crate) struct Events {
     pub(crate) header: pb::ResponseHeader,
     pub(crate) watch_id: i64,
     /// Whether the events of the last revision go on in the next message.
     pub(crate) fragment: bool,
-    pub(crate) list: Vec<Event>,
+    pub(crate) content: Content,
 }
 
 const HEADER: u32 = 1;
@@ -40,11 +42,27 @@ impl Events {
         self.header.encode_raw(out);
         number(WATCH_ID, self.watch_id.cast_unsigned(), out);
         number(FRAGMENT, u64::from(self.fragment), out);
-        for event in &self.list {
-            message(EVENTS, event_len(event), out);
-            encode_event(event, out);
+        match &self.content {
+            Content::Encoded(bytes) => out.put_slice(bytes),
+            Content::Listed(events) => encode_events(events, out),
         }
     }
+}
+
+/// Events as fields of a message, one behind the other.
+pub(super) fn encode_events(events: &[Event], out: &mut impl BufMut) {
+    for event in events {
+        message(EVENTS, event_len(event), out);
+        encode_event(event, out);
+    }
+}
+
+/// The bytes that [`encode_events`] writes.
+pub(super) fn events_len(events: &[Event]) -> usize {
+    let lengths = events
+        .iter()
+        .map(|event| message_len(EVENTS, event_len(event)));
+    lengths.sum()
 }
 
 fn encode_event(event: &Event, out: &mut impl BufMut) {
@@ -180,6 +198,7 @@ mod tests {
     use lockstep_mvcc::{LeaseId, Revision};
 
     use super::*;
+    use crate::watch::shared::SharedEvents;
 
     fn pair(version: u64, value: &'static str, lease: i64) -> Arc<KeyValue> {
         Arc::new(KeyValue {
@@ -223,18 +242,24 @@ mod tests {
                 events: events.iter().map(event_to_wire).collect(),
                 ..pb::WatchResponse::default()
             };
-            let frame = Events {
-                header,
-                watch_id,
-                fragment,
-                list: events.clone(),
-            };
-            let mut bytes = Vec::new();
-            frame.encode(&mut bytes);
-            assert_eq!(bytes, generated.encode_to_vec());
+            let listed = Content::Listed(events.clone());
+            for content in [listed, SharedEvents::default().share(events.clone())] {
+                let frame = Events {
+                    header,
+                    watch_id,
+                    fragment,
+                    content,
+                };
+                let mut bytes = Vec::new();
+                frame.encode(&mut bytes);
+                assert_eq!(bytes, generated.encode_to_vec());
+            }
         }
         for event in &events {
             assert_eq!(event_len(event), event_to_wire(event).encoded_len());
         }
+        let mut bytes = Vec::new();
+        encode_events(&events, &mut bytes);
+        assert_eq!(events_len(&events), bytes.len());
     }
 }

@@ -2,6 +2,7 @@
 
 mod codec;
 mod ready;
+mod shared;
 mod stream;
 mod watcher;
 
@@ -14,6 +15,7 @@ use tonic::{Request, Response as Reply, Status, Streaming};
 
 use crate::member::Member;
 use codec::{Frame, WatchCodec};
+pub(crate) use shared::SharedEvents;
 use stream::WatchStream;
 
 /// The method `Watch`, by hand: events go from the machine into the connection's buffer without

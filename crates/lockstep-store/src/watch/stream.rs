@@ -240,7 +240,7 @@ impl WatchStream {
                 header,
                 watch_id,
                 fragment: at < last,
-                list: events,
+                content: self.member.shared_events.share(events),
             }));
         }
     }

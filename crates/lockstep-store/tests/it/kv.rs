@@ -148,6 +148,75 @@ async fn the_chunks_of_a_range_stream_are_the_unary_answer() {
     }
 }
 
+/// So many that a read of all does not happen between two others.
+const MANY: usize = 1100;
+
+async fn fill(server: &Running) {
+    let keys: Vec<_> = (0..MANY).map(|number| format!("k{number:04}")).collect();
+    for keys in keys.chunks(100) {
+        let put = |key: &String| pb::RequestOp {
+            request: Some(pb::request_op::Request::RequestPut(put(key, "v"))),
+        };
+        let txn = pb::TxnRequest {
+            success: keys.iter().map(put).collect(),
+            ..pb::TxnRequest::default()
+        };
+        server.kv().txn(txn).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_read_of_many_pairs_is_the_same_as_its_pages() {
+    // etcd-api.md §2, limit: 0 is all; the count is of the whole range.
+    use pb::range_request::{SortOrder, SortTarget};
+    let server = Running::start().await;
+    fill(&server).await;
+    let read = async |request| server.kv().range(request).await.unwrap().into_inner();
+    let whole = read(all()).await;
+    let page = pb::RangeRequest {
+        limit: 600,
+        ..all()
+    };
+    let first = read(page.clone()).await;
+    let mut behind = first.kvs[599].key.to_vec();
+    behind.push(0);
+    let second = read(pb::RangeRequest {
+        key: behind.into(),
+        ..page
+    })
+    .await;
+    let count = i64::try_from(MANY).unwrap();
+    assert_eq!((whole.count, whole.more), (count, false));
+    assert_eq!((first.count, first.more), (count, true));
+    assert_eq!((second.count, second.more), (count - 600, false));
+    assert_eq!(whole.kvs, [first.kvs, second.kvs].concat());
+    let backwards = read(pb::RangeRequest {
+        limit: 1,
+        sort_order: SortOrder::Descend.into(),
+        sort_target: SortTarget::Create.into(),
+        ..all()
+    })
+    .await;
+    assert_eq!((backwards.count, backwards.more), (count, true));
+    assert_eq!(backwards.kvs[0].create_revision, 12);
+}
+
+#[tokio::test]
+async fn a_read_of_many_pairs_is_refused_like_any_other() {
+    // etcd-api.md §2, revision.
+    let server = Running::start().await;
+    fill(&server).await;
+    let future = pb::RangeRequest {
+        revision: 99,
+        ..all()
+    };
+    let refused = server.kv().range(future).await.unwrap_err();
+    assert_eq!(
+        told(&refused),
+        "OutOfRange: etcdserver: mvcc: required revision is a future revision"
+    );
+}
+
 #[tokio::test]
 async fn a_range_stream_does_not_sort_and_does_not_filter() {
     let server = Running::start().await;
