@@ -192,8 +192,8 @@ fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
         names,
         [
             "apiregistration.k8s.io",
-            "events.k8s.io",
             "apps",
+            "events.k8s.io",
             "authentication.k8s.io",
             "authorization.k8s.io",
             "autoscaling",
