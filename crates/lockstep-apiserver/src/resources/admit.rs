@@ -1,5 +1,6 @@
 //! What a new object gets from other objects, or from who makes it.
 
+use lockstep_builtins::limits;
 use lockstep_object::{Object, Status, Value};
 use serde_json::json;
 
@@ -18,13 +19,43 @@ impl Api {
     ) -> Result<(), Status> {
         let resource = &request.served.resource;
         match (&*resource.group, &*resource.plural) {
-            ("", "pods") => self.prioritize(request, object).await,
+            ("", "pods") => {
+                self.prioritize(request, object).await?;
+                let ranges = self.limit_ranges(object.namespace()).await?;
+                limits::fill(object, &ranges);
+                let refused = limits::check_pod(object.as_value(), &ranges);
+                refuse(request, object, &refused)
+            }
+            ("", "persistentvolumeclaims") => {
+                let ranges = self.limit_ranges(object.namespace()).await?;
+                let refused = limits::check_claim(object.as_value(), &ranges);
+                refuse(request, object, &refused)
+            }
             ("certificates.k8s.io", "certificatesigningrequests") => {
                 sign(request, object);
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// The limit ranges of a namespace, also those that were just made.
+    async fn limit_ranges(&self, namespace: &str) -> Result<Vec<Value>, Status> {
+        let registry = self.registry();
+        let Some(resource) = registry.resource("", "limitranges") else {
+            return Ok(Vec::new());
+        };
+        if self.cache.caught_up().await.is_err() {
+            let why = "the store is not available";
+            return Err(Status::service_unavailable(why).with_retry_after(1));
+        }
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
+        let scope = Scope::Namespace(namespace.into());
+        let ranges = snapshot.objects(&scope, None);
+        let ranges = ranges
+            .filter_map(|stored| serde_json::from_slice(&stored.value).ok())
+            .collect();
+        Ok(ranges)
     }
 
     /// The priority of a pod is that of its class, or of the class for pods without one.
@@ -73,7 +104,7 @@ impl Api {
     fn default_class(&self) -> Option<Object> {
         let registry = self.registry();
         let resource = registry.resource(SCHEDULING, CLASSES)?;
-        let snapshot = self.cache().bucket(&resource.bucket).snapshot();
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
         let classes = snapshot.objects(&Scope::All, None);
         let classes = classes.filter_map(|stored| {
             let value: Value = serde_json::from_slice(&stored.value).ok()?;
@@ -82,6 +113,17 @@ impl Api {
         let defaults = classes.filter(|class| class.at(&["globalDefault"]) == Some(&true.into()));
         defaults.min_by_key(|class| class.at(&["value"]).and_then(Value::as_i64))
     }
+}
+
+/// 403 with everything that is wrong.
+fn refuse(request: &Request<'_>, object: &Object, problems: &[String]) -> Result<(), Status> {
+    let why = match problems {
+        [] => return Ok(()),
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let resource = request.served.resource.group_resource();
+    Err(Status::forbidden(&resource, object.name(), &why))
 }
 
 /// A request for a certificate tells who asks.
