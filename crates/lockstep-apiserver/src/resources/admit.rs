@@ -10,6 +10,35 @@ use crate::cache::Scope;
 const SCHEDULING: &str = "scheduling.k8s.io";
 const CLASSES: &str = "priorityclasses";
 
+/// A class that is taken if nobody says which.
+struct Choice {
+    /// The classes.
+    group: &'static str,
+    plural: &'static str,
+    /// What marks the class.
+    mark: &'static str,
+    /// Where the object names its class, in its spec.
+    field: &'static str,
+    /// How it was named before there was a field.
+    annotation: &'static str,
+}
+
+const STORAGE_CLASS: Choice = Choice {
+    group: "storage.k8s.io",
+    plural: "storageclasses",
+    mark: "storageclass.kubernetes.io/is-default-class",
+    field: "storageClassName",
+    annotation: "volume.beta.kubernetes.io/storage-class",
+};
+
+const INGRESS_CLASS: Choice = Choice {
+    group: "networking.k8s.io",
+    plural: "ingressclasses",
+    mark: "ingressclass.kubernetes.io/is-default-class",
+    field: "ingressClassName",
+    annotation: "kubernetes.io/ingress.class",
+};
+
 impl Api {
     /// Gives a new object what follows from others. Refuses one that names what is not there.
     pub(super) async fn admit(
@@ -26,8 +55,13 @@ impl Api {
                 let refused = limits::check_pod(object.as_value(), &ranges);
                 refuse(request, object, &refused)
             }
+            ("networking.k8s.io", "ingresses") => {
+                self.choose(object, &INGRESS_CLASS);
+                Ok(())
+            }
             ("", "persistentvolumeclaims") => {
                 let ranges = self.limit_ranges(object.namespace()).await?;
+                self.choose(object, &STORAGE_CLASS);
                 let refused = limits::check_claim(object.as_value(), &ranges);
                 refuse(request, object, &refused)
             }
@@ -100,16 +134,44 @@ impl Api {
         Ok(())
     }
 
+    /// Names the class that is taken if nobody says which; of several, the newest.
+    fn choose(&self, object: &mut Object, choice: &Choice) {
+        let is_said = object
+            .at(&["spec", choice.field])
+            .is_some_and(Value::is_string)
+            || object.annotation(choice.annotation).is_some();
+        if is_said {
+            return;
+        }
+        let classes = self.known(choice.group, choice.plural).into_iter();
+        let marked = classes.filter(|class| class.annotation(choice.mark) == Some("true"));
+        let made = |class: &Object| class.creation_timestamp().to_owned();
+        let newest = marked.max_by(|a, b| made(a).cmp(&made(b)).then(b.name().cmp(a.name())));
+        let spec = object.fields_mut().get_mut("spec");
+        if let (Some(class), Some(Value::Object(spec))) = (newest, spec) {
+            spec.insert(choice.field.to_owned(), class.name().into());
+        }
+    }
+
+    /// All objects of a resource at the cluster's scope, as far as they are known.
+    fn known(&self, group: &str, plural: &str) -> Vec<Object> {
+        let registry = self.registry();
+        let Some(resource) = registry.resource(group, plural) else {
+            return Vec::new();
+        };
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
+        let objects = snapshot.objects(&Scope::All, None);
+        objects
+            .filter_map(|stored| {
+                let value: Value = serde_json::from_slice(&stored.value).ok()?;
+                Object::from_value(value).ok()
+            })
+            .collect()
+    }
+
     /// The class for pods that name none; of several, the lowest.
     fn default_class(&self) -> Option<Object> {
-        let registry = self.registry();
-        let resource = registry.resource(SCHEDULING, CLASSES)?;
-        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
-        let classes = snapshot.objects(&Scope::All, None);
-        let classes = classes.filter_map(|stored| {
-            let value: Value = serde_json::from_slice(&stored.value).ok()?;
-            Object::from_value(value).ok()
-        });
+        let classes = self.known(SCHEDULING, CLASSES).into_iter();
         let defaults = classes.filter(|class| class.at(&["globalDefault"]) == Some(&true.into()));
         defaults.min_by_key(|class| class.at(&["value"]).and_then(Value::as_i64))
     }
