@@ -137,7 +137,11 @@ fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
                 |object: &Object| object.at(&["spec", "ports"]).cloned().unwrap_or_default();
             let (is, wanted) = (ports(stored), ports(wanted));
             let differs = is != wanted;
-            if let Some(spec) = stored.fields_mut().get_mut("spec").filter(|_| differs) {
+            if let Some(spec) = stored
+                .fields_mut()
+                .get_mut("spec")
+                .filter(|spec| differs && spec.is_object())
+            {
                 spec["ports"] = wanted;
             }
             differs
@@ -157,7 +161,7 @@ fn add(stored: &mut Object, wanted: &Object, list: &str, port: &str, addresses: 
         .get_mut(list)
         .and_then(|list| list.get_mut(0));
     match first {
-        Some(first) if first[port] == own[port] => {
+        Some(first) if first.is_object() && first[port] == own[port] => {
             let address = &own[addresses][0];
             let Some(known) = first[addresses].as_array_mut() else {
                 return false;

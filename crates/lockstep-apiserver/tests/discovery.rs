@@ -210,6 +210,7 @@ fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
             "node.k8s.io",
             "discovery.k8s.io",
             "flowcontrol.apiserver.k8s.io",
+            "resource.k8s.io",
             "a.io"
         ]
     );

@@ -1,7 +1,8 @@
 //! What happens between a look at the store and a write to it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http::Method;
@@ -85,7 +86,7 @@ impl Store for Interrupted {
     }
 }
 
-async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
+async fn post(api: &Api, path: &str, body: impl Into<Bytes>) -> (u16, String) {
     let query = Query::parse("");
     let info = RequestInfo::new(&Method::POST, path, &query);
     let route = ResourceRoute::of(&info).expect("a resource");
@@ -94,7 +95,7 @@ async fn post(api: &Api, path: &str, body: &'static str) -> (u16, String) {
         route: &route,
         query: &query,
         content_type: "application/json",
-        body: Bytes::from_static(body.as_bytes()),
+        body: body.into(),
         shape: lockstep_apiserver::views::Shape::Whole,
         now: Seconds::from_unix(0).expect("a time"),
         user: &User::new("admin", ["system:masters"]),
@@ -134,4 +135,62 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
     store.is_armed.store(true, Ordering::SeqCst);
     let told = post(&api, "/api/v1/namespaces/ns/configmaps", map).await;
     assert_eq!(told, (404, "namespaces \"ns\" not found".to_owned()));
+}
+
+/// A server on a store. Numbers that nobody had before begin anew in each, so that all make the same choices.
+async fn server(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>) -> Arc<Api> {
+    let cache = Cache::new(store.clone(), "/registry/");
+    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
+    cache.caught_up().await.expect("the store is there");
+    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let counter = AtomicU64::new(0);
+    let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
+    let api = Api::new(store.clone(), cache, "/registry/", registry, fresh);
+    let range = "10.0.0.0/28".parse().expect("a range");
+    Arc::new(api.with_service_range(range))
+}
+
+/// api-machinery.md §12: an address is given once, whichever server gives it.
+#[tokio::test]
+async fn two_servers_never_give_one_address_to_two_services() {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    let mut feed = JoinSet::new();
+    let servers = [
+        server(&store, &mut feed).await,
+        server(&store, &mut feed).await,
+    ];
+    let namespace = r#"{"metadata":{"name":"ns"}}"#;
+    assert_eq!(
+        post(&servers[0], "/api/v1/namespaces", namespace).await.0,
+        201
+    );
+
+    let path = "/api/v1/namespaces/ns/services";
+    let service = |name: String| {
+        format!(
+            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"type":"NodePort","ports":[{{"port":80}}]}}}}"#
+        )
+    };
+    let mut making = JoinSet::new();
+    // All addresses but that of the server itself.
+    for number in 0..13 {
+        let (api, body) = (servers[number % 2].clone(), service(format!("s{number}")));
+        making.spawn(async move { post(&api, path, body).await });
+    }
+    let made = making.join_all().await;
+    let part = |field: &str| -> BTreeSet<String> {
+        let specs = made.iter().map(|(code, body)| {
+            assert_eq!(*code, 201, "{body}");
+            let service: serde_json::Value = serde_json::from_str(body).expect("an object");
+            service["spec"].clone()
+        });
+        specs
+            .map(|spec| spec.pointer(field).expect("it is given").to_string())
+            .collect()
+    };
+    assert_eq!(part("/clusterIP").len(), 13);
+    assert_eq!(part("/ports/0/nodePort").len(), 13);
+    let told = post(&servers[1], path, service("one-more".to_owned())).await;
+    let full = "Service \"one-more\" is invalid: spec.clusterIPs: Invalid value: null: failed to allocate IP: range is full";
+    assert_eq!(told, (422, full.to_owned()));
 }

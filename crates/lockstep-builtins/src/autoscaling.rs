@@ -1,9 +1,12 @@
 //! Autoscalers in two versions: what the older one has no field for is in annotations.
 
+mod metrics;
+
 use lockstep_object::{Map, Object, Value, json};
 use serde_json::json;
 
 use crate::look::{map_in, text};
+use metrics::Told;
 
 /// Where the older version keeps what it has no field for, and what it is called in the newer one.
 const KEPT: [(&str, &str, &str); 4] = [
@@ -50,7 +53,8 @@ fn to_old(autoscaler: &mut Object) {
             let percent = cpu["resource"]["target"]["averageUtilization"].clone();
             spec.insert("targetCPUUtilizationPercentage".to_owned(), percent);
         }
-        keep(&mut annotations, KEPT[0].0, &Value::Array(metrics));
+        let metrics = metrics::to_old(&metrics, Told::Wanted);
+        keep(&mut annotations, KEPT[0].0, &metrics);
     }
     if let Some(behavior) = spec.remove("behavior") {
         keep(&mut annotations, KEPT[1].0, &behavior);
@@ -66,7 +70,8 @@ fn to_old(autoscaler: &mut Object) {
                 let percent = percent.clone();
                 status.insert("currentCPUUtilizationPercentage".to_owned(), percent);
             }
-            keep(&mut annotations, KEPT[2].0, &Value::Array(metrics));
+            let metrics = metrics::to_old(&metrics, Told::Current);
+            keep(&mut annotations, KEPT[2].0, &metrics);
         }
         if let Some(conditions) = status.remove("conditions") {
             keep(&mut annotations, KEPT[3].0, &conditions);
@@ -96,6 +101,11 @@ fn to_new(autoscaler: &mut Object) {
     }
     let fields = autoscaler.fields_mut();
     for (place, field, value) in kept {
+        let value = match field {
+            "metrics" => metrics::to_new(&value, Told::Wanted),
+            "currentMetrics" => metrics::to_new(&value, Told::Current),
+            _ => value,
+        };
         map_in(fields, place).insert(field.to_owned(), value);
     }
     let spec = map_in(fields, "spec");

@@ -7,6 +7,7 @@
 mod autoscaling;
 mod begin;
 pub mod defaults;
+pub mod limits;
 mod look;
 pub mod parts;
 pub mod qos;

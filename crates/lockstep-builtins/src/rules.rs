@@ -4,7 +4,8 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, network, pods, services as service, storage, webhooks,
+    apps, autoscaling, batch, cluster, limits, network, pods, services as service, storage,
+    webhooks,
 };
 use crate::{autoscaling as conversion, begin, services};
 
@@ -19,6 +20,8 @@ pub struct KindRules {
     pub begin: fn(&mut Object),
     /// Gives the next state of a stored object what the server decides.
     pub next: fn(&mut Object, &Object),
+    /// Whether a change of annotations counts as one of the spec.
+    pub counts_annotations: bool,
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
 }
@@ -30,6 +33,7 @@ const PLAIN: KindRules = KindRules {
     convert: |_, _| (),
     begin: |_| (),
     next: |_, _| (),
+    counts_annotations: false,
     create: |_, _| (),
     update: |_, _, _| (),
 };
@@ -80,6 +84,7 @@ const TABLE: &[KindRules] = &[
     KindRules {
         group: "apps",
         kind: "Deployment",
+        counts_annotations: true,
         create: apps::deployment,
         update: apps::deployment_update,
         ..PLAIN
@@ -160,14 +165,14 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "LimitRange",
-        create: cluster::limits,
-        update: cluster::limits_update,
+        create: limits::limits,
+        update: limits::limits_update,
         ..PLAIN
     },
     KindRules {
         kind: "ResourceQuota",
-        create: cluster::quota,
-        update: cluster::quota_update,
+        create: limits::quota,
+        update: limits::quota_update,
         ..PLAIN
     },
     KindRules {

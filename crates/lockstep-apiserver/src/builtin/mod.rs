@@ -415,6 +415,10 @@ impl Rules for BuiltIn {
         self.row.counts_generations
     }
 
+    fn counts_annotations(&self) -> bool {
+        self.rules.counts_annotations
+    }
+
     fn expires(&self) -> bool {
         self.row.expires
     }

@@ -40,6 +40,7 @@ const GROUP_ORDER: &[&str] = &[
     "node.k8s.io",
     "discovery.k8s.io",
     "flowcontrol.apiserver.k8s.io",
+    "resource.k8s.io",
 ];
 
 /// One group: its versions, preferred ones first, with their resources by plural.

@@ -347,6 +347,9 @@ fn count_as_gone(budget: &mut Object, pod: &str, now: &str) {
         .fields_mut()
         .entry("status")
         .or_insert_with(|| json!({}));
+    if !status.is_object() {
+        *status = json!({});
+    }
     status["disruptionsAllowed"] = left.into();
     if !status["disruptedPods"].is_object() {
         status["disruptedPods"] = json!({});

@@ -163,6 +163,11 @@ pub trait Rules: Send + Sync {
     /// Whether its objects count changes of their spec.
     fn counts_generations(&self) -> bool;
 
+    /// Whether changes of annotations are counted too.
+    fn counts_annotations(&self) -> bool {
+        false
+    }
+
     /// Whether its objects go by themselves when nobody has written them for a while.
     fn expires(&self) -> bool {
         false

@@ -195,7 +195,12 @@ fn next_state(
     unknown.extend(rules.shape(served.version, &mut object, Some(old)));
     request.complain(&duplicates, &unknown)?;
     if rules.counts_generations() && part != Some(Subresource::Binding) {
-        object.set_generation(next_generation(&object, old, status));
+        let mut generation = next_generation(&object, old, status);
+        let is_annotated = part.is_none() && object.annotations() != old.annotations();
+        if rules.counts_annotations() && is_annotated && generation == old.generation() {
+            generation += 1;
+        }
+        object.set_generation(generation);
     }
     let mut errors = validate_update(&object, old);
     let verdict = rules.validate(served.version, &object, Some(old), part);

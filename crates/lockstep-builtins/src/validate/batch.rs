@@ -175,7 +175,7 @@ fn restart_policy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Parts of the template that may change before any pod was made.
-const SCHEDULING: [&str; 3] = ["nodeSelector", "tolerations", "schedulingGates"];
+const SCHEDULING: [&str; 4] = ["affinity", "nodeSelector", "tolerations", "schedulingGates"];
 
 pub(crate) fn job_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
@@ -214,17 +214,13 @@ fn completions(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
 }
 
 fn template_update(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (own, mut before) = (&spec_of(new)["template"], spec_of(old)["template"].clone());
+    let own = &spec_of(new)["template"];
+    let mut before = spec_of(old)["template"].clone();
     let is_suspended = spec_of(old).get("suspend") == Some(&Value::Bool(true));
     let has_started = old["status"].get("startTime").is_some_and(Value::is_string);
     if is_suspended && !has_started {
-        for field in ["labels", "annotations"] {
-            before["metadata"][field] = own["metadata"][field].clone();
-        }
-        for field in SCHEDULING {
-            before["spec"][field] = own["spec"][field].clone();
-        }
-        before["spec"]["affinity"] = own["spec"]["affinity"].clone();
+        copy(own, &mut before, "metadata", &["labels", "annotations"]);
+        copy(own, &mut before, "spec", &SCHEDULING);
     }
     let is_same = without_nulls(own) == without_nulls(&before);
     if !is_same {
@@ -234,6 +230,16 @@ fn template_update(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Error
             own.clone(),
             "field is immutable",
         ));
+    }
+}
+
+/// Makes fields of a part of one template those of another.
+fn copy(from: &Value, to: &mut Value, part: &str, fields: &[&str]) {
+    let Some(to) = to.get_mut(part).and_then(Value::as_object_mut) else {
+        return;
+    };
+    for field in fields {
+        to.insert((*field).to_owned(), from[part][*field].clone());
     }
 }
 

@@ -3,6 +3,7 @@
 mod cluster;
 mod network;
 mod pods;
+mod storage;
 mod workloads;
 
 use lockstep_object::metadata::Seconds;
@@ -25,7 +26,8 @@ pub(super) type Table = ((&'static str, &'static str), Vec<Column>);
 pub(super) fn tables() -> impl Iterator<Item = Table> {
     let pods = [(("", "pods"), pods::columns())];
     let tables = pods.into_iter().chain(workloads::tables());
-    tables.chain(network::tables()).chain(cluster::tables())
+    let tables = tables.chain(network::tables());
+    tables.chain(storage::tables()).chain(cluster::tables())
 }
 
 fn show(name: &str, description: &str, cell: Cell) -> Column {

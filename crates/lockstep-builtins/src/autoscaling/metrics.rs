@@ -1,0 +1,209 @@
+//! Metrics as the older version writes them into annotations.
+
+use lockstep_object::{Map, Value};
+use serde_json::json;
+
+use crate::look::text;
+
+/// A type of metric: its name, its field, and where each field of the older form is in the newer one.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static [&'static str])],
+);
+
+/// What is wanted.
+const WANTED: &[Row] = &[
+    (
+        "Object",
+        "object",
+        &[
+            ("target", &["describedObject"]),
+            ("metricName", &["metric", "name"]),
+            ("selector", &["metric", "selector"]),
+            ("targetValue", &["target", "value"]),
+            ("averageValue", &["target", "averageValue"]),
+        ],
+    ),
+    (
+        "Pods",
+        "pods",
+        &[
+            ("metricName", &["metric", "name"]),
+            ("selector", &["metric", "selector"]),
+            ("targetAverageValue", &["target", "averageValue"]),
+        ],
+    ),
+    (
+        "Resource",
+        "resource",
+        &[
+            ("name", &["name"]),
+            (
+                "targetAverageUtilization",
+                &["target", "averageUtilization"],
+            ),
+            ("targetAverageValue", &["target", "averageValue"]),
+        ],
+    ),
+    (
+        "ContainerResource",
+        "containerResource",
+        &[
+            ("name", &["name"]),
+            ("container", &["container"]),
+            (
+                "targetAverageUtilization",
+                &["target", "averageUtilization"],
+            ),
+            ("targetAverageValue", &["target", "averageValue"]),
+        ],
+    ),
+    (
+        "External",
+        "external",
+        &[
+            ("metricName", &["metric", "name"]),
+            ("metricSelector", &["metric", "selector"]),
+            ("targetValue", &["target", "value"]),
+            ("targetAverageValue", &["target", "averageValue"]),
+        ],
+    ),
+];
+
+/// What there is.
+const CURRENT: &[Row] = &[
+    (
+        "Object",
+        "object",
+        &[
+            ("target", &["describedObject"]),
+            ("metricName", &["metric", "name"]),
+            ("selector", &["metric", "selector"]),
+            ("currentValue", &["current", "value"]),
+            ("averageValue", &["current", "averageValue"]),
+        ],
+    ),
+    (
+        "Pods",
+        "pods",
+        &[
+            ("metricName", &["metric", "name"]),
+            ("selector", &["metric", "selector"]),
+            ("currentAverageValue", &["current", "averageValue"]),
+        ],
+    ),
+    (
+        "Resource",
+        "resource",
+        &[
+            ("name", &["name"]),
+            (
+                "currentAverageUtilization",
+                &["current", "averageUtilization"],
+            ),
+            ("currentAverageValue", &["current", "averageValue"]),
+        ],
+    ),
+    (
+        "ContainerResource",
+        "containerResource",
+        &[
+            ("name", &["name"]),
+            ("container", &["container"]),
+            (
+                "currentAverageUtilization",
+                &["current", "averageUtilization"],
+            ),
+            ("currentAverageValue", &["current", "averageValue"]),
+        ],
+    ),
+    (
+        "External",
+        "external",
+        &[
+            ("metricName", &["metric", "name"]),
+            ("metricSelector", &["metric", "selector"]),
+            ("currentValue", &["current", "value"]),
+            ("currentAverageValue", &["current", "averageValue"]),
+        ],
+    ),
+];
+
+/// Whether metrics say what is wanted, or what there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    Wanted,
+    Current,
+}
+
+impl Told {
+    fn rows(self) -> &'static [Row] {
+        match self {
+            Self::Wanted => WANTED,
+            Self::Current => CURRENT,
+        }
+    }
+}
+
+/// Metrics in the older form.
+pub(super) fn to_old(metrics: &[Value], told: Told) -> Value {
+    metrics
+        .iter()
+        .map(|metric| old_form(metric, told))
+        .collect()
+}
+
+fn old_form(metric: &Value, told: Told) -> Value {
+    let kind = text(metric, "type");
+    let Some((_, field, places)) = told.rows().iter().find(|row| row.0 == kind) else {
+        return metric.clone();
+    };
+    let mut source = Map::new();
+    for (name, path) in *places {
+        let value = path
+            .iter()
+            .try_fold(&metric[*field], |value, name| value.get(name));
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            source.insert((*name).to_owned(), value.clone());
+        }
+    }
+    json!({ "type": kind, *field: source })
+}
+
+/// Metrics in the newer form; those that are in it already stay.
+pub(super) fn to_new(metrics: &Value, told: Told) -> Value {
+    let metrics = metrics.as_array().map(Vec::as_slice).unwrap_or_default();
+    metrics
+        .iter()
+        .map(|metric| new_form(metric, told))
+        .collect()
+}
+
+fn new_form(metric: &Value, told: Told) -> Value {
+    let kind = text(metric, "type");
+    let Some((_, field, places)) = told.rows().iter().find(|row| row.0 == kind) else {
+        return metric.clone();
+    };
+    let mut source = json!({});
+    for (name, path) in *places {
+        let value = metric[*field].get(*name).filter(|value| !value.is_null());
+        match (path, value) {
+            ([one], Some(value)) => source[*one] = value.clone(),
+            ([outer, inner], Some(value)) => source[*outer][*inner] = value.clone(),
+            _ => {}
+        }
+    }
+    if told == Told::Wanted {
+        let target = &source["target"];
+        let wanted = if target.get("averageUtilization").is_some() {
+            "Utilization"
+        } else if target.get("averageValue").is_some() {
+            "AverageValue"
+        } else {
+            "Value"
+        };
+        source["target"]["type"] = wanted.into();
+    }
+    json!({ "type": kind, *field: source })
+}

@@ -1,0 +1,251 @@
+//! Limit ranges and quotas.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::Value;
+use lockstep_object::field::{FieldError, Path};
+
+use super::Errors;
+use super::resources::{amount, non_negative_amount, resource_name};
+use crate::look::{entries, list, text};
+
+pub(crate) fn limits(range: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("spec");
+    let path = path.field("limits");
+    let mut seen = BTreeSet::new();
+    for (index, item) in list(&range["spec"], "limits").iter().enumerate() {
+        let path = path.index(index);
+        let kind = text(item, "type");
+        if kind.is_empty() {
+            errors.push(FieldError::required(&path.field("type"), ""));
+        }
+        if !seen.insert(kind) {
+            errors.push(FieldError::duplicate(&path.field("type"), kind));
+        }
+        limit(item, kind, &path, errors);
+    }
+}
+
+fn limit(item: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
+    const FIELDS: [&str; 5] = [
+        "max",
+        "min",
+        "default",
+        "defaultRequest",
+        "maxLimitRequestRatio",
+    ];
+    if kind == "Pod" {
+        for field in ["default", "defaultRequest"] {
+            if entries(item, field).next().is_some() {
+                let why = "may not be specified when `type` is 'Pod'";
+                errors.push(FieldError::forbidden(&path.field(field), why));
+            }
+        }
+    }
+    if kind == "PersistentVolumeClaim" {
+        let has = |field: &str| item[field].get("storage").is_some();
+        if !has("min") && !has("max") {
+            let why =
+                "either minimum or maximum storage value is required, but neither was provided";
+            errors.push(FieldError::required(&path.field("limits"), why));
+        }
+    }
+    let names: BTreeSet<&str> = FIELDS
+        .into_iter()
+        .flat_map(|field| entries(item, field).map(|(name, _)| name))
+        .collect();
+    for name in names {
+        let of = |field: &str| item[field].get(name);
+        let asked = if kind == "Pod" {
+            None
+        } else {
+            of("defaultRequest")
+        };
+        let default = if kind == "Pod" { None } else { of("default") };
+        let pairs = [
+            ("min", "min value", of("min"), "max value", of("max")),
+            (
+                "defaultRequest",
+                "default request value",
+                asked,
+                "max value",
+                of("max"),
+            ),
+            (
+                "defaultRequest",
+                "default request value",
+                asked,
+                "default value",
+                default,
+            ),
+            ("default", "default value", default, "max value", of("max")),
+        ];
+        lower_bounds(name, &pairs[..1], path, errors);
+        under_minimum(name, (of("min"), asked, default), path, errors);
+        lower_bounds(name, &pairs[1..], path, errors);
+    }
+}
+
+type Pair<'v> = (
+    &'static str,
+    &'static str,
+    Option<&'v Value>,
+    &'static str,
+    Option<&'v Value>,
+);
+
+fn lower_bounds(name: &str, pairs: &[Pair<'_>], path: &Path<'_>, errors: &mut Errors) {
+    for (field, what, low, other, high) in pairs {
+        let (Some(low), Some(high)) = (low, high) else {
+            continue;
+        };
+        if amount(low) > amount(high) {
+            let (low, high) = (shown(low), shown(high));
+            let why = format!("{what} {low} is greater than {other} {high}");
+            // Upstream shows the bound for defaults.
+            let value = if *field == "default" { high } else { low };
+            let place = path.field(field);
+            errors.push(FieldError::invalid(&place.key(name), value, why));
+        }
+    }
+}
+
+fn under_minimum(
+    name: &str,
+    (least, asked, default): (Option<&Value>, Option<&Value>, Option<&Value>),
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let rows = [
+        ("defaultRequest", "default request value", asked),
+        ("default", "default value", default),
+    ];
+    for (field, what, value) in rows {
+        let (Some(least), Some(value)) = (least, value) else {
+            continue;
+        };
+        if amount(least) > amount(value) {
+            let why = format!(
+                "min value {} is greater than {what} {}",
+                shown(least),
+                shown(value)
+            );
+            let place = path.field(field);
+            errors.push(FieldError::invalid(&place.key(name), shown(value), why));
+        }
+    }
+}
+
+fn shown(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(crate) fn limits_update(new: &Value, _old: &Value, errors: &mut Errors) {
+    limits(new, errors);
+}
+
+/// What a quota may be about.
+const QUOTA: [&str; 20] = [
+    "configmaps",
+    "cpu",
+    "ephemeral-storage",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+    "storage",
+];
+/// What is counted in whole numbers.
+const COUNTED: [&str; 9] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
+const SCOPES: [&str; 7] = [
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
+
+pub(crate) fn quota(quota: &Value, errors: &mut Errors) {
+    let (spec, path) = (&quota["spec"], Path::ROOT.field("spec"));
+    let hard = path.field("hard");
+    for (name, value) in entries(spec, "hard") {
+        let place = hard.key(name);
+        resource_name(name, &place, errors);
+        let is_known = name.contains('/')
+            || QUOTA.contains(&name)
+            || name.starts_with("hugepages-")
+            || name.starts_with("requests.hugepages-");
+        if !is_known {
+            let why = "must be a standard resource for quota";
+            errors.push(FieldError::invalid(&place, name, why));
+        }
+        non_negative_amount(value, &place, errors);
+        if COUNTED.contains(&name) && amount(value).as_integer().is_err() {
+            errors.push(FieldError::invalid(
+                &place,
+                value.clone(),
+                "must be an integer",
+            ));
+        }
+    }
+    let scopes = list(spec, "scopes");
+    let told: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+    let place = path.field("scopes");
+    let all = || Value::Array(scopes.to_vec());
+    if told.iter().any(|scope| !SCOPES.contains(scope)) {
+        errors.push(FieldError::invalid(&place, all(), "unsupported scope"));
+    }
+    let opposites = [
+        ("BestEffort", "NotBestEffort"),
+        ("Terminating", "NotTerminating"),
+    ];
+    for (one, other) in opposites {
+        if told.contains(&one) && told.contains(&other) {
+            errors.push(FieldError::invalid(&place, all(), "conflicting scopes"));
+        }
+    }
+}
+
+pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
+    quota(new, errors);
+    let sorted = |quota: &Value| {
+        let scopes = list(&quota["spec"], "scopes").iter();
+        scopes
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
+    };
+    if sorted(new) != sorted(old) {
+        let path = Path::ROOT.field("spec");
+        let value = new["spec"]["scopes"].clone();
+        errors.push(FieldError::invalid(
+            &path.field("scopes"),
+            value,
+            "field is immutable",
+        ));
+    }
+}
