@@ -1,11 +1,13 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod apiservices;
 mod columns;
 mod config;
 mod events;
 mod leases;
 mod namespaces;
 mod rbac;
+mod secrets;
 mod selectable;
 mod types;
 
@@ -124,6 +126,7 @@ const TABLE: &[Row] = &[
         bucket: "namespaces",
         names: NameRule::Label,
         shape: namespaces::shape,
+        validate: |namespace, _, _| namespaces::validate(namespace),
         ..PLAIN
     },
     Row {
@@ -252,6 +255,9 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "apiregistration.k8s.io/apiservices",
+        names: NameRule::PathSegment,
+        shape: |api, _| apiservices::shape(api),
+        validate: |api, _, _| apiservices::validate(api),
         ..PLAIN
     },
     Row {
