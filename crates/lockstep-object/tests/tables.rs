@@ -52,9 +52,26 @@ fn paths_are_kubectls() {
         (".spec.name.x", json!([])),
         (".", json!([object()])),
         ("spec", json!("expected `.` or `[` at byte 0 of `spec`")),
+        (".spec..k", json!(["a", "b", "c"])),
         (
-            ".spec..k",
-            json!("recursive descent is not supported at byte 5 of `.spec..k`"),
+            "..status",
+            json!([{"conditions": [{"type": "Ready", "status": "True"}, {"type": "Other", "status": "False"}]}, "True", "False"]),
+        ),
+        ("..l[1].v", json!([2])),
+        (
+            ".metadata..*",
+            json!([{"a.b/c": "dotted"}, "2024-01-01T00:00:00Z", "dotted"]),
+        ),
+        (".spec.name..", json!(["x"])),
+        (".spec.missing..x", json!([])),
+        ("..spec..k..", json!(["a", "b", "c"])),
+        (
+            ".spec....k",
+            json!("invalid multiple recursive descent at byte 9 of `.spec....k`"),
+        ),
+        (
+            "..a..b..c..d..e",
+            json!("too many recursive descents at byte 14 of `..a..b..c..d..e`"),
         ),
         (".spec.l[0", json!("expected `]` at byte 9 of `.spec.l[0`")),
         (

@@ -45,14 +45,15 @@ pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> Fiel
             errors.push(FieldError::invalid(&data.key(key), key.as_str(), problem));
         }
     }
-    errors.extend(check_size(object, &["data", "binaryData"], ""));
+    errors.extend(check_size(object, ""));
     errors.extend(check_frozen(object, old, &["data", "binaryData"]));
     errors
 }
 
 pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErrors {
     let mut errors = check_keys(object, &["data"]);
-    errors.extend(check_size(object, &["data"], "data"));
+    errors.extend(check_size(object, "data"));
+    errors.extend(super::secrets::check_type(object));
     let of = |object: &Object| object.at(&["type"]).cloned().unwrap_or_default();
     if old.is_some_and(|old| of(old) != of(object)) {
         let path = Path::ROOT.field("type");
@@ -76,18 +77,36 @@ fn check_keys(object: &Object, fields: &[&str]) -> FieldErrors {
     errors
 }
 
-fn check_size(object: &Object, fields: &[&str], named: &str) -> Option<FieldError> {
-    let entries = fields
-        .iter()
-        .filter_map(|field| object.at(&[field])?.as_object());
-    let size = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
-    let total: usize = entries.flatten().map(size).sum();
+/// Values count as they are, not as they are written; keys do not count.
+fn check_size(object: &Object, named: &str) -> Option<FieldError> {
+    let values = |field: &str| {
+        let entries = object.at(&[field]).and_then(Value::as_object);
+        let values = entries.into_iter().flat_map(Map::values);
+        values.filter_map(Value::as_str)
+    };
+    let is_secret = !named.is_empty();
+    let total: usize = values("data")
+        .map(|text| {
+            if is_secret {
+                decoded_bytes(text)
+            } else {
+                text.len()
+            }
+        })
+        .chain(values("binaryData").map(decoded_bytes))
+        .sum();
     let path = match named {
         // Upstream's path without a name.
         "" => Path::ROOT.key(""),
         named => Path::ROOT.field(named),
     };
     (total > DATA_BYTES_MAX).then(|| FieldError::too_long(&path, DATA_BYTES_MAX))
+}
+
+/// How long a text of base64 is without it.
+fn decoded_bytes(text: &str) -> usize {
+    let letters = text.bytes().filter(|byte| !b"=\r\n".contains(byte));
+    letters.count() * 3 / 4
 }
 
 /// Once `immutable` is true, it and the data stay as they are.

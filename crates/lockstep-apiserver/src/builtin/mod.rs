@@ -1,5 +1,6 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod apiservices;
 mod columns;
 mod config;
 mod events;
@@ -8,6 +9,7 @@ mod namespaces;
 mod printers;
 mod rbac;
 mod rows;
+mod secrets;
 mod selectable;
 mod server_fields;
 mod types;
@@ -143,6 +145,7 @@ const TABLE: &[Row] = &[
         bucket: "namespaces",
         names: NameRule::Label,
         shape: namespaces::shape,
+        validate: |namespace, _, _| namespaces::validate(namespace),
         ..PLAIN
     },
     Row {
@@ -272,6 +275,9 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "apiregistration.k8s.io/apiservices",
+        names: NameRule::PathSegment,
+        shape: |api, _| apiservices::shape(api),
+        validate: |api, _, _| apiservices::validate(api),
         ..PLAIN
     },
     Row {

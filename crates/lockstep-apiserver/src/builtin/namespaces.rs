@@ -1,5 +1,7 @@
 //! Namespaces.
 
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::metadata::validate_finalizer_of_builtin;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
@@ -7,6 +9,38 @@ use serde_json::json;
 const HOLDER: &str = "kubernetes";
 /// The label by which selectors name a namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// A namespace is active until it goes away, and held by those who have a name.
+pub(super) fn validate(namespace: &Object) -> FieldErrors {
+    let mut errors = FieldErrors::new();
+    let spec = Path::ROOT.field("spec");
+    let path = spec.field("finalizers");
+    let holders = namespace.at(&["spec", "finalizers"]);
+    let holders = holders.and_then(Value::as_array).into_iter().flatten();
+    for (index, holder) in holders.enumerate() {
+        errors.extend(validate_finalizer_of_builtin(
+            holder.as_str().unwrap_or_default(),
+            &path.index(index),
+        ));
+    }
+    let (expected, why) = match namespace.deletion_timestamp() {
+        None => (
+            "Active",
+            "may only be 'Active' if `deletionTimestamp` is empty",
+        ),
+        Some(_) => (
+            "Terminating",
+            "may only be 'Terminating' if `deletionTimestamp` is not empty",
+        ),
+    };
+    let phase = namespace.at(&["status", "phase"]).and_then(Value::as_str);
+    let phase = phase.unwrap_or_default();
+    if phase != expected {
+        let status = Path::ROOT.field("status");
+        errors.push(FieldError::invalid(&status.field("Phase"), phase, why));
+    }
+    errors
+}
 
 /// A new namespace is active and held; every namespace is labelled with its name.
 pub(super) fn shape(namespace: &mut Object, old: Option<&Object>) {

@@ -1,6 +1,7 @@
 //! Bodies that are cut short, huge, deep, in no encoding, or worse, sent to real resources; and
 //! clients who write at the same time: api-machinery.md §5, §6, §11, §14.
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, config, raw};
@@ -131,14 +132,28 @@ async fn objects_that_are_too_large_are_refused() {
     assert_eq!(grown.failure().0, 413);
     let map =
         |size: usize| json!({ "metadata": { "name": "m" }, "data": { "k": "x".repeat(size) } });
-    let refused = client.write("POST", MAPS, &map(1 << 20)).await;
+    let refused = client.write("POST", MAPS, &map((1 << 20) + 1)).await;
     assert_eq!(
         refused.failure().2,
         "ConfigMap \"m\" is invalid: []: Too long: may not be more than 1048576 bytes"
     );
+    assert_eq!(client.write("POST", MAPS, &map(1 << 20)).await.status, 201);
+    // A secret counts as it is, not as it is written.
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let secret = |name: &str, size: usize| {
+        let text = base64::engine::general_purpose::STANDARD.encode(vec![b'x'; size]);
+        json!({ "metadata": { "name": name }, "data": { "k": text } })
+    };
+    let fits = client
+        .write("POST", secrets, &secret("fits", 1 << 20))
+        .await;
+    assert_eq!(fits.status, 201);
+    let refused = client
+        .write("POST", secrets, &secret("s", (1 << 20) + 1))
+        .await;
     assert_eq!(
-        client.write("POST", MAPS, &map((1 << 20) - 1)).await.status,
-        201
+        refused.failure().2,
+        "Secret \"s\" is invalid: data: Too long: may not be more than 1048576 bytes"
     );
     let noted = json!({ "metadata": { "name": "n", "annotations": { "a": "x".repeat(262_144) } } });
     let refused = client.write("POST", MAPS, &noted).await;

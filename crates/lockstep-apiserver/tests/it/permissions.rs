@@ -149,3 +149,85 @@ async fn a_bad_credential_is_refused_where_none_is_needed() {
         (401, "Unauthorized".to_owned(), "Unauthorized".to_owned())
     );
 }
+
+/// §13/escalation: nobody gives what they do not hold, by whatever verb they write it.
+#[tokio::test]
+async fn nobody_gives_what_they_do_not_hold() {
+    let held = json!([
+        { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"],
+          "verbs": ["create", "get", "patch", "update"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] },
+    ]);
+    let (server, _client) = begin(&held).await;
+    let (roles, bindings) = (
+        format!("{RBAC}/namespaces/default/roles"),
+        format!("{RBAC}/namespaces/default/rolebindings"),
+    );
+    let role = |name: &str, resource: &str| {
+        json!({ "metadata": { "name": name }, "rules": [
+            { "apiGroups": [""], "resources": [resource], "verbs": ["get"] },
+        ]})
+    };
+    let binding = |name: &str, kind: &str, given: &str| {
+        json!({
+            "metadata": { "name": name },
+            "roleRef": { "kind": kind, "name": given },
+            "subjects": [{ "kind": "User", "name": "bob" }],
+        })
+    };
+    while as_alice(&server, "GET", &format!("{roles}/alice"), &json!({}))
+        .await
+        .status
+        != 200
+    {}
+    let secrets = json!({ "rules": role("", "secrets")["rules"] });
+    let not_held = "is attempting to grant RBAC permissions not currently held:\n\
+                    {APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\"]}";
+    for (method, path, body, code, text) in [
+        ("POST", roles.clone(), role("held", "configmaps"), 201, ""),
+        (
+            "POST",
+            roles.clone(),
+            role("more", "secrets"),
+            403,
+            not_held,
+        ),
+        (
+            "PUT",
+            format!("{roles}/more"),
+            role("more", "secrets"),
+            403,
+            not_held,
+        ),
+        (
+            "PUT",
+            format!("{roles}/held"),
+            role("held", "secrets"),
+            403,
+            not_held,
+        ),
+        ("PATCH", format!("{roles}/held"), secrets, 403, not_held),
+        (
+            "POST",
+            bindings.clone(),
+            binding("b", "Role", "held"),
+            201,
+            "",
+        ),
+        (
+            "POST",
+            bindings.clone(),
+            binding("c", "ClusterRole", "cluster-admin"),
+            403,
+            "is attempting to grant RBAC permissions not currently held:\n",
+        ),
+    ] {
+        let answer = as_alice(&server, method, &path, &body).await;
+        assert_eq!(answer.status, code, "{method} {path}: {}", answer.body);
+        let told = answer.json()["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(told.contains(text), "{method} {path}: {told}");
+    }
+}

@@ -61,6 +61,27 @@ async fn default_roles_are_stored_objects() {
     assert!(role["metadata"]["uid"].is_string());
 }
 
+/// §8/protected: what every cluster has is made again at each start.
+#[tokio::test]
+async fn a_namespace_of_the_system_that_went_is_back_after_a_restart() {
+    let store = memory();
+    let server = on(&store).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let path = "/api/v1/namespaces/kube-node-lease";
+    assert_eq!(client.send("DELETE", path, &[], "").await.status, 200);
+    while client.get(path).await.status != 404 {}
+    drop(client);
+    server.stop().await;
+    let server = on(&store).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+        let found = client.get(&format!("/api/v1/namespaces/{name}")).await;
+        assert_eq!(found.json()["status"]["phase"], "Active", "{name}");
+    }
+}
+
 /// The rules that count are the stored ones: taking one away closes, on this server and at once.
 #[tokio::test]
 async fn what_is_taken_from_a_default_role_is_refused() {

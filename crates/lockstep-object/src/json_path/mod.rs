@@ -1,5 +1,5 @@
 //! JSON paths in kubectl's dialect, as printer columns and selectable fields have them: `.spec.ports[0].name`,
-//! `.status.conditions[?(@.type=="Ready")].status`, `.metadata.annotations.a\.b/c`.
+//! `.status.conditions[?(@.type=="Ready")].status`, `.metadata.annotations.a\.b/c`, `.spec..image`.
 
 mod parse;
 
@@ -7,6 +7,7 @@ pub use parse::JsonPathError;
 
 use serde_json::Value;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A path. Evaluating it takes time in proportion to what it passes over.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ enum Step {
     All,
     /// Elements for which a comparison holds.
     Filter(Filter),
+    /// Everything below, and the value itself, as far as it holds something.
+    Descend,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +67,11 @@ impl JsonPath {
             for value in found {
                 step.follow(value, &mut next);
             }
+            if *step == Step::Descend {
+                // INVARIANT: no step leads to a value twice.
+                let mut seen = BTreeSet::new();
+                next.retain(|value| seen.insert(std::ptr::from_ref::<Value>(value)));
+            }
             found = next;
         }
         found
@@ -97,11 +105,30 @@ impl Step {
                 let slice = elements.get(from..to).unwrap_or_default();
                 found.extend(slice.iter().step_by(*step));
             }
+            (Self::Descend, value) => descend(value, found),
             (Self::Filter(filter), Value::Array(elements)) => {
                 found.extend(elements.iter().filter(|element| filter.holds(element)));
             }
             _ => {}
         }
+    }
+}
+
+/// Every value that holds something, each before what it holds.
+fn descend<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(entries) if !entries.is_empty() => {
+                waiting.extend(entries.values().rev());
+            }
+            Value::Array(elements) if !elements.is_empty() => {
+                waiting.extend(elements.iter().rev());
+            }
+            Value::String(text) if !text.is_empty() => {}
+            _ => continue,
+        }
+        found.push(value);
     }
 }
 

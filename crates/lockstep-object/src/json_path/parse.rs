@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 /// Longest path.
 const PATH_BYTES_MAX: usize = 4096;
+/// How often a path may look at everything below.
+const DESCENTS_MAX: usize = 4;
 /// How deep filters may stand in filters.
 const FILTER_DEPTH_MAX: usize = 8;
 
@@ -84,10 +86,9 @@ impl<'a> Reader<'a> {
     fn path(&mut self) -> Read<JsonPath> {
         let mut steps = Vec::new();
         loop {
-            if self.rest().starts_with("..") {
-                return Err("recursive descent is not supported");
-            }
-            if self.skip("[") {
+            if self.skip("..") {
+                self.descend(&mut steps)?;
+            } else if self.skip("[") {
                 steps.push(self.bracket()?);
             } else if self.skip(".") {
                 // A dot alone is the value itself, and one before a bracket changes nothing.
@@ -98,6 +99,20 @@ impl<'a> Reader<'a> {
                 return Ok(JsonPath { steps });
             }
         }
+    }
+
+    /// What stands behind two dots: a name, a bracket, or nothing.
+    fn descend(&mut self, steps: &mut Vec<Step>) -> Read<()> {
+        if steps.last() == Some(&Step::Descend) {
+            return Err("invalid multiple recursive descent");
+        }
+        let descents = steps.iter().filter(|step| **step == Step::Descend);
+        if descents.count() == DESCENTS_MAX {
+            return Err("too many recursive descents");
+        }
+        steps.push(Step::Descend);
+        steps.extend(self.field()?);
+        Ok(())
     }
 
     /// A name up to the next dot, bracket or operator; a backslash keeps the next character.

@@ -19,5 +19,6 @@ pub use shape::{Malformed, TypeMismatch, check_types, is_type_or_metadata};
 pub use time::{Micros, Seconds, TimeError};
 pub use validate::{
     ANNOTATIONS_BYTES_MAX, Scope, finalizer_warnings, validate_create,
-    validate_finalizers_of_builtin, validate_metadata, validate_update,
+    validate_finalizer_of_builtin, validate_finalizers_of_builtin, validate_metadata,
+    validate_update,
 };

@@ -129,11 +129,16 @@ pub fn validate_update(object: &Object, stored: &Object) -> FieldErrors {
 pub fn validate_finalizers_of_builtin(object: &Object) -> FieldErrors {
     let path = Path::ROOT.field("metadata");
     let path = path.field("finalizers");
-    let problem = "name is neither a standard finalizer name nor is it fully qualified";
-    let unqualified = object.finalizers().filter(|name| is_unqualified(name));
-    unqualified
-        .map(|name| FieldError::invalid(&path, name, problem))
+    let names = object.finalizers();
+    names
+        .filter_map(|name| validate_finalizer_of_builtin(name, &path))
         .collect()
+}
+
+/// The same for one name, wherever it stands.
+pub fn validate_finalizer_of_builtin(name: &str, path: &Path<'_>) -> Option<FieldError> {
+    let problem = "name is neither a standard finalizer name nor is it fully qualified";
+    is_unqualified(name).then(|| FieldError::invalid(path, name, problem))
 }
 
 /// Custom resources accept any finalizer; each one that is new, has no domain or is no qualified name gives a warning.

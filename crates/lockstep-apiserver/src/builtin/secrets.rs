@@ -1,0 +1,69 @@
+//! What secrets of a known type have to hold.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::{Object, Value};
+
+/// The annotation by which a token says whose it is.
+const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
+
+/// What is missing or wrong for the type of a secret. No content of it is told.
+pub(super) fn check_type(secret: &Object) -> FieldErrors {
+    let kind = secret.at(&["type"]).and_then(Value::as_str);
+    match kind.unwrap_or_default() {
+        "kubernetes.io/service-account-token" => {
+            let name = secret.annotation(ACCOUNT_NAME).unwrap_or_default();
+            let metadata = Path::ROOT.field("metadata");
+            let annotations = metadata.field("annotations");
+            let missing = FieldError::required(&annotations.key(ACCOUNT_NAME), "");
+            name.is_empty().then_some(missing).into_iter().collect()
+        }
+        "kubernetes.io/dockercfg" => check_json(secret, ".dockercfg"),
+        "kubernetes.io/dockerconfigjson" => check_json(secret, ".dockerconfigjson"),
+        "kubernetes.io/basic-auth" => {
+            let keys = ["username", "password"];
+            let is_any = keys.iter().any(|key| entry(secret, key).is_some());
+            let missing = keys.iter().filter(|_| !is_any);
+            missing.map(|key| required(key)).collect()
+        }
+        "kubernetes.io/ssh-auth" => {
+            let key = entry(secret, "ssh-privatekey").unwrap_or_default();
+            let missing = key.is_empty().then(|| required("ssh-privatekey"));
+            missing.into_iter().collect()
+        }
+        "kubernetes.io/tls" => {
+            let keys = ["tls.crt", "tls.key"].iter();
+            let missing = keys.filter(|key| entry(secret, key).is_none());
+            missing.map(|key| required(key)).collect()
+        }
+        _ => FieldErrors::new(),
+    }
+}
+
+fn check_json(secret: &Object, key: &str) -> FieldErrors {
+    let Some(text) = entry(secret, key) else {
+        return vec![required(key)];
+    };
+    let decoded = STANDARD.decode(text.trim()).unwrap_or_default();
+    let read = serde_json::from_slice::<serde_json::Map<String, Value>>(&decoded);
+    let data = Path::ROOT.field("data");
+    let wrong = read.err().map(|error| {
+        // Where it fails, and not at what: that would be content.
+        let problem = match error.classify() {
+            serde_json::error::Category::Eof => "unexpected end of JSON input",
+            serde_json::error::Category::Data => "it is no JSON object",
+            _ => "invalid character in JSON",
+        };
+        FieldError::invalid(&data.key(key), "<secret contents redacted>", problem)
+    });
+    wrong.into_iter().collect()
+}
+
+fn entry<'o>(secret: &'o Object, key: &str) -> Option<&'o str> {
+    secret.at(&["data", key]).and_then(Value::as_str)
+}
+
+fn required(key: &str) -> FieldError {
+    FieldError::required(&Path::ROOT.field("data").key(key), "")
+}
