@@ -19,9 +19,10 @@ const GETS_PER_OBJECT: usize = 3;
 const LISTS: usize = 60;
 const PAGES: usize = 1_000;
 const WATCHERS: usize = 50;
-const WATCHED_CHANGES: usize = 1_600;
-/// The same when one client makes them, each after the last was answered.
-const WATCHED_LONE_CHANGES: usize = 400;
+/// Changes that one client makes, each after the last was answered.
+const WATCHED_CHANGES: usize = 400;
+/// Changes that all clients make.
+const WATCHED_CROWD_CHANGES: usize = 1_600;
 /// What memory is measured after, so that what happens in the background has happened.
 const SETTLE: Duration = Duration::from_secs(3);
 
@@ -39,8 +40,10 @@ pub(crate) struct Settings {
 pub(crate) enum Part {
     /// Start, idle memory, the first object of a CRD
     Start,
-    /// What requests and watch events cost
+    /// What requests cost
     Requests,
+    /// What watch events cost
+    Watch,
     /// A start with many CRDs
     Crds,
     /// Many objects in memory
@@ -82,8 +85,8 @@ const EVENT: Measure = measure(
     52.0,
     Bar::TimesLess(8.0),
 );
-const LONE_EVENT: Measure = Measure {
-    name: "watch event delivered, changes one at a time, CPU",
+const CROWD_EVENT: Measure = Measure {
+    name: "watch event delivered while all clients write, CPU",
     unit: "µs",
     reference: None,
     bar: Bar::None,
@@ -108,7 +111,13 @@ const MANY_OBJECTS: Measure = Measure {
 };
 
 impl Part {
-    pub(crate) const ALL: [Self; 4] = [Self::Start, Self::Requests, Self::Crds, Self::Memory];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Start,
+        Self::Requests,
+        Self::Watch,
+        Self::Crds,
+        Self::Memory,
+    ];
 
     pub(crate) async fn run(
         self,
@@ -120,6 +129,7 @@ impl Part {
         match self {
             Self::Start => start(program, &mut add).await,
             Self::Requests => requests(program, settings, &mut add).await,
+            Self::Watch => watch(program, settings, &mut add).await,
             Self::Crds => crds(program, settings, &mut add).await,
             Self::Memory => memory(program, settings, &mut add).await,
         }
@@ -174,7 +184,7 @@ async fn requests(
     let clients = Clients::connect(&server, settings.clients).await?;
     define(clients.first(), 0).await?;
     let count = settings.objects;
-    let path = |number: usize| format!("{}/{}", collection(0), name(number % count));
+    let path = |number| object_path(number, count);
     let made = |number: usize| Call::post(collection(0), object(number + 1));
     add(
         CREATE,
@@ -198,11 +208,31 @@ async fn requests(
     };
     let patched = clients.cost(&server, count, change).await?;
     add(PATCH, microseconds(patched));
-    let event = watched(&server, &clients, &clients, WATCHED_CHANGES, &path).await?;
-    add(EVENT, microseconds(event));
+    Ok(())
+}
+
+/// Where an object is, if there are `count`.
+fn object_path(number: usize, count: usize) -> String {
+    format!("{}/{}", collection(0), name(number % count))
+}
+
+async fn watch(
+    program: &Program,
+    settings: Settings,
+    add: &mut impl FnMut(Measure, f64),
+) -> anyhow::Result<()> {
+    let server = Server::start(program).await?;
+    let clients = Clients::connect(&server, settings.clients).await?;
+    define(clients.first(), 0).await?;
+    let count = settings.objects;
+    let made = |number: usize| Call::post(collection(0), object(number + 1));
+    clients.send(count, made).await?;
+    let path = |number| object_path(number, count);
     let alone = clients.alone();
-    let event = watched(&server, &clients, &alone, WATCHED_LONE_CHANGES, &path).await?;
-    add(LONE_EVENT, microseconds(event));
+    let event = watched(&server, &clients, &alone, WATCHED_CHANGES, &path).await?;
+    add(EVENT, microseconds(event));
+    let event = watched(&server, &clients, &clients, WATCHED_CROWD_CHANGES, &path).await?;
+    add(CROWD_EVENT, microseconds(event));
     Ok(())
 }
 
@@ -261,8 +291,8 @@ async fn watched(
     let writing = writers.send(changes, change(2_000_000));
     tokio::try_join!(try_join_all(reading), writing)?;
     let used = server.processor_time()?.saturating_sub(before);
-    let writes = unwatched * u32::try_from(changes)?;
-    Ok(used.saturating_sub(writes) / u32::try_from(delivered.get())?.max(1))
+    let changing = unwatched * u32::try_from(changes)?;
+    Ok(used.saturating_sub(changing) / u32::try_from(delivered.get())?.max(1))
 }
 
 async fn crds(

@@ -1,3 +1,5 @@
+//! What is gathered, when it leaves, and how much of it there may be.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
