@@ -104,7 +104,9 @@ fn merge<E: Endpoint>(
     let of_version = endpoint.type_of(version);
     let of_version = of_version.ok_or_else(|| UpdateError::NoType(version.to_owned()))?;
     let mut managed = reconcile(endpoint, managed);
-    let merged = of_version.merge_valid(live, wanted).map_err(ApplyError::Type)?;
+    let merged = of_version
+        .merge_valid(live, wanted)
+        .map_err(ApplyError::Type)?;
     let fields = of_version.owned(wanted).map_err(ApplyError::Type)?;
     let fields = endpoint.owned(version, fields);
     let owner = writer.owner(Operation::Apply);
@@ -120,7 +122,13 @@ fn merge<E: Endpoint>(
     let last = last.filter(|last| !is_wanted(last));
     managed.claims.insert(owner.clone(), claim);
     let object = match last {
-        Some(last) => prune::prune(endpoint, merged, &managed, &last, version)?,
+        Some(last) => {
+            let pruned = prune::prune(endpoint, merged, &managed, &last, version)?;
+            // What is wanted empty stays, though everything in it went.
+            of_version
+                .merge_valid(&pruned, wanted)
+                .map_err(ApplyError::Type)?
+        }
         None => merged,
     };
     let mut comparisons = Comparisons::new(endpoint, live, &object);
