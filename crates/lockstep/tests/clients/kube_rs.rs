@@ -24,14 +24,14 @@ use crate::server::on_each_store;
 use crate::widget::{define, widget, widgets};
 
 /// The code that a failed request was answered with.
-fn code<T: std::fmt::Debug>(outcome: kube::Result<T>) -> u16 {
+pub(crate) fn code<T: std::fmt::Debug>(outcome: kube::Result<T>) -> u16 {
     match outcome.unwrap_err() {
         kube::Error::Api(status) => status.code,
         other => panic!("{other}"),
     }
 }
 
-fn config_map(name: &str, value: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
@@ -154,46 +154,6 @@ async fn a_custom_resource_is_served_when_its_crd_is_written() {
             let (resource, _) = group.recommended_kind("Widget").unwrap();
             assert_eq!(resource.plural, "widgets");
         }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn objects_are_applied_by_several_managers() {
-    on_each_store(async |server| {
-        let client = server.client().await;
-        define(&client).await;
-        let widgets = widgets(&client, "default");
-        let wish = |spec| {
-            Patch::Apply(json!({
-                "apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "applied"}, "spec": spec,
-            }))
-        };
-        let (one, two) = (PatchParams::apply("one"), PatchParams::apply("two"));
-        let made = widgets.patch("applied", &one, &wish(json!({"size": 2}))).await.unwrap();
-        let again = widgets.patch("applied", &one, &wish(json!({"size": 2}))).await.unwrap();
-        assert_eq!(again, made, "the same again writes nothing");
-        let other = wish(json!({"size": 3}));
-        assert_eq!(code(widgets.patch("applied", &two, &other).await), 409);
-        let taken = widgets.patch("applied", &two.clone().force(), &other).await.unwrap();
-        assert_eq!(taken.data["spec"], json!({"size": 3}));
-        let managers = taken.metadata.managed_fields.unwrap().into_iter();
-        let managers: Vec<Option<String>> = managers.map(|entry| entry.manager).collect();
-        assert_eq!(managers, [Some("two".to_owned())]);
-        let left = widgets.patch("applied", &two, &wish(json!({}))).await.unwrap();
-        assert_eq!(left.data["spec"], json!({"size": 1}), "the default is back");
-
-        let status = Patch::Apply(json!({
-            "apiVersion": "ex.io/v1", "kind": "Widget", "metadata": {"name": "applied"}, "status": {"phase": "Up"},
-        }));
-        let told = widgets.patch_status("applied", &one, &status).await.unwrap();
-        assert_eq!(told.data["status"], json!({"phase": "Up"}));
-
-        let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        maps.create(&PostParams::default(), &config_map("smp", "1")).await.unwrap();
-        let strategic = Patch::Strategic(json!({"data": {"$patch": "replace", "other": "2"}}));
-        let patched = maps.patch("smp", &PatchParams::default(), &strategic).await.unwrap();
-        assert_eq!(patched.data, Some(BTreeMap::from([("other".to_owned(), "2".to_owned())])));
     })
     .await;
 }
