@@ -6,6 +6,8 @@
 )]
 
 use lockstep_kinds::{Table, TypeId};
+use lockstep_merge::typed::Duplicates;
+use lockstep_merge::types::BuiltInTypes;
 use lockstep_merge::{JsonPatch, merge_patch, strategic_merge};
 use lockstep_object::json::normalise_numbers;
 use serde_json::{Value, json};
@@ -89,5 +91,17 @@ fn lists_are_merged_by_the_keys_of_the_kind() {
             Ok(()) => object.into(),
             Err(error) => json!({"error": error.to_string()}),
         }
+    });
+}
+
+#[test]
+fn fields_of_built_in_kinds_are_owned_as_their_types_say() {
+    let types = BuiltInTypes::of(Table::builtin());
+    run("builtin-fields.yaml", |case| {
+        let of_kind = types.get(kind(&case["kind"])).unwrap();
+        if let Err(errors) = of_kind.validate(&case["object"], Duplicates::Refused) {
+            return json!({"error": errors.to_string()});
+        }
+        of_kind.owned(&case["object"]).unwrap().to_fields()
     });
 }

@@ -264,3 +264,44 @@ proptest! {
         }
     }
 }
+
+/// As deep as documents may be, on the stack that a test has.
+#[test]
+fn deep_objects_are_applied_changed_and_compared() {
+    let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"type": "object", "properties": {"spec": anything}});
+    let things = Things(Types::custom(&Schema::compile(&schema).unwrap()));
+    let deep = |leaf: &str| {
+        let mut value = json!(leaf);
+        for _ in 0..lockstep_object::json::DEPTH_MAX - 1 {
+            value = json!({ "a": value });
+        }
+        json!({"apiVersion": "v1", "kind": "Thing", "spec": value})
+    };
+    let (one, two) = (deep("1"), deep("2"));
+    let first = apply(
+        &things,
+        None,
+        &one,
+        Managed::default(),
+        &writer("one"),
+        Force::No,
+    )
+    .unwrap();
+    let live = first.object.unwrap();
+    let changed = update(&things, Some(&live), &two, first.managed, &writer("two")).unwrap();
+    let entries = changed.write();
+    assert_eq!(entries.len(), 2);
+    let refused = Managed::read(&entries).map(|_| ());
+    assert!(refused.is_err(), "deeper than what is read: {refused:?}");
+    let again = apply(
+        &things,
+        Some(&two),
+        &one,
+        changed,
+        &writer("one"),
+        Force::Yes,
+    )
+    .unwrap();
+    assert_eq!(again.object, Some(one));
+}

@@ -33,19 +33,20 @@ impl Api {
     ) -> Result<Answer, Status> {
         let wish = Wish::of(request)?;
         for _ in 0..=RETRIES_MAX {
-            let is_there = self.current(request).await?.is_some();
-            let outcome = if is_there || part.is_some() {
-                let next = Next::Applied(&wish);
-                self.change(request, part, dry_run, LastWrite::Wins, next)
-                    .await
-            } else {
-                self.make(request, &wish, dry_run).await
-            };
-            match outcome {
-                // It came or went between the look and the write.
-                Err(status) if is_there && status.code == 404 && part.is_none() => {}
-                Err(status) if !is_there && is_taken(&status) => {}
-                outcome => return outcome,
+            let next = Next::Applied(&wish);
+            let outcome = self
+                .change(request, part, dry_run, LastWrite::Wins, next)
+                .await;
+            let is_absent =
+                matches!(&outcome, Err(status) if status.reason == Some(Reason::NotFound));
+            if !is_absent || part.is_some() {
+                return outcome;
+            }
+            let outcome = self.make(request, &wish, dry_run).await;
+            let is_taken =
+                matches!(&outcome, Err(status) if status.reason == Some(Reason::AlreadyExists));
+            if !is_taken {
+                return outcome;
             }
         }
         let resource = request.served.resource.group_resource();
@@ -76,10 +77,6 @@ impl Api {
         (request.permits)(Verb::Create)?;
         self.create_object(request, incoming, claims, dry_run).await
     }
-}
-
-fn is_taken(status: &Status) -> bool {
-    status.code == 409 && status.reason == Some(Reason::AlreadyExists)
 }
 
 impl Wish {

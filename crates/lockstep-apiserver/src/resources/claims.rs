@@ -268,9 +268,14 @@ pub(super) fn stored(live: Option<&Object>) -> Managed {
     Managed::read(entries).unwrap_or_default()
 }
 
+/// What lies around an entry in an object: the object, its metadata, the list.
+const LEVELS_AROUND: usize = 3;
+
+/// Claims on fields that lie too deep to be read again are not kept: the object counts for more.
 fn put_on(object: &mut Object, entries: Vec<Value>) {
     let metadata = object.metadata_mut();
-    if entries.is_empty() {
+    let deepest = entries.iter().map(json::depth).max().unwrap_or_default();
+    if entries.is_empty() || deepest + LEVELS_AROUND > json::DEPTH_MAX {
         metadata.remove("managedFields");
     } else {
         metadata.insert("managedFields".to_owned(), entries.into());
@@ -293,13 +298,15 @@ fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
 
 /// Whether two objects differ in nothing but claims and resource version.
 fn is_same(one: &Object, other: &Object) -> bool {
-    let rest = |object: &Object| {
-        let mut object = object.clone();
-        object.metadata_mut().remove("managedFields");
-        object.set_meta_text("resourceVersion", "");
-        object
-    };
-    rest(one) == rest(other)
+    fn content(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+        let fields = object.fields().iter();
+        fields.filter(|(name, _)| *name != "metadata")
+    }
+    fn metadata(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+        let metadata = object.metadata().iter();
+        metadata.filter(|(name, _)| !matches!(name.as_str(), "managedFields" | "resourceVersion"))
+    }
+    content(one).eq(content(other)) && metadata(one).eq(metadata(other))
 }
 
 fn without_times(managed: &Managed) -> Vec<Value> {

@@ -91,7 +91,19 @@ impl Set {
             Entry::Occupied(mut place) => {
                 let present = place.get_mut();
                 present.is_member |= node.is_member;
-                present.below = present.below.union(&node.below);
+                present.below.absorb(&node.below);
+            }
+        }
+    }
+
+    /// Adds the paths of another set.
+    fn absorb(&mut self, other: &Self) {
+        for (element, node) in &other.nodes {
+            if let Some(present) = self.nodes.get_mut(element) {
+                present.is_member |= node.is_member;
+                present.below.absorb(&node.below);
+            } else {
+                self.nodes.insert(element.clone(), node.clone());
             }
         }
     }
@@ -119,9 +131,7 @@ impl Set {
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
-        for (element, node) in &other.nodes {
-            all.attach(element.clone(), node.clone());
-        }
+        all.absorb(other);
         all
     }
 

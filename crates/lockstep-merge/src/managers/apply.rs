@@ -122,7 +122,13 @@ fn merge<E: Endpoint>(
     let last = last.filter(|last| !is_wanted(last));
     managed.claims.insert(owner.clone(), claim);
     let object = match last {
-        Some(last) => prune::prune(endpoint, merged, &managed, &last, version)?,
+        Some(last) => {
+            let pruned = prune::prune(endpoint, merged, &managed, &last, version)?;
+            // What is wanted empty stays, though everything in it went.
+            of_version
+                .merge_valid(&pruned, wanted)
+                .map_err(ApplyError::Type)?
+        }
         None => merged,
     };
     let mut comparisons = Comparisons::new(endpoint, live, &object);

@@ -1,6 +1,6 @@
 //! How two values of a type differ.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -41,6 +41,8 @@ impl Comparison {
     }
 }
 
+type Entries = Map<String, Value>;
+
 /// The same at and below a path.
 #[derive(Default)]
 struct Changes {
@@ -48,6 +50,10 @@ struct Changes {
     modified: Node,
     added: Node,
 }
+
+/// Down to this level, values that are the same are not looked into; below, that would be to look at them again and
+/// again.
+const SAME_LEVELS: usize = 4;
 
 /// Whether there may be differences inside of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +65,7 @@ enum Grain {
 impl Type<'_> {
     /// How `new` differs from `old`.
     pub fn compare(self, old: &Value, new: &Value) -> Result<Comparison, TypeErrors> {
-        let changes = self.changes(Some(old), Some(new))?;
+        let changes = self.changes(Some(old), Some(new), 0)?;
         Ok(Comparison {
             removed: changes.removed.below,
             modified: changes.modified.below,
@@ -67,17 +73,26 @@ impl Type<'_> {
         })
     }
 
-    fn changes(self, old: Option<&Value>, new: Option<&Value>) -> Result<Changes, TypeErrors> {
+    fn changes(
+        self,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        level: usize,
+    ) -> Result<Changes, TypeErrors> {
         let mut changes = Changes::default();
+        if level < SAME_LEVELS && old.is_some() && old == new {
+            return Ok(changes);
+        }
+        let level = level + 1;
         let (before, after) = (self.form(old), self.form(new));
         let is_same_form = std::mem::discriminant(&before) == std::mem::discriminant(&after);
         let grain = match (old, new) {
-            (_, None) => self.changes_of(before, old, new, &mut changes)?,
-            (None, _) => self.changes_of(after, old, new, &mut changes)?,
-            _ if is_same_form => self.changes_of(after, old, new, &mut changes)?,
+            (_, None) => self.changes_of(before, old, new, level, &mut changes)?,
+            (None, _) => self.changes_of(after, old, new, level, &mut changes)?,
+            _ if is_same_form => self.changes_of(after, old, new, level, &mut changes)?,
             _ => {
-                self.changes_of(before, old, new, &mut changes)?;
-                self.changes_of(after, old, new, &mut changes)?
+                self.changes_of(before, old, new, level, &mut changes)?;
+                self.changes_of(after, old, new, level, &mut changes)?
             }
         };
         match (old, new) {
@@ -93,6 +108,7 @@ impl Type<'_> {
         form: Form<'_>,
         old: Option<&Value>,
         new: Option<&Value>,
+        level: usize,
         changes: &mut Changes,
     ) -> Result<Grain, TypeErrors> {
         match form {
@@ -100,7 +116,7 @@ impl Type<'_> {
                 let (before, after) = (entries(old), entries(new));
                 let is_empty = before.is_none_or(Map::is_empty) && after.is_none_or(Map::is_empty);
                 if !fields.is_atomic && !is_empty {
-                    self.changes_of_map(fields, before, after, changes)?;
+                    self.changes_of_map(fields, (before, after), level, changes)?;
                     return Ok(Grain::Parts);
                 }
             }
@@ -108,7 +124,7 @@ impl Type<'_> {
                 let (before, after) = (items(old), items(new));
                 let is_empty = before.is_empty() && after.is_empty();
                 if !list.is_atomic() && !is_empty {
-                    self.changes_of_list(list, before, after, changes)?;
+                    self.changes_of_list(list, (before, after), level, changes)?;
                     return Ok(Grain::Parts);
                 }
             }
@@ -125,26 +141,24 @@ impl Type<'_> {
     fn changes_of_map(
         self,
         fields: &Fields,
-        old: Option<&Map<String, Value>>,
-        new: Option<&Map<String, Value>>,
+        (old, new): (Option<&Entries>, Option<&Entries>),
+        level: usize,
         changes: &mut Changes,
     ) -> Result<(), TypeErrors> {
-        let names = |map: Option<&'_ Map<String, Value>>| -> Vec<String> {
-            map.map_or_else(Vec::new, |map| map.keys().cloned().collect())
-        };
-        let names: BTreeSet<String> = names(old).into_iter().chain(names(new)).collect();
-        for name in names {
-            let field = self.field_or_anything(fields, &name);
-            let (before, after) = (
-                old.and_then(|m| m.get(&name)),
-                new.and_then(|m| m.get(&name)),
-            );
-            if before.is_some() && before == after {
-                continue;
-            }
-            let element = Element::field(&name);
-            let below = field.changes(before, after);
+        let mut compare = |name: &str, before: Option<&Value>, after: Option<&Value>| {
+            let below = self
+                .field_or_anything(fields, name)
+                .changes(before, after, level);
+            let element = Element::field(name);
             changes.attach(&element, below.map_err(|errors| errors.below(&element))?);
+            Ok(())
+        };
+        for (name, before) in old.into_iter().flatten() {
+            compare(name, Some(before), new.and_then(|new| new.get(name)))?;
+        }
+        let is_new = |name: &String| old.is_none_or(|old| !old.contains_key(name));
+        for (name, after) in new.into_iter().flatten().filter(|(name, _)| is_new(name)) {
+            compare(name, None, Some(after))?;
         }
         Ok(())
     }
@@ -152,8 +166,8 @@ impl Type<'_> {
     fn changes_of_list(
         self,
         list: &List,
-        old: &[Value],
-        new: &[Value],
+        (old, new): (&[Value], &[Value]),
+        level: usize,
         changes: &mut Changes,
     ) -> Result<(), TypeErrors> {
         let mut all: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
@@ -164,7 +178,7 @@ impl Type<'_> {
             all.entry(element).or_default().1.push(item);
         }
         for (element, (old, new)) in all {
-            let below = self.changes_of_items(list, &old, &new);
+            let below = self.changes_of_items(list, &old, &new, level);
             changes.attach(&element, below.map_err(|errors| errors.below(&element))?);
         }
         Ok(())
@@ -176,6 +190,7 @@ impl Type<'_> {
         list: &List,
         old: &[&Value],
         new: &[&Value],
+        level: usize,
     ) -> Result<Changes, TypeErrors> {
         let items = self.items(list);
         match (old, new) {
@@ -188,7 +203,7 @@ impl Type<'_> {
             }
             ([_, _, ..], _) => {
                 let mut changes = match new.first() {
-                    Some(new) => items.changes(None, Some(new))?,
+                    Some(new) => items.changes(None, Some(new), level)?,
                     None => Changes::default(),
                 };
                 changes.removed.is_member = true;
@@ -196,13 +211,13 @@ impl Type<'_> {
             }
             (_, [_, _, ..]) => {
                 let mut changes = match old.first() {
-                    Some(old) => items.changes(Some(old), None)?,
+                    Some(old) => items.changes(Some(old), None, level)?,
                     None => Changes::default(),
                 };
                 changes.added.is_member = true;
                 Ok(changes)
             }
-            _ => items.changes(old.first().copied(), new.first().copied()),
+            _ => items.changes(old.first().copied(), new.first().copied(), level),
         }
     }
 }
@@ -220,7 +235,7 @@ impl Changes {
     }
 }
 
-fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
+fn entries(value: Option<&Value>) -> Option<&Entries> {
     value.and_then(Value::as_object)
 }
 

@@ -1,5 +1,6 @@
 //! What becomes of a value and what somebody wants of it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -20,114 +21,97 @@ impl Type<'_> {
 
     /// The same for what is known to be of the type.
     pub(crate) fn merge_valid(self, live: &Value, wanted: &Value) -> Result<Value, TypeErrors> {
-        let merged = self.merged(Some(live), Some(wanted))?;
+        let merged = self.merged(Some(live.clone()), wanted)?;
         Ok(merged.unwrap_or_default())
     }
 
-    fn merged(
-        self,
-        live: Option<&Value>,
-        wanted: Option<&Value>,
-    ) -> Result<Option<Value>, TypeErrors> {
-        let form = match wanted {
-            None => self.form(live),
-            Some(_) => self.form(wanted),
-        };
-        match form {
-            Form::Map(fields) => {
-                let (below, above) = (entries(live), entries(wanted));
-                let is_empty = below.is_none_or(Map::is_empty) && above.is_none_or(Map::is_empty);
-                if !fields.is_atomic && !is_empty {
-                    return self.merged_map(fields, below, above);
+    fn merged(self, live: Option<Value>, wanted: &Value) -> Result<Option<Value>, TypeErrors> {
+        match (self.form(Some(wanted)), wanted) {
+            (Form::Map(fields), Value::Object(_) | Value::Null) if !fields.is_atomic => {
+                let wishes = wanted.as_object();
+                match live {
+                    Some(Value::Object(live)) if !live.is_empty() => {
+                        self.merged_map(fields, live, wishes)
+                    }
+                    _ if wishes.is_none_or(Map::is_empty) => Ok(Some(wanted.clone())),
+                    _ => self.merged_map(fields, Map::new(), wishes),
                 }
             }
-            Form::List(list) => {
-                let (below, above) = (items(live), items(wanted));
-                let is_empty = below.is_empty() && above.is_empty();
-                if !list.is_atomic() && !is_empty {
-                    return self.merged_list(list, below, above);
+            (Form::List(list), Value::Array(_) | Value::Null) if !list.is_atomic() => {
+                let wishes = wanted.as_array().map_or(&[][..], Vec::as_slice);
+                match live {
+                    Some(Value::Array(live)) if !live.is_empty() => {
+                        self.merged_list(list, live, wishes)
+                    }
+                    _ if wishes.is_empty() => Ok(Some(wanted.clone())),
+                    _ => self.merged_list(list, Vec::new(), wishes),
                 }
             }
-            Form::Scalar(_) => {}
+            _ => Ok(Some(wanted.clone())),
         }
-        Ok(wanted.or(live).cloned())
     }
 
     fn merged_map(
         self,
         fields: &Fields,
-        live: Option<&Map<String, Value>>,
+        mut live: Map<String, Value>,
         wanted: Option<&Map<String, Value>>,
     ) -> Result<Option<Value>, TypeErrors> {
-        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
-            return Ok(live.cloned().map(Value::Object));
-        };
-        let mut merged = live.cloned().unwrap_or_default();
-        for (name, wish) in wanted {
+        for (name, wish) in wanted.into_iter().flatten() {
             let field = self.field_or_anything(fields, name);
-            let made = field.merged(merged.get(name), Some(wish));
-            match made.map_err(|errors| errors.below(&Element::field(name)))? {
-                Some(value) => drop(merged.insert(name.clone(), value)),
-                None => drop(merged.remove(name)),
+            let made = field.merged(live.remove(name), wish);
+            if let Some(value) = made.map_err(|errors| errors.below(&Element::field(name)))? {
+                live.insert(name.clone(), value);
             }
         }
-        Ok((!merged.is_empty()).then_some(Value::Object(merged)))
+        Ok((!live.is_empty()).then_some(Value::Object(live)))
     }
 
     fn merged_list(
         self,
         list: &List,
-        live: &[Value],
+        live: Vec<Value>,
         wanted: &[Value],
     ) -> Result<Option<Value>, TypeErrors> {
-        let (live, wanted) = (list.elements(live)?, list.elements(wanted)?);
+        let wanted = list.elements(wanted)?;
         if wanted.is_empty() {
-            let all: Vec<Value> = live.into_iter().map(|(_, item)| item.clone()).collect();
-            return Ok(Some(all.into()));
+            return Ok(Some(live.into()));
         }
+        let elements = list.elements(&live)?;
+        let elements: Vec<Element> = elements.into_iter().map(|(element, _)| element).collect();
         let wishes: BTreeSet<&Element> = wanted.iter().map(|(element, _)| element).collect();
-        // None for an element that is there twice: what is wanted takes the place of both.
-        let mut present: BTreeMap<&Element, Option<&Value>> = BTreeMap::new();
-        for (element, item) in &live {
-            let known = present.entry(element).or_insert(Some(*item));
-            if known.is_some_and(|known| !std::ptr::eq(known, *item)) {
-                *known = None;
+        // What is wanted and live. Null for an element that is there twice: what is wanted takes the place of both.
+        let mut shared: BTreeMap<&Element, Value> = BTreeMap::new();
+        let mut rest = Vec::with_capacity(live.len());
+        for (element, item) in elements.iter().zip(live) {
+            if !wishes.contains(element) {
+                rest.push((element, Some(item)));
+                continue;
+            }
+            rest.push((element, None));
+            match shared.entry(element) {
+                Entry::Vacant(place) => drop(place.insert(item)),
+                Entry::Occupied(mut place) => drop(place.insert(Value::Null)),
             }
         }
-        let mut shared = wanted
-            .iter()
-            .map(|(element, _)| element)
-            .filter(|element| present.contains_key(element))
-            .peekable();
-        let mut merged = Vec::with_capacity(live.len() + wanted.len());
-        let mut rest = live.iter().peekable();
+        let order = wanted.iter().map(|(element, _)| element);
+        let order: Vec<&Element> = order.filter(|e| shared.contains_key(e)).collect();
+        let mut order = order.into_iter().peekable();
+        let mut rest = rest.into_iter().peekable();
+        let mut merged = Vec::with_capacity(elements.len() + wanted.len());
         for (element, wish) in &wanted {
             // What is live comes first, up to the next element that both have. Elements that are wanted elsewhere
             // are passed over.
-            while let Some((next, item)) = rest.next_if(|(next, _)| Some(&next) != shared.peek()) {
-                if !wishes.contains(next) {
-                    merged.push((*item).clone());
-                }
+            while let Some((_, item)) = rest.next_if(|(next, _)| Some(next) != order.peek()) {
+                merged.extend(item);
             }
-            if shared.next_if_eq(&element).is_some() {
-                rest.next_if(|(next, _)| next == element);
+            if order.next_if_eq(&element).is_some() {
+                rest.next_if(|(next, _)| *next == element);
             }
-            let live = present
-                .get(element)
-                .map(|item| item.unwrap_or(&Value::Null));
-            let made = self.items(list).merged(live, Some(wish));
+            let made = self.items(list).merged(shared.remove(element), wish);
             merged.extend(made.map_err(|errors| errors.below(element))?);
         }
-        let unwanted = rest.filter(|(element, _)| !wishes.contains(element));
-        merged.extend(unwanted.map(|(_, item)| (*item).clone()));
+        merged.extend(rest.filter_map(|(_, item)| item));
         Ok((!merged.is_empty()).then_some(merged.into()))
     }
-}
-
-fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value.and_then(Value::as_object)
-}
-
-fn items(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

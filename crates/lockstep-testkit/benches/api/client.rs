@@ -62,6 +62,13 @@ impl Call {
             ..Self::post(path, body)
         }
     }
+
+    pub(crate) fn apply(path: impl Into<String>, body: String) -> Self {
+        Self {
+            content_type: "application/apply-patch+yaml",
+            ..Self::merge(path, body)
+        }
+    }
 }
 
 impl Client {

@@ -79,6 +79,12 @@ const GET: Measure = measure("get, CPU", "µs", 1_100.0, Bar::TimesLess(15.0));
 const LIST: Measure = measure("full list, CPU", "µs", 214_000.0, Bar::TimesLess(30.0));
 const PAGE: Measure = measure("page of 100, CPU", "µs", 7_000.0, Bar::TimesLess(15.0));
 const PATCH: Measure = measure("merge patch, CPU", "µs", 2_700.0, Bar::TimesLess(5.0));
+const APPLY: Measure = measure(
+    "server-side apply by the second of two, CPU",
+    "µs",
+    3_100.0,
+    Bar::TimesLess(5.0),
+);
 const EVENT: Measure = measure(
     "watch event delivered, CPU",
     "µs",
@@ -208,6 +214,11 @@ async fn requests(
     };
     let patched = clients.cost(&server, count, change).await?;
     add(PATCH, microseconds(patched));
+    let applied = clients.cost(&server, count, |number| {
+        let path = format!("{}?fieldManager=applier&force=true", path(number));
+        Call::apply(path, object(number % count))
+    });
+    add(APPLY, microseconds(applied.await?));
     Ok(())
 }
 

@@ -24,14 +24,14 @@ use crate::server::on_each_store;
 use crate::widget::{define, widget, widgets};
 
 /// The code that a failed request was answered with.
-fn code<T: std::fmt::Debug>(outcome: kube::Result<T>) -> u16 {
+pub(crate) fn code<T: std::fmt::Debug>(outcome: kube::Result<T>) -> u16 {
     match outcome.unwrap_err() {
         kube::Error::Api(status) => status.code,
         other => panic!("{other}"),
     }
 }
 
-fn config_map(name: &str, value: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),

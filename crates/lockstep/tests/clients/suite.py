@@ -71,6 +71,35 @@ class BuiltIn(unittest.TestCase):
             token = page.metadata._continue or ""
         self.assertEqual(names, [f"page-{number}" for number in range(5)])
 
+    def test_typed_patches_are_strategic(self):
+        meta = client.V1ObjectMeta(name="patched")
+        body = client.V1ServiceAccount(metadata=meta, secrets=[client.V1ObjectReference(name="one")])
+        self.core.create_namespaced_service_account("default", body)
+        patch = {"metadata": {"labels": {"a": "b"}}, "secrets": [{"name": "two"}]}
+        patched = self.core.patch_namespaced_service_account("patched", "default", patch)
+        self.assertEqual([secret.name for secret in patched.secrets], ["two", "one"])
+        typed = client.V1ServiceAccount(secrets=[client.V1ObjectReference(name="three")])
+        patched = self.core.patch_namespaced_service_account("patched", "default", typed)
+        self.assertEqual([secret.name for secret in patched.secrets], ["three", "two", "one"])
+        with self.assertRaises(ApiException) as refused:
+            self.core.patch_namespaced_service_account("patched", "default", {"secrets": [{"kind": "Secret"}]})
+        self.assertEqual(refused.exception.status, 400)
+        self.assertIn("does not contain declared merge key: name", refused.exception.body)
+
+    def test_apply(self):
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": {"a": "1"}}
+        apply = lambda manager, data, **options: self.core.patch_namespaced_config_map(
+            "applied", "default", {**body, "data": data}, field_manager=manager,
+            _content_type="application/apply-patch+yaml", **options)
+        self.assertEqual(apply("one", {"a": "1"}).data, {"a": "1"})
+        with self.assertRaises(ApiException) as refused:
+            apply("two", {"a": "2"})
+        self.assertEqual(refused.exception.status, 409)
+        self.assertIn('conflict with \\"one\\": .data.a', refused.exception.body)
+        forced = apply("two", {"a": "2"}, force=True)
+        owners = [(entry.manager, entry.operation) for entry in forced.metadata.managed_fields]
+        self.assertEqual((forced.data, owners), ({"a": "2"}, [("two", "Apply")]))
+
     def test_version(self):
         self.assertEqual(client.VersionApi().get_code().major, "1")
 

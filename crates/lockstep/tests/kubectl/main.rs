@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
+mod apply;
 mod auth;
 mod builtins;
 mod custom;

@@ -60,6 +60,19 @@ impl Server {
         (output.status.success(), String::from_utf8(text).unwrap())
     }
 
+    /// What kubectl prints when it has opened an editor.
+    pub(crate) fn with_editor(&self, arguments: &str, editor: &Path) -> String {
+        let output = Command::new(&self.kubectl)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBE_EDITOR", editor)
+            .args(arguments.split(' '))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).unwrap()
+    }
+
     /// What kubectl prints.
     pub(crate) fn kubectl(&self, arguments: &str, input: &str) -> String {
         self.outcome(arguments, input).1

@@ -221,3 +221,59 @@ async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
     }
     assert_eq!(world.calls(), [0_usize; 0]);
 }
+
+/// A15: whoever owns a field in one version is asked in the other.
+#[tokio::test]
+async fn claims_are_those_of_the_version_they_were_made_in() {
+    let mut world = World::usual().await;
+    let a = widget("v1", "a", "size", 3);
+    let path = format!("{V1}?fieldManager=maker");
+    assert_eq!(world.client.write("POST", &path, &a).await.status, 201);
+    let wish = json!({
+        "apiVersion": "ex.io/v2", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"width": 4},
+    });
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{V2}/a?fieldManager=m");
+    let refused = world
+        .client
+        .send("PATCH", &path, &apply, wish.to_string())
+        .await;
+    let (code, reason, message) = refused.failure();
+    assert_eq!((code, reason.as_str()), (409, "Conflict"));
+    let expected = "conflict with \"maker\" using ex.io/v1: .spec.size";
+    assert!(message.contains(expected), "{message}");
+    let forced = format!("{path}&force=true");
+    let taken = world
+        .client
+        .send("PATCH", &forced, &apply, wish.to_string())
+        .await;
+    assert_eq!(brief(&taken.json()), in_v2("a", 4));
+    let owners = |object: &Value| -> Vec<Value> {
+        let entries = object["metadata"]["managedFields"]
+            .as_array()
+            .unwrap()
+            .iter();
+        entries
+            .map(|entry| {
+                json!([
+                    entry["manager"],
+                    entry["apiVersion"],
+                    entry["fieldsV1"]["f:spec"]
+                ])
+            })
+            .collect()
+    };
+    assert_eq!(
+        owners(&world.get(&format!("{V1}/a")).await),
+        [
+            json!(["m", "ex.io/v2", {"f:width": {}}]),
+            json!(["maker", "ex.io/v1", {".": {}, "f:one": {}}]),
+        ]
+    );
+    // The same again asks, and writes nothing.
+    let again = world
+        .client
+        .send("PATCH", &path, &apply, wish.to_string())
+        .await;
+    assert_eq!(again.json(), taken.json());
+}
