@@ -59,6 +59,8 @@ struct Row {
     creates_on_update: bool,
     expires: bool,
     deleted: Deleted,
+    /// What whoever uses it is warned with; empty if nobody is.
+    deprecation: &'static str,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
@@ -92,6 +94,7 @@ const PLAIN: Row = Row {
     creates_on_update: false,
     expires: false,
     deleted: Deleted::Told,
+    deprecation: "",
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -306,7 +309,7 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
                 name: name.into(),
                 is_served: true,
                 subresources: row.subresources.to_vec(),
-                deprecation: None,
+                deprecation: (!row.deprecation.is_empty()).then(|| row.deprecation.into()),
             })
             .collect(),
         storage: 0,

@@ -3,10 +3,10 @@
 //! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
+mod addresses;
 mod admit;
 mod answer;
 mod body;
-mod claims;
 mod commit;
 mod convert;
 mod create;
