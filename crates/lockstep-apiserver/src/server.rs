@@ -250,16 +250,23 @@ impl Server {
             tokio::time::sleep(START_PAUSE).await;
         }
         self.milestones.reach(Milestone::Credentials);
-        while !make_default_roles(&self.api, now()).await {
+        let (range, address) = (self.service_range, self.address());
+        loop {
+            // Together: the store writes what comes at once in one go.
+            let (roles, others) = tokio::join!(
+                make_default_roles(&self.api, now()),
+                make_standard_objects(&self.api, range, &address, now()),
+            );
+            if roles && others {
+                break;
+            }
             // What was stored before counts meanwhile.
             self.rules.settle(self.api.cache()).await;
-            tracing::warn!("the default roles cannot be made; trying again");
-            tokio::time::sleep(START_PAUSE).await;
-        }
-        let (range, address) = (self.service_range, self.address());
-        while !make_standard_objects(&self.api, range, &address, now()).await {
-            self.rules.settle(self.api.cache()).await;
-            tracing::warn!("the service of this server cannot be made; trying again");
+            tracing::warn!(
+                roles,
+                others,
+                "the objects that every cluster has cannot be made; trying again"
+            );
             tokio::time::sleep(START_PAUSE).await;
         }
         while self.api.cache().caught_up().await.is_err() {}

@@ -148,7 +148,7 @@ fn keep(case: &Case, object: &mut Object, old: &Object) {
 
 fn names(kind: &str) -> NameRule {
     match kind {
-        "Service" => NameRule::Label,
+        "Service" | "StatefulSet" => NameRule::Label,
         _ => NameRule::Subdomain,
     }
 }

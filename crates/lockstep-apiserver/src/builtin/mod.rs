@@ -79,6 +79,8 @@ struct Row {
     /// Another kind, which its objects are stored as.
     kept_as: Option<&'static KeptAs>,
     deleted: Deleted,
+    /// What whoever uses it is warned with; empty if nobody is.
+    deprecation: &'static str,
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
@@ -113,6 +115,7 @@ const PLAIN: Row = Row {
     expires: false,
     kept_as: None,
     deleted: Deleted::Told,
+    deprecation: "",
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
@@ -356,7 +359,7 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
                 name: name.into(),
                 is_served: true,
                 subresources: row.subresources.to_vec(),
-                deprecation: None,
+                deprecation: (!row.deprecation.is_empty()).then(|| row.deprecation.into()),
             })
             .collect(),
         storage: 0,

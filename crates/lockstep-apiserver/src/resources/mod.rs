@@ -3,6 +3,7 @@
 //! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
+mod addresses;
 mod admit;
 mod answer;
 mod apply;
@@ -27,7 +28,6 @@ mod own;
 mod patch;
 mod pods;
 mod print;
-mod ranges;
 mod registry;
 mod request;
 mod resource;

@@ -11,9 +11,8 @@ use crate::look::{entries, text};
 /// Resources that containers may ask for without naming a domain.
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// Other resources that are known without a domain.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 17] = [
     "configmaps",
-    "count",
     "limits.cpu",
     "limits.ephemeral-storage",
     "limits.memory",
@@ -30,10 +29,6 @@ const KNOWN: [&str; 22] = [
     "services.loadbalancers",
     "services.nodeports",
     "storage",
-    "deviceclass",
-    "bandwidth",
-    "hugepages",
-    "attachable-volumes",
 ];
 
 fn is_huge_pages(name: &str) -> bool {

@@ -15,7 +15,10 @@ pub(super) fn tables() -> Vec<Table> {
         ((STORAGE, "volumeattachments"), attachments()),
         ((STORAGE, "csidrivers"), drivers()),
         ((STORAGE, "csinodes"), driver_nodes()),
-        ((STORAGE, "csistoragecapacities"), capacities()),
+        (
+            (STORAGE, "csistoragecapacities"),
+            vec![Column::name(), Column::created_at()],
+        ),
     ]
 }
 
@@ -241,17 +244,5 @@ fn driver_nodes() -> Vec<Column> {
             list(o, &["spec", "drivers"]).len().into()
         }),
         Column::age(),
-    ]
-}
-
-fn capacities() -> Vec<Column> {
-    vec![
-        Column::name(),
-        show("StorageClassName", "Of which class.", |o, _| {
-            text(o, &["storageClassName"]).into()
-        }),
-        show("Capacity", "How much is left.", |o, _| {
-            or(text(o, &["capacity"]), UNSET)
-        }),
     ]
 }

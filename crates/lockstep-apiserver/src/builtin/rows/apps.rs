@@ -1,5 +1,7 @@
 //! Kinds that make pods.
 
+use lockstep_object::names::NameRule;
+
 use super::super::{PLAIN, Row};
 use crate::resources::Subresource;
 
@@ -37,6 +39,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status, Subresource::Scale],
         bucket: "statefulsets",
+        names: NameRule::Label,
         counts_generations: true,
         ..PLAIN
     },
@@ -103,6 +106,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pdb"],
         subresources: &[Subresource::Status],
         bucket: "poddisruptionbudgets",
+        names: NameRule::PathSegment,
         counts_generations: true,
         ..PLAIN
     },
