@@ -111,9 +111,12 @@ impl Tracker {
             }
             is_served
         });
-        self.kinds = served
+        self.kinds = registry
             .iter()
-            .map(|(name, served)| kind(name, served))
+            .map(|resource| {
+                let name = Resource::new(&resource.group, &resource.plural);
+                kind(&name, resource, served.contains_key(&name))
+            })
             .collect();
         for (resource, served) in served {
             if !self.tracked.contains_key(&resource) {
@@ -164,14 +167,14 @@ fn meta(object: &cache::Object) -> Option<Meta> {
     Meta::read(&object.value, object.revision.0)
 }
 
-fn kind(name: &Resource, served: &resources::Resource) -> Kind {
+fn kind(name: &Resource, served: &resources::Resource, is_tracked: bool) -> Kind {
     let versions = served.versions.iter().filter(|version| version.is_served);
     Kind {
         resource: name.clone(),
         kind: served.kind.clone(),
         versions: versions.map(|version| version.name.clone()).collect(),
         is_namespaced: served.is_namespaced(),
-        is_deletable: served.is_stored() && served.verbs.contains(&Verb::Delete),
+        is_deletable: is_tracked && served.verbs.contains(&Verb::Delete),
     }
 }
 

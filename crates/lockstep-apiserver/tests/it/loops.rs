@@ -317,6 +317,35 @@ async fn an_owner_elsewhere_is_told_by_an_event_and_deletes_nothing() {
     there(&mut client, &format!("{maps}/child")).await;
 }
 
+/// §12/apiservices: every group that is served here is told, by those who only answer questions too.
+#[tokio::test]
+async fn each_group_that_is_served_here_has_an_available_api_service() {
+    let (_server, mut client) = begin().await;
+    make(&mut client, CRDS, &widgets()).await;
+    let path = "/apis/apiregistration.k8s.io/v1/apiservices";
+    there(&mut client, &format!("{path}/v1.ex.io")).await;
+    let list = client.get(path).await.json();
+    let told = list["items"].as_array().unwrap().iter().map(|api| {
+        let condition = &api["status"]["conditions"][0];
+        format!(
+            "{} {} {}",
+            api["metadata"]["name"], condition["type"], condition["status"]
+        )
+    });
+    let expected = [
+        "v1.",
+        "v1.apiextensions.k8s.io",
+        "v1.authentication.k8s.io",
+        "v1.authorization.k8s.io",
+        "v1.coordination.k8s.io",
+        "v1.events.k8s.io",
+        "v1.ex.io",
+        "v1.rbac.authorization.k8s.io",
+    ];
+    let expected = expected.map(|name| format!("\"{name}\" \"Available\" \"True\""));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
 /// §8/expiry.
 #[tokio::test]
 async fn a_role_gathers_the_rules_of_others_as_they_come_and_go() {

@@ -162,7 +162,9 @@ fn kind<'w>(world: &'w dyn World, owner: &Owner) -> Option<&'w Kind> {
     let asked = GroupVersion::parse(&owner.api_version).ok()?;
     let mut kinds = world.kinds().iter();
     kinds.find(|known| {
-        *known.resource.group == *asked.group
+        // Of what is not kept here nobody can say that it is gone.
+        known.is_deletable
+            && *known.resource.group == *asked.group
             && *known.kind == *owner.kind
             && known
                 .versions
