@@ -159,14 +159,16 @@ impl FieldValidation {
 
     /// Warnings about duplicate and unknown fields, or the text of the strict decoding error.
     ///
-    /// `duplicates` are paths of JSON, or whole messages of YAML; `unknown` is in the order of the document.
+    /// `duplicates` are paths of JSON, or whole messages of YAML and of JSON patches; `unknown` is in the order of the document.
     pub fn judge(self, duplicates: &[String], unknown: &[String]) -> Result<Vec<String>, String> {
-        let duplicates = duplicates
-            .iter()
-            .map(|duplicate| match duplicate.strip_prefix("line ") {
-                Some(_) => duplicate.clone(),
-                None => format!("duplicate field {}", quote(duplicate)),
-            });
+        let duplicates = duplicates.iter().map(|duplicate| {
+            let mut messages = ["line ", "json patch "].into_iter();
+            if messages.any(|start| duplicate.starts_with(start)) {
+                duplicate.clone()
+            } else {
+                format!("duplicate field {}", quote(duplicate))
+            }
+        });
         let unknown = unknown
             .iter()
             .map(|path| format!("unknown field {}", quote(path)));

@@ -220,7 +220,7 @@ fn status(input: &Value) -> Status {
         "precondition failed" => Status::precondition_failed(&resource, name, "UID", "a", "b"),
         "expired" => Status::expired(why),
         "body too large" => Status::body_too_large(3_145_728),
-        "patch rejected" => Status::patch_rejected(&resource, name),
+        "patch rejected" => Status::patch_rejected(),
         "too many requests" => Status::too_many_requests(why, 1),
         "internal error" => Status::internal_error(why),
         "unavailable" => Status::service_unavailable(why),

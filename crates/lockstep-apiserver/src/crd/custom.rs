@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use lockstep_merge::types::{Type, Types};
+use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::names::NameRule;
 use lockstep_object::{Object, compare_versions};
@@ -12,7 +13,7 @@ use prometheus::Histogram;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
-use super::{Converter, Definition};
+use super::{Converter, Definition, scales};
 use crate::cache::BucketKey;
 use crate::clock;
 use crate::resources::{
@@ -242,9 +243,9 @@ impl Rules for CustomRules {
         version: usize,
         object: &Object,
         old: Option<&Object>,
-        part: Option<Subresource>,
+        asked: Option<Subresource>,
     ) -> Verdict {
-        let part = match part {
+        let part = match asked {
             Some(Subresource::Status) => Part::Status,
             Some(_) | None => Part::Whole,
         };
@@ -256,8 +257,16 @@ impl Rules for CustomRules {
             let took = clock::now().steady - began;
             self.evaluation_seconds.observe(took.as_secs_f64());
         }
+        let mut errors = outcome.errors;
+        if let Some(scale) = &self.scales[version] {
+            // That rules did not run is said last.
+            let is_note = |error: &FieldError| error.field == Path::ROOT.to_string();
+            let note = errors.last().is_some_and(is_note).then(|| errors.pop());
+            errors.extend(scales::problems(scale, object, asked));
+            errors.extend(note.flatten());
+        }
         Verdict {
-            errors: outcome.errors,
+            errors,
             warnings: outcome.warnings,
         }
     }

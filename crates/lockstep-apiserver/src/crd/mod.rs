@@ -10,6 +10,7 @@ mod conversion;
 mod custom;
 mod definition;
 mod follow;
+mod scales;
 mod shape;
 mod validate;
 

@@ -213,6 +213,7 @@ impl Request<'_> {
             object,
             duplicates: Vec::new(),
             unknown,
+            patched: None,
         };
         Ok((incoming, Claims::Known(managed)))
     }

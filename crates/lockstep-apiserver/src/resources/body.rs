@@ -6,8 +6,8 @@ use lockstep_object::incoming::{FieldValidation, KindOwner, malformed, mistyped,
 use lockstep_object::metadata::{Malformed, check_types};
 use lockstep_object::{GroupVersionKind, Object, Status, Value, json, yaml};
 
+use super::patch::Patched;
 use super::{Origin, Request, Served};
-use crate::route::Verb;
 use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
 
 /// A body that could be read.
@@ -27,6 +27,16 @@ pub struct Incoming {
     pub duplicates: Vec<String>,
     /// Fields that nobody knows, and which are dropped.
     pub unknown: Vec<String>,
+    /// What a patch made of the present object, for those who are told that it is not good.
+    pub patched: Option<Patched>,
+}
+
+/// Why a value is no object of the resource.
+pub(super) enum Unfit {
+    /// It says that it is something else, or does not say what it is.
+    Kind(Status),
+    /// A field is of a wrong type.
+    Type(String),
 }
 
 impl Request<'_> {
@@ -40,6 +50,7 @@ impl Request<'_> {
             object,
             duplicates,
             unknown,
+            patched: None,
         })
     }
 
@@ -98,11 +109,21 @@ impl Request<'_> {
 
     /// Does with duplicate and unknown fields what the client asked for.
     pub fn complain(&self, duplicates: &[String], unknown: &[String]) -> Result<(), Status> {
+        self.complain_of(duplicates, unknown, None)
+    }
+
+    /// The same of what a patch made.
+    pub(super) fn complain_of(
+        &self,
+        duplicates: &[String],
+        unknown: &[String],
+        patched: Option<&Patched>,
+    ) -> Result<(), Status> {
         let unknown = json::in_document_order(&self.body, unknown.to_vec());
         let verdict = self.field_validation()?.judge(duplicates, &unknown);
-        let warnings = verdict.map_err(|problem| match self.route.verb {
-            Verb::Patch => self.bad_patch(&problem),
-            _ => mistyped(&self.served.gvk(), &problem),
+        let warnings = verdict.map_err(|problem| match patched {
+            Some(patched) => patched.refused(&problem),
+            None => mistyped(&self.served.gvk(), &problem),
         })?;
         for warning in warnings {
             self.notes.warn(warning);
@@ -119,22 +140,33 @@ pub(super) fn accept(
     body: &[u8],
     unknown: &mut Vec<String>,
 ) -> Result<Object, Status> {
+    fit(served, value, body, unknown).map_err(|unfit| match unfit {
+        Unfit::Kind(status) => status,
+        Unfit::Type(problem) => mistyped(&served.gvk(), &problem),
+    })
+}
+
+/// The same for those who tell it another way.
+pub(super) fn fit(
+    served: &Served,
+    value: Value,
+    body: &[u8],
+    unknown: &mut Vec<String>,
+) -> Result<Object, Unfit> {
     let owner = match served.resource.origin {
         Origin::BuiltIn => KindOwner::BuiltIn,
         Origin::Custom => KindOwner::Custom,
     };
-    let mut object = take_object(value, body, &served.gvk(), owner)?;
+    let object = take_object(value, body, &served.gvk(), owner);
+    let mut object = object.map_err(Unfit::Kind)?;
     let metadata = object
         .fields_mut()
         .entry("metadata")
         .or_insert_with(|| Value::Object(serde_json::Map::new()));
     let path = Path::ROOT.field("metadata");
     check_types(metadata, &path, Malformed::Refuse, unknown)
-        .map_err(|error| mistyped(&served.gvk(), &error.to_string()))?;
-    served
-        .resource
-        .rules
-        .check_types(&mut object, unknown)
-        .map_err(|problem| mistyped(&served.gvk(), &problem))?;
+        .map_err(|error| Unfit::Type(error.to_string()))?;
+    let checked = served.resource.rules.check_types(&mut object, unknown);
+    checked.map_err(Unfit::Type)?;
     Ok(object)
 }

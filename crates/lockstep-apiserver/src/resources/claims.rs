@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use lockstep_kinds::{Table, typed};
 use lockstep_merge::fields::Set;
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
 use lockstep_merge::types::Type;
@@ -74,6 +75,27 @@ impl Endpoint for Written<'_> {
         fields.insert("apiVersion".to_owned(), api_version.into());
         resource.rules.shape(version, &mut converted, None);
         Ok(converted.into_value())
+    }
+
+    /// A built-in kind has all that Go's type of it has when nothing is set.
+    fn empty(&self, api_version: &str) -> Value {
+        let resource = &self.request.served.resource;
+        let mut empty = Map::new();
+        let version = match resource.origin {
+            Origin::BuiltIn => resource.version_of(api_version),
+            Origin::Custom => None,
+        };
+        let table = Table::builtin();
+        let id = version.and_then(|version| {
+            let version = &resource.versions[version].name;
+            table.kind(&resource.group, version, &resource.kind)
+        });
+        if let Some(id) = id {
+            // Nothing is of a wrong type where there is nothing.
+            let read = typed::read(table, id, &mut empty, &mut Vec::new());
+            read.expect("an empty map is an object of every kind");
+        }
+        Value::Object(empty)
     }
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {

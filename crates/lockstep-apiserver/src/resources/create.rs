@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::claims::{Claims, take_asked};
 use super::commit::put;
+use super::convert::kept;
 use super::current::{parse, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
 
@@ -52,6 +53,7 @@ impl Api {
             mut object,
             duplicates,
             unknown,
+            patched: _,
         } = incoming;
         if request.served.resource.is_going {
             let resource = request.served.resource.group_resource();
@@ -86,14 +88,27 @@ impl Api {
                 }
                 Made::NameTaken(name) => {
                     let resource = request.served.resource.group_resource();
-                    return Err(if is_generated {
-                        Status::generated_name_taken(&resource, &name)
-                    } else {
-                        Status::already_exists(&resource, &name)
-                    });
+                    if is_generated {
+                        return Err(Status::generated_name_taken(&resource, &name));
+                    }
+                    return Err(self.taken(request, &name).await?);
                 }
             }
         }
+    }
+
+    /// 409, which says so if what has the name is going.
+    async fn taken(&self, request: &Request<'_>, name: &str) -> Result<Status, Status> {
+        let resource = &request.served.resource;
+        let mut status = Status::already_exists(&resource.group_resource(), name);
+        let key = resource.object_key(&request.route.namespace, name);
+        if let Some(stored) = self.newest(resource, &key).await? {
+            let (_, current) = kept(resource, &stored)?;
+            if current.object.deletion_timestamp().is_some() {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+        }
+        Ok(status)
     }
 
     /// Gives a new object what the server knows, and its shape. Returns the unknown fields.

@@ -2,7 +2,7 @@
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{GroupKind, Object, Status, Value};
+use lockstep_object::{GroupKind, GroupResource, Object, Status, Value};
 use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
@@ -43,7 +43,7 @@ pub(crate) enum Propagation {
 impl Api {
     /// Removes an object, or asks those who hold it to let it go.
     pub(super) async fn delete(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        if !request.route.subresource.is_empty() {
+        if request.part()?.is_some() {
             return Err(Status::method_not_allowed());
         }
         let options = DeleteOptions::of(request)?;
@@ -161,12 +161,9 @@ impl Api {
         let gone = Status::deleted(&resource.group_resource(), old.name(), old.uid());
         let grace = grace::of(resource, &object, options.grace);
         let is_removed = is_free(resource, &object) && grace.is_none();
-        if options.dry_run == DryRun::All {
-            return Ok(Some(if is_removed {
-                Answer::from(&gone)
-            } else {
-                Answer::ok(served.shown(old_value, revision).await?)
-            }));
+        let is_rehearsal = options.dry_run == DryRun::All;
+        if is_rehearsal && is_removed {
+            return Ok(Some(Answer::from(&gone)));
         }
         let key = resource.object_key(old.namespace(), old.name());
         let expected = Expected::At(revision);
@@ -198,7 +195,7 @@ impl Api {
                 ..Answer::ok(body)
             }))
         };
-        if value == old_value {
+        if value == old_value || is_rehearsal {
             return pending(revision);
         }
         match self.commit(resource, &key, expected, put(value)).await? {
@@ -270,16 +267,10 @@ impl DeleteOptions {
 
     fn read(request: &Request<'_>, body: &Value) -> Result<Self, Status> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let dry_run = match body["dryRun"].as_array().map(Vec::as_slice) {
-            None | Some([]) => DryRun::No,
-            Some(values) => match values.iter().find(|value| *value != "All") {
-                None => DryRun::All,
-                Some(value) => {
-                    let value = value.as_str().unwrap_or_default();
-                    return Err(request.invalid_option("dryRun", value, &["All"]));
-                }
-            },
-        };
+        let asked = body["dryRun"].as_array().map(Vec::as_slice);
+        let asked = asked.unwrap_or_default().iter();
+        let asked: Vec<&str> = asked.filter_map(Value::as_str).collect();
+        let dry_run = request.dry_run_of(&asked)?;
         Ok(Self {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
@@ -296,15 +287,20 @@ impl DeleteOptions {
 
     /// 409 if the object is not the one that is meant.
     fn check(&self, resource: &Resource, current: &Current) -> Result<(), Status> {
-        let failed = |what: &str, asked: &str, is: &str| {
-            let name = current.object.name();
-            Status::precondition_failed(&resource.group_resource(), name, what, asked, is)
+        let failed = |what: &str, asked: &str, is: &str, how: &str| {
+            let kind = GroupResource::new(&*resource.group, &*resource.kind);
+            let why = format!(
+                "the {what} in the precondition ({asked}) does not match the {what} in record ({is}). The object might have been {how}"
+            );
+            Err(Status::conflict(&kind, current.object.name(), &why))
         };
         let (uid, revision) = (current.object.uid(), current.revision.0.to_string());
         match (&self.uid, &self.revision) {
-            (Some(asked), _) if asked != uid => Err(failed("UID", asked, uid)),
+            (Some(asked), _) if asked != uid => {
+                failed("UID", asked, uid, "deleted and then recreated")
+            }
             (_, Some(asked)) if *asked != revision => {
-                Err(failed("ResourceVersion", asked, &revision))
+                failed("ResourceVersion", asked, &revision, "modified")
             }
             _ => Ok(()),
         }
@@ -443,7 +439,7 @@ fn propagation(request: &Request<'_>, body: &Value) -> Result<Option<Propagation
         (Some(other), _) => Err(request.invalid_option(
             "propagationPolicy",
             other,
-            &["Background", "Foreground", "Orphan"],
+            &["Foreground", "Background", "Orphan", "nil"],
         )),
     }
 }

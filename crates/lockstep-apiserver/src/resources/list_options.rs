@@ -43,7 +43,10 @@ impl ListOptions {
     pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
         let limit = request.number("limit")?.unwrap_or_default();
         let limit = usize::try_from(limit).unwrap_or_default();
-        let revision = request.revision()?;
+        request.number("timeoutSeconds")?;
+        let revision = request.revision().map_err(|status| {
+            Status::bad_request(format!("invalid resource version: {}", status.message))
+        })?;
         let query = &request.query;
         let (matching, token) = (query.get("resourceVersionMatch"), query.get("continue"));
         let matching = matching.unwrap_or_default();
@@ -53,12 +56,12 @@ impl ListOptions {
             return Err(invalid(error));
         }
         if let Some(token) = token.filter(|token| !token.is_empty()) {
+            let at = At::After(Token::parse(token)?);
             if revision.is_some_and(|revision| revision > Revision::NONE) {
                 return Err(Status::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
-            let at = At::After(Token::parse(token)?);
             return Ok(Self { at, limit });
         }
         let at = match (matching, revision) {

@@ -3,12 +3,12 @@
 use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch, strategic_merge};
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::FieldValidation;
+use lockstep_object::incoming::{FieldValidation, type_name};
 use lockstep_object::metadata::check_url_name;
 use lockstep_object::{GroupKind, Status, Value, json};
 use serde_json::Map;
 
-use super::body::accept;
+use super::body::{Unfit, fit};
 use super::current::Current;
 use super::update::{LastWrite, Next};
 use super::{Answer, Api, Incoming, Origin, Request, Subresource};
@@ -28,10 +28,39 @@ pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
 }
 
 /// A patch that can be read.
-pub(super) enum Patch {
+pub(super) struct Patch {
+    change: Change,
+    /// Fields of the patch itself that were given twice, or that nobody knows.
+    pub(super) complaints: Vec<String>,
+}
+
+enum Change {
     Json(JsonPatch),
     Merge(Value),
     Strategic(TypeId, Map<String, Value>),
+}
+
+/// What a patch made, as those are shown it who are told that it is not good: the object, or of a
+/// strategic merge patch the patch.
+#[derive(Clone)]
+pub enum Patched {
+    /// The object.
+    Made(Value),
+    /// The patch.
+    By(Map<String, Value>),
+}
+
+impl Patched {
+    /// 422 on the field `patch`.
+    pub(super) fn refused(&self, problem: &str) -> Status {
+        let shown = match self {
+            Self::Made(object) => object.to_string(),
+            Self::By(patch) => go_map(patch),
+        };
+        let path = Path::ROOT.field("patch");
+        let error = FieldError::invalid(&path, shown, problem);
+        Status::invalid(&GroupKind::new("", ""), "", &[error])
+    }
 }
 
 impl Api {
@@ -47,22 +76,29 @@ impl Api {
         }
         request.field_manager()?;
         let patch = read(request)?;
+        let is_strict = request.field_validation()? == FieldValidation::Strict;
         let change = |current: &Current| {
             let revision = current.revision.0.to_string();
-            let mut object = current.object.clone();
-            object.set_meta_text("resourceVersion", &revision);
-            let mut value = object.into_value();
-            apply(request, &patch, &mut value)?;
+            let made = || {
+                let mut object = current.object.clone();
+                object.set_meta_text("resourceVersion", &revision);
+                let mut value = object.into_value();
+                patch.apply(&mut value).map(|()| value)
+            };
+            let value = made()?;
+            let patched = is_strict.then(|| patch.shown(value.clone()));
             let mut unknown = Vec::new();
-            let mut object = accept(&request.served, value, &request.body, &mut unknown)?;
+            let object = fit(&request.served, value, &request.body, &mut unknown);
+            let mut object = object.or_else(|unfit| Err(patch.refused(made()?, unfit)))?;
             check_url_name(&object, &request.route.name)?;
             if object.resource_version() == revision {
                 object.set_meta_text("resourceVersion", "");
             }
             Ok(Incoming {
                 object,
-                duplicates: Vec::new(),
+                duplicates: patch.complaints.clone(),
                 unknown,
+                patched,
             })
         };
         let next = Next::Made(&change);
@@ -76,7 +112,7 @@ fn media_type<'r>(request: &'r Request<'_>) -> &'r str {
     media_type.unwrap_or_default().trim()
 }
 
-/// The patch. What field validation has to say about the patch itself is said here.
+/// The patch.
 pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let media_type = media_type(request);
     let mut known = patch_types(request.served.resource.origin).to_vec();
@@ -89,48 +125,98 @@ pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let decoded = json::decode(&request.body);
     let decoded =
         decoded.map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
-    let duplicates = decoded.duplicates.iter();
-    let mut complaints: Vec<String> = duplicates
-        .map(|path| format!("duplicate field {path:?}"))
-        .collect();
     if media_type != JSON_PATCH {
         let Value::Object(patch) = decoded.value else {
-            return Err(Status::bad_request(
-                "error decoding patch: a merge patch is a map",
-            ));
+            return Err(Status::bad_request(no_map(media_type, &decoded.value)));
         };
-        complain(request, &complaints)?;
-        return Ok(match media_type {
-            STRATEGIC_PATCH => Patch::Strategic(patched_type(request)?, patch),
-            _ => Patch::Merge(Value::Object(patch)),
-        });
+        let change = match media_type {
+            STRATEGIC_PATCH => Change::Strategic(patched_type(request)?, patch),
+            _ => Change::Merge(Value::Object(patch)),
+        };
+        let complaints = decoded.duplicates;
+        return Ok(Patch { change, complaints });
     }
     let patch = JsonPatch::from_value(&decoded.value).map_err(|error| match error {
         JsonPatchError::TooManyOperations(_) => Status::too_large(&error.to_string()),
         JsonPatchError::NotAList(_) => {
             Status::bad_request(format!("error decoding patch: {error}"))
         }
-        JsonPatchError::Operation { .. } => rejected(request),
+        JsonPatchError::Operation { .. } => Status::patch_rejected(),
     })?;
+    let duplicates = decoded.duplicates.iter();
+    let duplicates = duplicates.map(|path| format!("json patch duplicate field {path:?}"));
     let unknown = patch.unknown_fields().iter();
-    complaints.extend(unknown.map(|path| format!("json patch unknown field {path:?}")));
-    complain(request, &complaints)?;
-    Ok(Patch::Json(patch))
+    let unknown = unknown.map(|path| format!("json patch unknown field {path:?}"));
+    let complaints = duplicates.chain(unknown).collect();
+    let change = Change::Json(patch);
+    Ok(Patch { change, complaints })
 }
 
-/// Applies a patch to an object, or to a view of one.
-pub(super) fn apply(request: &Request<'_>, patch: &Patch, value: &mut Value) -> Result<(), Status> {
-    match patch {
-        Patch::Merge(patch) => merge_patch(value, patch),
-        Patch::Json(patch) => patch.apply(value).map_err(|_| rejected(request))?,
-        Patch::Strategic(kind, patch) => {
-            let object = value.as_object_mut();
-            let object = object.expect("an object of the API is a map");
-            strategic_merge(Table::builtin(), *kind, object, patch.clone())
-                .map_err(|error| Status::bad_request(error.to_string()))?;
+fn no_map(media_type: &str, found: &Value) -> String {
+    let found = type_name(found);
+    let problem =
+        format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
+    match media_type {
+        STRATEGIC_PATCH => problem,
+        _ => format!("error decoding patch: {problem}"),
+    }
+}
+
+impl Patch {
+    /// Applies it to an object, or to a view of one.
+    pub(super) fn apply(&self, value: &mut Value) -> Result<(), Status> {
+        match &self.change {
+            Change::Merge(patch) => merge_patch(value, patch),
+            Change::Json(patch) => patch.apply(value).map_err(|_| Status::patch_rejected())?,
+            Change::Strategic(kind, patch) => {
+                let object = value.as_object_mut();
+                let object = object.expect("an object of the API is a map");
+                strategic_merge(Table::builtin(), *kind, object, patch.clone())
+                    .map_err(|error| Status::bad_request(error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is shown of it and of what it made.
+    pub(super) fn shown(&self, made: Value) -> Patched {
+        match &self.change {
+            Change::Json(_) | Change::Merge(_) => Patched::Made(made),
+            Change::Strategic(_, patch) => Patched::By(patch.clone()),
         }
     }
-    Ok(())
+
+    /// What is told when that is no object of the resource.
+    fn refused(&self, made: Value, unfit: Unfit) -> Status {
+        match unfit {
+            Unfit::Kind(status) if status.code != 400 => status,
+            Unfit::Kind(status) => self.shown(made).refused(&status.message),
+            Unfit::Type(problem) => self.shown(made).refused(&problem),
+        }
+    }
+}
+
+/// A map as Go prints it.
+fn go_map(map: &Map<String, Value>) -> String {
+    let fields = map
+        .iter()
+        .map(|(name, value)| format!("{name}:{}", go_value(value)));
+    let mut fields: Vec<String> = fields.collect();
+    fields.sort();
+    format!("map[{}]", fields.join(" "))
+}
+
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_value).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(map) => go_map(map),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
 }
 
 /// The type of what a patch is made to.
@@ -140,36 +226,4 @@ fn patched_type(request: &Request<'_>) -> Result<TypeId, Status> {
     let [group, version, kind] = own.unwrap_or([&gvk.group, &gvk.version, &gvk.kind]);
     let found = Table::builtin().kind(group, version, kind);
     found.ok_or_else(|| Status::internal_error("the kind is not in the table of kinds"))
-}
-
-fn rejected(request: &Request<'_>) -> Status {
-    let resource = request.served.resource.group_resource();
-    Status::patch_rejected(&resource, &request.route.name)
-}
-
-/// Strict validation of the patch itself is an error of the field `patch`.
-fn complain(request: &Request<'_>, complaints: &[String]) -> Result<(), Status> {
-    match request.field_validation()? {
-        _ if complaints.is_empty() => return Ok(()),
-        FieldValidation::Ignore => return Ok(()),
-        FieldValidation::Warn => {
-            for complaint in complaints {
-                request.notes.warn(complaint);
-            }
-            return Ok(());
-        }
-        FieldValidation::Strict => {}
-    }
-    let problem = format!("strict decoding error: {}", complaints.join(", "));
-    Err(request.bad_patch(&problem))
-}
-
-impl Request<'_> {
-    /// What strict validation says about a patch, or about what it makes of the object.
-    pub(super) fn bad_patch(&self, problem: &str) -> Status {
-        let body = String::from_utf8_lossy(&self.body).into_owned();
-        let path = Path::ROOT.field("patch");
-        let error = FieldError::invalid(&path, body, problem);
-        Status::invalid(&GroupKind::new("", ""), &self.route.name, &[error])
-    }
 }

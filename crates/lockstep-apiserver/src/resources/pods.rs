@@ -56,6 +56,11 @@ impl Api {
         let dry_run = request.dry_run()?;
         let binding = accept(request, &["", "v1", "Binding"])?;
         check_namespace(&binding, &request.route.namespace)?;
+        if binding.name() != &*request.route.name {
+            return Err(Status::bad_request(
+                "name in URL does not match name in Binding object",
+            ));
+        }
         check_binding(&binding)?;
         let node = binding.at(&["target", "name"]).and_then(Value::as_str);
         let node = node.unwrap_or_default().to_owned();
@@ -80,6 +85,7 @@ impl Api {
                 object: pod,
                 duplicates: Vec::new(),
                 unknown: Vec::new(),
+                patched: None,
             })
         };
         let part = Some(Subresource::Binding);

@@ -1,11 +1,13 @@
 //! What a handler is given.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use bytes::Bytes;
 use lockstep_authz::User;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
-use lockstep_object::{GroupKind, Status};
+use lockstep_object::{GroupKind, Status, Value};
 use lockstep_storage::Revision;
 
 use super::{Origin, Served, Version};
@@ -60,13 +62,16 @@ impl Request<'_> {
 
     /// `dryRun`, which is `All` or absent.
     pub fn dry_run(&self) -> Result<DryRun, Status> {
-        let mut asked = self.query.all("dryRun").peekable();
-        if asked.peek().is_none() {
-            return Ok(DryRun::No);
-        }
-        match asked.find(|value| *value != "All") {
-            None => Ok(DryRun::All),
-            Some(value) => Err(self.invalid_option("dryRun", value, &["All"])),
+        let asked: Vec<&str> = self.query.all("dryRun").collect();
+        self.dry_run_of(&asked)
+    }
+
+    /// What these values of `dryRun` mean.
+    pub(super) fn dry_run_of(&self, asked: &[&str]) -> Result<DryRun, Status> {
+        match asked {
+            [] => Ok(DryRun::No),
+            asked if asked.iter().all(|value| *value == "All") => Ok(DryRun::All),
+            asked => Err(self.invalid_option("dryRun", asked.to_vec(), &["All"])),
         }
     }
 
@@ -75,10 +80,12 @@ impl Request<'_> {
         let Some(text) = self.query.get(name) else {
             return Ok(None);
         };
-        let number = text.parse().map_err(|_| {
-            Status::bad_request(format!(
-                "strconv.ParseInt: parsing {text:?}: invalid syntax"
-            ))
+        let number = text.parse().map_err(|error: ParseIntError| {
+            let problem = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {problem}"))
         })?;
         Ok(Some(number))
     }
@@ -131,7 +138,12 @@ impl Request<'_> {
         Ok(selector)
     }
 
-    pub(super) fn invalid_option(&self, field: &str, value: &str, supported: &[&str]) -> Status {
+    pub(super) fn invalid_option(
+        &self,
+        field: &str,
+        value: impl Into<Value>,
+        supported: &[&str],
+    ) -> Status {
         let path = Path::ROOT.field(field);
         let supported = supported.iter().copied();
         self.invalid_options(FieldError::not_supported(&path, value, supported))

@@ -10,11 +10,11 @@ use lockstep_object::table::ColumnType;
 use lockstep_object::{GroupVersionKind, Object, Status, Value};
 use serde_json::{Map, json};
 
-use super::body::Document;
+use super::body::{Document, Unfit};
 use super::current::Current;
 use super::patch::{self, Patch};
 use super::update::{LastWrite, Next};
-use super::{Answer, Api, Incoming, Request, Subresource};
+use super::{Answer, Api, Incoming, Origin, Request, Subresource};
 use crate::views::{Cell, Column, Columns};
 
 /// Metadata that an object and its scale share.
@@ -67,7 +67,7 @@ impl Api {
             let revision = current.revision.0.to_string();
             let scale = change(paths.view(&current.object, &revision)?)?;
             let mut object = current.object.clone();
-            paths.set_replicas(&mut object, replicas(&scale)?)?;
+            paths.set_replicas(&mut object, request.replicas(&scale)?)?;
             object.set_meta_text("resourceVersion", scale.resource_version());
             if !scale.uid().is_empty() {
                 object.set_meta_text("uid", scale.uid());
@@ -76,6 +76,7 @@ impl Api {
                 object,
                 duplicates: Vec::new(),
                 unknown: Vec::new(),
+                patched: None,
             })
         };
         let part = Some(Subresource::Scale);
@@ -89,6 +90,20 @@ impl Request<'_> {
     fn scale_paths(&self) -> Result<&ScalePaths, Status> {
         let paths = self.served.resource.rules.scale(self.served.version);
         paths.ok_or_else(Status::no_such_resource)
+    }
+
+    /// The number of replicas that a scale asks for; none is zero, as upstream's type has it. Of a
+    /// custom resource the object is checked, not its scale.
+    fn replicas(&self, scale: &Object) -> Result<i64, Status> {
+        let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
+        let replicas = replicas.unwrap_or(0);
+        if replicas >= 0 || self.served.resource.origin == Origin::Custom {
+            return Ok(replicas);
+        }
+        let spec = Path::ROOT.field("spec");
+        let path = spec.field("replicas");
+        let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+        Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
     }
 
     /// The scale of the object in an answer.
@@ -226,8 +241,13 @@ fn patched(request: &Request<'_>, patch: &Patch, scale: Object) -> Result<Object
     let had_replicas = scale.at(&["spec", "replicas"]).is_some();
     let revision = scale.resource_version().to_owned();
     let mut value = scale.into_value();
-    patch::apply(request, patch, &mut value)?;
-    let mut scale = accept(request, value, &[])?;
+    patch.apply(&mut value)?;
+    let shown = patch.shown(value.clone());
+    let (mut scale, unknown) = read(value, &request.body).map_err(|unfit| match unfit {
+        Unfit::Kind(status) => shown.refused(&status.message),
+        Unfit::Type(problem) => shown.refused(&problem),
+    })?;
+    request.complain_of(&patch.complaints, &unknown, Some(&shown))?;
     if scale.resource_version() == revision {
         // Who did not write it does not insist on it.
         scale.set_meta_text("resourceVersion", "");
@@ -244,14 +264,10 @@ fn patched(request: &Request<'_>, patch: &Patch, scale: Object) -> Result<Object
 /// Checks that a value is a `Scale`, and does with what it is not what field validation says.
 fn accept(request: &Request<'_>, value: Value, duplicates: &[String]) -> Result<Object, Status> {
     let gvk = gvk();
-    let mut scale = take_object(value, &request.body, &gvk, KindOwner::BuiltIn)?;
-    let mut unknown = Vec::new();
-    let metadata = scale.fields_mut().entry("metadata");
-    let metadata = metadata.or_insert_with(|| json!({}));
-    let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
-        .map_err(|error| mistyped(&gvk, &error.to_string()))?;
-    check_fields(&scale, &mut unknown)?;
+    let (scale, unknown) = read(value, &request.body).map_err(|unfit| match unfit {
+        Unfit::Kind(status) => status,
+        Unfit::Type(problem) => mistyped(&gvk, &problem),
+    })?;
     let told = request.field_validation()?.judge(duplicates, &unknown);
     for warning in told.map_err(|problem| mistyped(&gvk, &problem))? {
         request.notes.warn(warning);
@@ -259,8 +275,22 @@ fn accept(request: &Request<'_>, value: Value, duplicates: &[String]) -> Result<
     Ok(scale)
 }
 
+/// A `Scale`, and the fields that a scale does not have.
+fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
+    let scale = take_object(value, body, &gvk(), KindOwner::BuiltIn);
+    let mut scale = scale.map_err(Unfit::Kind)?;
+    let mut unknown = Vec::new();
+    let metadata = scale.fields_mut().entry("metadata");
+    let metadata = metadata.or_insert_with(|| json!({}));
+    let path = Path::ROOT.field("metadata");
+    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+        .map_err(|error| Unfit::Type(error.to_string()))?;
+    check_fields(&scale, &mut unknown).map_err(Unfit::Type)?;
+    Ok((scale, unknown))
+}
+
 /// Refuses fields of another type, and notes those that a scale does not have.
-fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), Status> {
+fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), String> {
     let known = ["apiVersion", "kind", "metadata", "spec", "status"];
     let foreign = scale
         .fields()
@@ -269,9 +299,9 @@ fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), Status>
     unknown.extend(foreign.cloned());
     let wrong = |found: &Value, place: &str, wanted: &str| {
         let found = type_name(found);
-        let problem =
-            format!("json: cannot unmarshal {found} into Go struct field {place} of type {wanted}");
-        Err(mistyped(&gvk(), &problem))
+        Err(format!(
+            "json: cannot unmarshal {found} into Go struct field {place} of type {wanted}"
+        ))
     };
     let spec = match scale.at(&["spec"]) {
         None | Some(Value::Null) => return Ok(()),
@@ -285,17 +315,4 @@ fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), Status>
         Some(value) if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(()),
         Some(other) => wrong(other, "ScaleSpec.spec.replicas", "int32"),
     }
-}
-
-/// The number of replicas that a scale asks for; none is zero, as upstream's type has it.
-fn replicas(scale: &Object) -> Result<i64, Status> {
-    let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
-    let replicas = replicas.unwrap_or(0);
-    if replicas >= 0 {
-        return Ok(replicas);
-    }
-    let spec = Path::ROOT.field("spec");
-    let path = spec.field("replicas");
-    let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
-    Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
 }

@@ -1,7 +1,7 @@
 //! Where a list goes on.
 
-use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine};
 use lockstep_object::Status;
 use lockstep_storage::Revision;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,8 @@ const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 /// What a client hands back to get the next page. Opaque to clients; upstream's form, and how many
 /// objects were read before, which upstream does not need.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Token {
     v: String,
     /// The revision of the list; negative in a token that goes on at whatever is current.
@@ -18,7 +19,6 @@ pub(super) struct Token {
     /// The key after which the page begins, inside the bucket, and a zero byte.
     start: String,
     /// Objects in the pages before.
-    #[serde(default)]
     seen: usize,
 }
 
@@ -54,16 +54,32 @@ impl Token {
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, Status> {
-        let bad = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text.trim_end_matches('='))
-            .map_err(|_| bad("it is not base64"))?;
+        let bad = |why: &str| {
+            Status::bad_request(format!(
+                "invalid continue token: continue key is not valid: {why}"
+            ))
+        };
+        let bytes =
+            URL_SAFE_NO_PAD
+                .decode(text.trim_end_matches('='))
+                .map_err(|error| match error {
+                    DecodeError::InvalidByte(place, _) => {
+                        bad(&format!("illegal base64 data at input byte {place}"))
+                    }
+                    _ => bad("illegal base64 data"),
+                })?;
         let token: Self = serde_json::from_slice(&bytes).map_err(|_| bad("it is no token"))?;
         if token.v != TOKEN_VERSION {
-            return Err(bad("its version is not known"));
+            let why = format!("server does not recognize this encoded version {}", token.v);
+            return Err(bad(&why));
         }
-        if token.start.is_empty() || token.rv == 0 {
-            return Err(bad("it has no start"));
+        if token.rv == 0 {
+            return Err(bad(
+                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            ));
+        }
+        if token.start.is_empty() {
+            return Err(bad("encoded start key empty (version meta.k8s.io/v1)"));
         }
         Ok(token)
     }

@@ -1,11 +1,12 @@
 //! Changing an object.
 
 use lockstep_builtins::parts;
+use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
     next_generation, prepare_update, validate_update,
 };
-use lockstep_object::{Object, Status};
+use lockstep_object::{GroupKind, Object, Status};
 use lockstep_storage::{Expected, Outcome, Written};
 
 use super::apply::Wish;
@@ -84,6 +85,9 @@ impl Api {
             check_namespace(&next.object, &request.route.namespace)?;
             let insists = !next.object.resource_version().is_empty();
             check_moved(request, &next.object, &current)?;
+            if absent == LastWrite::IsRefused && !insists {
+                return Err(no_version(request));
+            }
             let asked = take_asked(&mut next.object);
             let mut next = next_state(request, part, next, &current, absent)?;
             self.assign(request, &mut next, Some(&current.object))
@@ -158,6 +162,7 @@ fn next_state(
         mut object,
         duplicates,
         mut unknown,
+        patched,
     } = incoming;
     prepare_update(&mut object, old);
     let status = rules.status(served.version);
@@ -193,7 +198,7 @@ fn next_state(
         }
     }
     unknown.extend(rules.shape(served.version, &mut object, Some(old)));
-    request.complain(&duplicates, &unknown)?;
+    request.complain_of(&duplicates, &unknown, patched.as_ref())?;
     if rules.counts_generations() && part != Some(Subresource::Binding) {
         let mut generation = next_generation(&object, old, status);
         let is_annotated = part.is_none() && object.annotations() != old.annotations();
@@ -223,13 +228,19 @@ impl Request<'_> {
         }
         let mut parts = self.version().parts().iter().copied();
         let part = parts.find(|part| part.name() == self.route.subresource);
-        let part = part.ok_or_else(Status::no_such_resource)?;
+        let resource = &self.served.resource;
+        let is_custom = resource.origin == Origin::Custom;
         let verb = self.route.verb;
-        if !part.verbs().contains(&verb) {
-            let resource = self.served.resource.group_resource();
-            return Err(Status::method_not_supported(&resource, verb.as_str()));
+        match part {
+            Some(part) if part.verbs().contains(&verb) => Ok(Some(part)),
+            Some(_) if is_custom => Err(Status::method_not_supported(
+                &resource.group_resource(),
+                verb.as_str(),
+            )),
+            Some(_) => Err(Status::method_not_allowed()),
+            None if is_custom => Err(Api::not_found(self)),
+            None => Err(Status::no_such_resource()),
         }
-        Ok(Some(part))
     }
 }
 
@@ -247,17 +258,28 @@ pub(super) fn is_free(resource: &super::Resource, object: &Object) -> bool {
 fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Result<(), Status> {
     let resource = request.served.resource.group_resource();
     let name = &request.route.name;
-    let (asked, is) = (object.resource_version(), current.revision.0.to_string());
-    if !asked.is_empty() && asked != is {
-        return Err(Status::modified(&resource, name));
-    }
     let (asked, is) = (object.uid(), current.object.uid());
-    if !asked.is_empty() && asked != is {
+    // To a patch it is a field like others, which may not change.
+    if request.route.verb != Verb::Patch && !asked.is_empty() && asked != is {
         return Err(Status::precondition_failed(
             &resource, name, "UID", asked, is,
         ));
     }
+    let (asked, is) = (object.resource_version(), current.revision.0.to_string());
+    if !asked.is_empty() && asked != is {
+        return Err(Status::modified(&resource, name));
+    }
     Ok(())
+}
+
+/// 422: whoever replaces an object of this resource says which state they saw.
+fn no_version(request: &Request<'_>) -> Status {
+    let metadata = Path::ROOT.field("metadata");
+    let path = metadata.field("resourceVersion");
+    let error = FieldError::invalid(&path, 0, "must be specified for an update");
+    let resource = &request.served.resource;
+    let kind = GroupKind::new(&*resource.group, &*resource.plural);
+    Status::invalid(&kind, &request.route.name, &[error])
 }
 
 /// Puts back what an endpoint does not write: `status` through the main one, all but `status`

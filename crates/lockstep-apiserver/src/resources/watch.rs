@@ -77,6 +77,7 @@ impl Api {
     pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let begin = begin(request)?;
         let selection = Selection::of(request)?;
+        request.number("limit")?;
         let asked = request.number("timeoutSeconds")?.unwrap_or_default();
         let lasts = match u64::try_from(asked) {
             Ok(seconds) if seconds > 0 => seconds,

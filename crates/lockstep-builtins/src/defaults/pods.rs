@@ -1,18 +1,42 @@
 //! Pods and their parts.
 
 use lockstep_object::{Map, Value};
+use serde_json::json;
 
 use super::Fields;
 use crate::look::{fill, map_in, maps_in};
 
 /// A pod asks for as much as it is limited to, and knows the services around it. Templates are left as they are.
 pub(super) fn pod(pod: &mut Fields) {
+    addresses(pod);
     let spec = map_in(pod, "spec");
     fill(spec, "enableServiceLinks", true);
+    let grace = spec.get("terminationGracePeriodSeconds");
+    if grace.and_then(Value::as_i64).is_some_and(|grace| grace < 0) {
+        spec.insert("terminationGracePeriodSeconds".to_owned(), 1.into());
+    }
     for field in ["containers", "initContainers"] {
         for container in maps_in(spec, field) {
             request_what_is_limited(map_in(container, "resources"));
         }
+    }
+}
+
+/// The address of a pod is the first of its addresses. Where they differ the one is right.
+fn addresses(pod: &mut Fields) {
+    let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let own = text(status.get("podIP")).filter(|own| !own.is_empty());
+    let first = status.get("podIPs").and_then(|all| all.get(0));
+    let first = text(first.and_then(|first| first.get("ip")));
+    match (own, first) {
+        (Some(own), first) if first.as_ref() != Some(&own) => {
+            status.insert("podIPs".to_owned(), json!([{ "ip": own }]));
+        }
+        (None, Some(first)) => drop(status.insert("podIP".to_owned(), first.into())),
+        _ => {}
     }
 }
 

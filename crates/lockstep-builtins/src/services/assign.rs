@@ -86,7 +86,10 @@ fn address(
         Err(FieldError::invalid(&path, json!([asked]), why))
     };
     if !pool.range.contains(parsed) {
-        return refused("the provided network does not match the current range".to_owned());
+        let range = pool.range;
+        return refused(format!(
+            "the provided IP ({asked}) is not in the valid range. The range of valid IPs is {range}"
+        ));
     }
     if (pool.is_address_taken)(&asked) {
         return refused("provided IP is already allocated".to_owned());

@@ -38,6 +38,9 @@ pub(super) fn containers(
         probes::probes(container, &path, errors);
     }
     host_ports(all, &list_path, errors);
+    if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
+        ports_of_the_host(all, &list_path, errors);
+    }
     let init_path = path.field("initContainers");
     for (index, container) in list(spec, "initContainers").iter().enumerate() {
         let path = init_path.index(index);
@@ -161,6 +164,22 @@ fn ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         let protocol = text(port, "protocol");
         one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
+    }
+}
+
+/// On the host's network a port is the same inside and outside.
+fn ports_of_the_host(containers: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    for (index, container) in containers.iter().enumerate() {
+        let container_path = path.index(index);
+        let ports_path = container_path.field("ports");
+        for (at, port) in list(container, "ports").iter().enumerate() {
+            let host = number(port, "hostPort").unwrap_or_default();
+            if Some(host) != number(port, "containerPort") {
+                let why = "must match `containerPort` when `hostNetwork` is true";
+                let path = ports_path.index(at);
+                errors.push(FieldError::invalid(&path.field("hostPort"), host, why));
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is asked of whoever keeps the objects.
 
 use lockstep_object::metadata::Seconds;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Operation, Owner};
 use crate::fields::Set;
@@ -17,6 +17,11 @@ pub trait Endpoint {
 
     /// An object of one version in another that [`type_of`](Self::type_of) knows.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, Self::Error>;
+
+    /// What an object of a version has before anything is said about it.
+    fn empty(&self, _api_version: &str) -> Value {
+        Value::Object(Map::new())
+    }
 
     /// What of a set can be owned through this endpoint.
     fn owned(&self, api_version: &str, fields: Set) -> Set;

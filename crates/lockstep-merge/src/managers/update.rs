@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::endpoint::in_version;
 use super::{Claim, Conflicts, Endpoint, Managed, Operation, Owner, Writer};
@@ -66,7 +66,8 @@ pub(super) fn track<E: Endpoint>(
     managed: Managed,
     writer: &Writer<'_>,
 ) -> Result<Managed, UpdateError<E::Error>> {
-    let nothing = json!({});
+    let nothing = live.is_none().then(|| endpoint.empty(writer.api_version));
+    let nothing = nothing.unwrap_or_default();
     let live = live.unwrap_or(&nothing);
     let mut managed = reconcile(endpoint, managed);
     let mut comparisons = Comparisons::new(endpoint, live, new);

@@ -259,9 +259,11 @@ impl Status {
     }
 
     /// A patch could not be applied.
-    pub fn patch_rejected(resource: &GroupResource, name: &str) -> Self {
+    pub fn patch_rejected() -> Self {
         let message = "the server rejected our request due to an error in our request".to_owned();
-        Self::failure(Reason::Invalid, message).about(resource, name)
+        let mut status = Self::failure(Reason::Invalid, message);
+        status.details = Some(Box::default());
+        status
     }
 
     /// The server is busy.

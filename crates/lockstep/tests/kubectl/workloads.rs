@@ -190,7 +190,7 @@ fn kubectl_finds_the_server_as_a_service_and_is_told_what_is_wrong() {
         "",
     );
     assert!(
-        said.contains("the provided network does not match the current range"),
+        said.contains("is not in the valid range. The range of valid IPs is"),
         "{said}"
     );
     let said = server.kubectl("logs p", "");
