@@ -53,13 +53,13 @@ pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> Fiel
 pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErrors {
     let mut errors = check_keys(object, &["data"]);
     errors.extend(check_size(object, &["data"], "data"));
-    errors.extend(check_secret_type(object));
     let of = |object: &Object| object.at(&["type"]).cloned().unwrap_or_default();
     if old.is_some_and(|old| of(old) != of(object)) {
         let path = Path::ROOT.field("type");
         errors.push(FieldError::invalid(&path, of(object), "field is immutable"));
     }
     errors.extend(check_frozen(object, old, &["data"]));
+    errors.extend(check_secret_type(object));
     errors
 }
 

@@ -73,8 +73,6 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
-    /// What those are told who use it, if something else should be used.
-    deprecation: Option<&'static str>,
     expires: bool,
     /// Another kind, which its objects are stored as.
     kept_as: Option<&'static KeptAs>,
@@ -110,7 +108,6 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
-    deprecation: None,
     expires: false,
     kept_as: None,
     deleted: Deleted::Told,
@@ -353,7 +350,7 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
                 name: name.into(),
                 is_served: true,
                 subresources: row.subresources.to_vec(),
-                deprecation: row.deprecation.map(Into::into),
+                deprecation: None,
             })
             .collect(),
         storage: 0,

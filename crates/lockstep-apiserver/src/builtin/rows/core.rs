@@ -45,9 +45,6 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["ep"],
         bucket: "services/endpoints",
         creates_on_update: true,
-        deprecation: Some(
-            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-        ),
         ..PLAIN
     },
     Row {
