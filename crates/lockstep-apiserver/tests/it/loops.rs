@@ -334,13 +334,27 @@ async fn each_group_that_is_served_here_has_an_available_api_service() {
     });
     let expected = [
         "v1.",
+        "v1.admissionregistration.k8s.io",
         "v1.apiextensions.k8s.io",
+        "v1.apps",
         "v1.authentication.k8s.io",
         "v1.authorization.k8s.io",
+        "v1.autoscaling",
+        "v1.batch",
+        "v1.certificates.k8s.io",
         "v1.coordination.k8s.io",
+        "v1.discovery.k8s.io",
         "v1.events.k8s.io",
         "v1.ex.io",
+        "v1.flowcontrol.apiserver.k8s.io",
+        "v1.networking.k8s.io",
+        "v1.node.k8s.io",
+        "v1.policy",
         "v1.rbac.authorization.k8s.io",
+        "v1.resource.k8s.io",
+        "v1.scheduling.k8s.io",
+        "v1.storage.k8s.io",
+        "v2.autoscaling",
     ];
     let expected = expected.map(|name| format!("\"{name}\" \"Available\" \"True\""));
     assert_eq!(told.collect::<Vec<_>>(), expected);
