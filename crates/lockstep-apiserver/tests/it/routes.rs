@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use crate::client::Client;
