@@ -2,7 +2,7 @@
 
 use crate::field::{FieldError, Path};
 use crate::go::quote;
-use crate::kinds::GroupVersionKind;
+use crate::kinds::{GroupKind, GroupVersionKind};
 use crate::object::Object;
 use crate::status::Status;
 use serde_json::Value;
@@ -109,11 +109,8 @@ pub fn take_object(
         KindOwner::Custom => {
             let problem = format!("must be {kind}");
             let error = FieldError::invalid(&Path::ROOT.field("kind"), object.kind(), problem);
-            Err(Status::invalid(
-                &expected.group_kind(),
-                object.name(),
-                &[error],
-            ))
+            let found = GroupKind::new(&*expected.group, object.kind());
+            Err(Status::invalid(&found, object.name(), &[error]))
         }
     }
 }

@@ -60,60 +60,7 @@ pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErr
         errors.push(FieldError::invalid(&path, of(object), "field is immutable"));
     }
     errors.extend(check_frozen(object, old, &["data"]));
-    errors.extend(check_secret_type(object));
     errors
-}
-
-/// What secrets of upstream's types must have.
-fn check_secret_type(secret: &Object) -> FieldErrors {
-    let data = Path::ROOT.field("data");
-    let found = |key: &str| secret.at(&["data", key]).and_then(Value::as_str);
-    let is_empty = |key: &str| found(key).unwrap_or_default().is_empty();
-    let required = |key: &str| FieldError::required(&data.key(key), "");
-    let is_json = |key: &str| match found(key) {
-        None => Some(required(key)),
-        Some(text) => {
-            let bytes = STANDARD.decode(text).unwrap_or_default();
-            let read = serde_json::from_slice::<Map<String, Value>>(&bytes);
-            let shown = "<secret contents redacted>";
-            // The problem is told without the text: it may be a password.
-            read.err().map(|error| {
-                let problem = format!("no JSON map: {:?} error", error.classify());
-                FieldError::invalid(&data.key(key), shown, problem)
-            })
-        }
-    };
-    match secret.at(&["type"]).and_then(Value::as_str) {
-        Some("kubernetes.io/service-account-token") => {
-            let (metadata, name) = (
-                Path::ROOT.field("metadata"),
-                "kubernetes.io/service-account.name",
-            );
-            let account = secret.at(&["metadata", "annotations", name]);
-            let account = account.and_then(Value::as_str).unwrap_or_default();
-            let annotations = metadata.field("annotations");
-            let missing = || FieldError::required(&annotations.key(name), "");
-            account.is_empty().then(missing).into_iter().collect()
-        }
-        Some("kubernetes.io/dockercfg") => is_json(".dockercfg").into_iter().collect(),
-        Some("kubernetes.io/dockerconfigjson") => {
-            is_json(".dockerconfigjson").into_iter().collect()
-        }
-        Some("kubernetes.io/basic-auth")
-            if found("username").is_none() && found("password").is_none() =>
-        {
-            vec![required("username"), required("password")]
-        }
-        Some("kubernetes.io/ssh-auth") if is_empty("ssh-privatekey") => {
-            vec![required("ssh-privatekey")]
-        }
-        Some("kubernetes.io/tls") => {
-            let keys = ["tls.crt", "tls.key"].into_iter();
-            let missing = keys.filter(|key| found(key).is_none());
-            missing.map(required).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn check_keys(object: &Object, fields: &[&str]) -> FieldErrors {

@@ -7,6 +7,17 @@ use lockstep_object::{Object, Value};
 /// The one way in which servers agree on a holder.
 const STRATEGY: &str = "OldestEmulationVersion";
 
+/// Agreement on a holder is not served, so nobody starts to ask for it.
+pub(super) fn shape(lease: &mut Object, old: Option<&Object>) {
+    for field in ["strategy", "preferredHolder"] {
+        let is_used = old.is_some_and(|old| old.at(&["spec", field]).is_some());
+        let spec = lease.fields_mut().get_mut("spec");
+        if let Some(spec) = spec.and_then(Value::as_object_mut).filter(|_| !is_used) {
+            spec.remove(field);
+        }
+    }
+}
+
 pub(super) fn validate(lease: &Object) -> FieldErrors {
     let spec = Path::ROOT.field("spec");
     let mut errors = FieldErrors::new();

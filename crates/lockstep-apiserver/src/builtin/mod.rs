@@ -28,7 +28,8 @@ use lockstep_storage::Revision;
 use crate::cache::BucketKey;
 use crate::crd;
 use crate::resources::{
-    KeptAs, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+    KeptAs, LastWrite, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict,
+    Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -75,6 +76,7 @@ struct Row {
     names: NameRule,
     counts_generations: bool,
     creates_on_update: bool,
+    last_write: LastWrite,
     expires: bool,
     /// Another kind, which its objects are stored as.
     kept_as: Option<&'static KeptAs>,
@@ -112,6 +114,7 @@ const PLAIN: Row = Row {
     names: NameRule::Subdomain,
     counts_generations: false,
     creates_on_update: false,
+    last_write: LastWrite::Wins,
     expires: false,
     kept_as: None,
     deleted: Deleted::Told,
@@ -214,6 +217,8 @@ const TABLE: &[Row] = &[
         kind: "Lease",
         bucket: "leases",
         creates_on_update: true,
+        last_write: LastWrite::IsRefused,
+        shape: leases::shape,
         validate: |lease, _, _| leases::validate(lease),
         ..PLAIN
     },
@@ -267,6 +272,7 @@ const TABLE: &[Row] = &[
         shape: crd::shape,
         validate: crd::validate,
         warnings: crd::warnings,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -278,6 +284,7 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "apiregistration.k8s.io/apiservices",
+        last_write: LastWrite::IsRefused,
         names: NameRule::PathSegment,
         shape: |api, _| apiservices::shape(api),
         validate: |api, _, _| apiservices::validate(api),
@@ -438,6 +445,10 @@ impl Rules for BuiltIn {
 
     fn creates_on_update(&self) -> bool {
         self.row.creates_on_update
+    }
+
+    fn last_write(&self) -> LastWrite {
+        self.row.last_write
     }
 
     fn kept_as(&self) -> Option<&KeptAs> {

@@ -17,11 +17,9 @@ pub(super) fn validate(namespace: &Object) -> FieldErrors {
     let path = spec.field("finalizers");
     let holders = namespace.at(&["spec", "finalizers"]);
     let holders = holders.and_then(Value::as_array).into_iter().flatten();
-    for (index, holder) in holders.enumerate() {
-        errors.extend(validate_finalizer_of_builtin(
-            holder.as_str().unwrap_or_default(),
-            &path.index(index),
-        ));
+    for holder in holders {
+        let holder = holder.as_str().unwrap_or_default();
+        errors.extend(validate_finalizer_of_builtin(holder, &path));
     }
     let (expected, why) = match namespace.deletion_timestamp() {
         None => (

@@ -17,7 +17,8 @@ use super::{Converter, Definition, scales};
 use crate::cache::BucketKey;
 use crate::clock;
 use crate::resources::{
-    Ending, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict, Version,
+    Ending, LastWrite, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict,
+    Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -196,6 +197,10 @@ struct CustomRules {
 }
 
 impl Rules for CustomRules {
+    fn last_write(&self) -> LastWrite {
+        LastWrite::IsRefused
+    }
+
     fn names(&self) -> NameRule {
         NameRule::Subdomain
     }

@@ -8,8 +8,8 @@ use lockstep_object::{Cause, Reason, Status, Value, json, yaml};
 use super::body::accept;
 use super::claims::{Claims, NotAtHand, Written, stored};
 use super::current::Current;
-use super::update::{LastWrite, Next};
-use super::{Answer, Api, DryRun, Incoming, Request, Served, Subresource};
+use super::update::Next;
+use super::{Answer, Api, DryRun, Incoming, LastWrite, Request, Served, Subresource};
 use crate::route::Verb;
 use crate::views::on_deep_stack;
 

@@ -224,12 +224,17 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
         return;
     }
     object.set_meta_text("deletionTimestamp", &now.to_string());
-    let metadata = object.metadata_mut();
-    metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
-    if resource.rules.counts_generations() {
-        object.set_generation(object.generation() + 1);
+    let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
+    let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
+    if !is_namespace && !is_crd {
+        // These two go in their own way, and nothing else of them changes.
+        let metadata = object.metadata_mut();
+        metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+        if resource.rules.counts_generations() {
+            object.set_generation(object.generation() + 1);
+        }
     }
-    if &*resource.plural == "namespaces" && resource.group.is_empty() {
+    if is_namespace {
         let status = object.fields_mut().entry("status").or_insert(Value::Null);
         if !status.is_object() {
             *status = serde_json::json!({});

@@ -53,7 +53,7 @@ impl ListOptions {
         if query.flag("sendInitialEvents") || query.get("sendInitialEvents").is_some() {
             let path = Path::ROOT.field("sendInitialEvents");
             let error = FieldError::forbidden(&path, "sendInitialEvents is forbidden for list");
-            return Err(invalid(error));
+            return Err(invalid(&[error]));
         }
         if let Some(token) = token.filter(|token| !token.is_empty()) {
             let at = At::After(Token::parse(token)?);
@@ -89,12 +89,12 @@ fn bad_match(matching: &str, revision: Option<Revision>) -> Status {
         ),
         (other, _) => FieldError::not_supported(&path, other, ["Exact", "NotOlderThan", ""]),
     };
-    invalid(error)
+    invalid(&[error])
 }
 
 /// 422 for the options of a list.
-pub(super) fn invalid(error: FieldError) -> Status {
-    Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", &[error])
+pub(super) fn invalid(errors: &[FieldError]) -> Status {
+    Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
 }
 
 /// What a client is told when the cache did not get where it has to be.

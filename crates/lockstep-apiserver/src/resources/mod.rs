@@ -61,7 +61,7 @@ pub(crate) use patch::patch_types;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Permits, Request};
 pub use resource::{
-    KeptAs, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
+    KeptAs, LastWrite, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
 };
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
@@ -175,7 +175,7 @@ impl Api {
         }
         check_scope(request)?;
         check_name(request)?;
-        pods::check_streams(request)?;
+        self.check_streams(request).await?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
         let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;

@@ -10,8 +10,8 @@ use serde_json::Map;
 
 use super::body::{Unfit, fit};
 use super::current::Current;
-use super::update::{LastWrite, Next};
-use super::{Answer, Api, Incoming, Origin, Request, Subresource};
+use super::update::Next;
+use super::{Answer, Api, Incoming, LastWrite, Origin, Request, Subresource};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";

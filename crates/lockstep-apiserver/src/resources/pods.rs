@@ -10,35 +10,40 @@ use serde_json::json;
 
 use super::body::Document;
 use super::current::Current;
-use super::update::{LastWrite, Next};
-use super::{Answer, Api, DryRun, Incoming, Internal, Request, Subresource};
+use super::update::Next;
+use super::{Answer, Api, DryRun, Incoming, Internal, LastWrite, Request, Subresource};
 use crate::cache::Scope;
 
 /// Streams to containers, for which there is no kubelet.
-const STREAMS: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
+const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 const NOT_IMPLEMENTED: u16 = 501;
 /// How long a client waits before it asks for an eviction again.
 const RETRY_SECONDS: u32 = 10;
 /// How often a budget is read again that somebody else changes.
 const TRIES_MAX: usize = 20;
 
-/// 501 for what only a kubelet can do.
-pub(super) fn check_streams(request: &Request<'_>) -> Result<(), Status> {
-    let (route, resource) = (request.route, &request.served.resource);
-    let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");
-    if has_streams && resource.group.is_empty() && STREAMS.contains(&route.subresource.as_str()) {
+impl Api {
+    /// 501 for what only a kubelet can do, if there is something to do it with.
+    pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), Status> {
+        let (route, resource) = (request.route, &request.served.resource);
+        let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");
+        let is_stream = STREAMS.contains(&route.subresource.as_str());
+        if !has_streams || !resource.group.is_empty() || !is_stream {
+            return Ok(());
+        }
+        let key = resource.object_key(&route.namespace, &route.name);
+        if self.newest(resource, &key).await?.is_none() {
+            return Err(Self::not_found(request));
+        }
         let what = format!("{}/{}", resource.plural, route.subresource);
         let why = format!("{what} is not served: there are no kubelets behind this server");
-        return Err(Status {
+        Err(Status {
             code: NOT_IMPLEMENTED,
             reason: None,
             ..Status::bad_request(why)
-        });
+        })
     }
-    Ok(())
-}
 
-impl Api {
     /// Creates a part of an object.
     pub(super) async fn create_part(&self, request: &Request<'_>) -> Result<Answer, Status> {
         match request.part()? {
@@ -118,8 +123,46 @@ impl Api {
         if !ignores_budgets(&pod) && options["dryRun"].is_null() {
             self.take_from_budget(request, &pod).await?;
         }
+        if options["dryRun"].is_null() {
+            self.tell_pod(request, &mut options).await?;
+        }
         self.delete_with(request, &options).await?;
         Ok(success(201))
+    }
+
+    /// Writes into a pod why it goes, if it still is the one that is meant.
+    async fn tell_pod(&self, request: &Request<'_>, options: &mut Value) -> Result<(), Status> {
+        let route = request.route;
+        let key = format!("{}/{}", route.namespace, route.name);
+        for _ in 0..TRIES_MAX {
+            let found = self.read_internally("", "pods", &key).await;
+            let (mut pod, revision) = found.ok_or_else(|| Self::not_found(request))?;
+            let wanted = |field: &str| options["preconditions"][field].as_str();
+            let is_other = |field, is: &str| wanted(field).is_some_and(|wanted| wanted != is);
+            if is_other("uid", pod.uid()) || is_other("resourceVersion", &revision.to_string()) {
+                // The deletion says so.
+                return Ok(());
+            }
+            if !set_condition(&mut pod, &request.now.to_string()) {
+                return Ok(());
+            }
+            let expected = Expected::At(revision);
+            let written = self.write_internally("", "pods", &key, expected, Some(pod));
+            match written.await {
+                Internal::Done(revision) => {
+                    if wanted("resourceVersion").is_some() {
+                        options["preconditions"]["resourceVersion"] = revision.to_string().into();
+                    }
+                    return Ok(());
+                }
+                Internal::Moved => {}
+                Internal::Failed => {
+                    return Err(Status::service_unavailable("the store is not available"));
+                }
+            }
+        }
+        let what = request.served.resource.group_resource();
+        Err(Status::modified(&what, &route.name))
     }
 
     /// Counts a pod as gone in the budget that it belongs to; 429 if none may go.
@@ -316,16 +359,15 @@ fn may_lose_unready(budget: &Object) -> bool {
 
 /// 429 if a budget allows nobody to go.
 fn check_budget(budget: &Object) -> Result<(), Status> {
-    let refused = |why: String| {
+    let refused = |why: String, seconds: u32| {
         let message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        let status = Status::too_many_requests(message, RETRY_SECONDS);
+        let status = Status::too_many_requests(message, seconds);
         Err(status.with_cause("DisruptionBudget", why, ""))
     };
     let name = budget.name();
     if number(budget, "observedGeneration") < budget.generation() {
-        return refused(format!(
-            "The disruption budget {name} is still being processed by the server."
-        ));
+        let why = format!("The disruption budget {name} is still being processed by the server.");
+        return refused(why, RETRY_SECONDS);
     }
     if number(budget, "disruptionsAllowed") < 0 {
         let resource = GroupResource::new("policy", "poddisruptionbudgets");
@@ -340,11 +382,45 @@ fn check_budget(budget: &Object) -> Result<(), Status> {
             number(budget, "desiredHealthy"),
             number(budget, "currentHealthy"),
         );
-        return refused(format!(
-            "The disruption budget {name} needs {wanted} healthy pods and has {is} currently"
-        ));
+        let why = if is <= wanted {
+            format!(
+                "The disruption budget {name} needs {wanted} healthy pods and has {is} currently"
+            )
+        } else {
+            format!("The disruption budget {name} does not allow evicting pods currently")
+        };
+        return refused(why, 0);
     }
     Ok(())
+}
+
+/// Says in the status that somebody evicts the pod; tells whether that is new.
+fn set_condition(pod: &mut Object, now: &str) -> bool {
+    let condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": null,
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    });
+    let status = pod.fields_mut().entry("status").or_insert(Value::Null);
+    if !status.is_object() {
+        *status = json!({});
+    }
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    let Some(conditions) = status["conditions"].as_array_mut() else {
+        return false;
+    };
+    let has = |one: &Value| one["type"] == condition["type"];
+    match conditions.iter_mut().find(|one| has(one)) {
+        Some(old) if old["status"] == condition["status"] => return false,
+        Some(old) => *old = condition,
+        None => conditions.push(condition),
+    }
+    true
 }
 
 fn count_as_gone(budget: &mut Object, pod: &str, now: &str) {

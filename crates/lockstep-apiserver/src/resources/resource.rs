@@ -183,6 +183,11 @@ pub trait Rules: Send + Sync {
         false
     }
 
+    /// What a `PUT` means that names no resource version.
+    fn last_write(&self) -> LastWrite {
+        LastWrite::Wins
+    }
+
     /// Another kind that its objects are stored as; [`Rules::shape`] turns them back.
     fn kept_as(&self) -> Option<&KeptAs> {
         None
@@ -261,6 +266,15 @@ pub struct KeptAs {
     pub write: fn(&mut Object),
 }
 
+/// What a change means that names no resource version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LastWrite {
+    /// It is made to whatever is there.
+    Wins,
+    /// It is an error.
+    IsRefused,
+}
+
 impl KeptAs {
     /// The `apiVersion` of stored objects.
     pub fn api_version(&self) -> String {
@@ -324,8 +338,13 @@ impl Resource {
     }
 
     /// Group and kind, as errors of validation name it.
+    ///
+    /// What is kept as another kind is validated as that.
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&*self.group, &*self.kind)
+        match self.rules.kept_as() {
+            Some(kept) => GroupKind::new(kept.group, &*self.kind),
+            None => GroupKind::new(&*self.group, &*self.kind),
+        }
     }
 
     /// `group/version`, or the bare version of the core group.

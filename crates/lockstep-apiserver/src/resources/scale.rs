@@ -13,8 +13,8 @@ use serde_json::{Map, json};
 use super::body::{Document, Unfit};
 use super::current::Current;
 use super::patch::{self, Patch};
-use super::update::{LastWrite, Next};
-use super::{Answer, Api, Incoming, Origin, Request, Subresource};
+use super::update::Next;
+use super::{Answer, Api, Incoming, LastWrite, Origin, Request, Subresource};
 use crate::views::{Cell, Column, Columns};
 
 /// Metadata that an object and its scale share.

@@ -13,20 +13,11 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
-use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
+use super::{Answer, Api, DryRun, Incoming, LastWrite, Origin, Request, Subresource};
 use crate::route::Verb;
 
 /// How often a change without a resource version is tried again when the object moved.
 const RETRIES_MAX: usize = 5;
-
-/// What a change means that names no resource version.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LastWrite {
-    /// It is made to whatever is there.
-    Wins,
-    /// It is an error.
-    IsRefused,
-}
 
 /// What makes the next state of an object.
 pub(super) enum Next<'n> {
@@ -57,10 +48,7 @@ impl Api {
                 .await;
         }
         let change = |_: &Current| Ok(incoming.clone());
-        let absent = match request.served.resource.origin {
-            Origin::BuiltIn => LastWrite::Wins,
-            Origin::Custom => LastWrite::IsRefused,
-        };
+        let absent = rules.last_write();
         self.change(request, part, dry_run, absent, Next::Made(&change))
             .await
     }

@@ -184,10 +184,10 @@ fn begin(request: &Request<'_>) -> Result<Begin, Status> {
     let matching_path = Path::ROOT.field("resourceVersionMatch");
     if query.get("sendInitialEvents").is_none() {
         if !matching.is_empty() {
-            return Err(invalid(FieldError::forbidden(
+            return Err(invalid(&[FieldError::forbidden(
                 &matching_path,
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )));
+            )]));
         }
         return Ok(match revision {
             None | Some(Revision::NONE) => Begin::Objects(revision),
@@ -196,13 +196,12 @@ fn begin(request: &Request<'_>) -> Result<Begin, Status> {
     }
     match matching {
         "NotOlderThan" => {}
-        "" => {
-            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            return Err(invalid(FieldError::forbidden(&matching_path, detail)));
-        }
         other => {
-            let error = FieldError::not_supported(&matching_path, other, ["NotOlderThan"]);
-            return Err(invalid(error));
+            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            let missing = FieldError::forbidden(&matching_path, detail);
+            let unknown = FieldError::not_supported(&matching_path, other, ["NotOlderThan"]);
+            let count = if other.is_empty() { 1 } else { 2 };
+            return Err(invalid(&[missing, unknown][..count]));
         }
     }
     Ok(if query.flag("sendInitialEvents") {

@@ -69,8 +69,10 @@ async fn an_update_that_creates_asks_for_create_too() {
         )
     );
     assert_eq!(client.get(&path).await.status, 404);
-    assert_eq!(client.write("PUT", &path, &lease).await.status, 201);
-    assert_eq!(as_alice(&server, "PUT", &path, &lease).await.status, 200);
+    let made = client.write("PUT", &path, &lease).await;
+    assert_eq!(made.status, 201);
+    let again = as_alice(&server, "PUT", &path, &made.json()).await;
+    assert_eq!(again.status, 200);
 }
 
 /// §13/own-verbs, §13/rbac: many are not one, and a part is not the whole; a name is one object.

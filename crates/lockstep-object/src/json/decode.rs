@@ -1,5 +1,6 @@
 //! From bytes to a value, once.
 
+use super::problem::problem;
 use crate::field::Path;
 use crate::go;
 use serde::de::{
@@ -53,7 +54,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
             duplicates: document.duplicates,
         }),
         Err(_) if document.too_deep => Err(DecodeError::Depth),
-        Err(error) => Err(DecodeError::Syntax(error.to_string())),
+        Err(error) => Err(DecodeError::Syntax(problem(&error, bytes))),
     }
 }
 

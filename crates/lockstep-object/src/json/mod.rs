@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod order;
+mod problem;
 
 pub use decode::{DEPTH_MAX, DUPLICATES_MAX, DecodeError, Decoded, decode, normalise_numbers};
 pub(crate) use decode::{Document, Format, Node, Place};

@@ -130,8 +130,9 @@ pub fn validate_finalizers_of_builtin(object: &Object) -> FieldErrors {
     let path = Path::ROOT.field("metadata");
     let path = path.field("finalizers");
     let names = object.finalizers();
-    names
-        .filter_map(|name| validate_finalizer_of_builtin(name, &path))
+    let wrong = names.enumerate();
+    wrong
+        .filter_map(|(index, name)| validate_finalizer_of_builtin(name, &path.index(index)))
         .collect()
 }
 
@@ -290,8 +291,8 @@ fn validate_no_new_finalizers(
 
 fn validate_owners(errors: &mut FieldErrors, owners: &[Value], path: &Path<'_>) {
     let mut controller: Option<String> = None;
-    for (index, owner) in owners.iter().enumerate() {
-        validate_owner(errors, owner, &path.index(index));
+    for owner in owners {
+        validate_owner(errors, owner, path);
         if owner.get("controller") != Some(&Value::Bool(true)) {
             continue;
         }

@@ -3,7 +3,7 @@
 use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
-use crate::resources::Subresource;
+use crate::resources::{LastWrite, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
@@ -108,6 +108,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "poddisruptionbudgets",
         names: NameRule::PathSegment,
         counts_generations: true,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
 ];

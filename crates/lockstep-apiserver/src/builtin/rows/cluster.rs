@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 
 use super::super::{Deleted, PLAIN, Row};
-use crate::resources::Subresource;
+use crate::resources::{LastWrite, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
@@ -26,6 +26,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         subresources: &[Subresource::Status],
         bucket: "volumeattachments",
         deleted: Deleted::Shown,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -36,6 +37,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "csidrivers",
         deleted: Deleted::Shown,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -46,6 +48,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "csinodes",
         deleted: Deleted::Shown,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -54,6 +57,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         singular: "csistoragecapacity",
         kind: "CSIStorageCapacity",
         bucket: "csistoragecapacities",
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -75,6 +79,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "runtimeclasses",
         creates_on_update: true,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -97,6 +102,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "mutatingwebhookconfigurations",
         counts_generations: true,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
@@ -108,6 +114,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "validatingwebhookconfigurations",
         counts_generations: true,
+        last_write: LastWrite::IsRefused,
         ..PLAIN
     },
     Row {
