@@ -4,6 +4,7 @@
 //! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
 //! wrong with it; [`parts`] has what endpoints of parts of objects may write.
 
+mod amounts;
 mod autoscaling;
 mod begin;
 pub mod defaults;
@@ -11,6 +12,7 @@ pub mod limits;
 mod look;
 pub mod parts;
 pub mod qos;
+pub mod quota;
 mod rules;
 pub mod services;
 mod validate;

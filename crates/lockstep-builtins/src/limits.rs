@@ -1,17 +1,14 @@
 //! What the limit ranges of a namespace give pods and claims, and what they refuse.
 
-use std::collections::BTreeMap;
-
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
 
+use crate::amounts::{self, Amounts, amount};
 use crate::look::{entries, list, map_in, maps_in, text};
 use crate::qos;
 
 /// Where a pod tells what it was given.
 const TOLD: &str = "kubernetes.io/limit-ranger";
-
-type Amounts = BTreeMap<String, Quantity>;
 
 /// All limits of a type, of all ranges.
 fn limits<'v>(ranges: &'v [Value], kind: &'v str) -> impl Iterator<Item = &'v Value> {
@@ -87,7 +84,7 @@ pub fn check_pod(pod: &Value, ranges: &[Value]) -> Vec<String> {
     for limit in limits(ranges, "Container") {
         for field in ["containers", "initContainers"] {
             for container in list(spec, field) {
-                let of = |part| amounts(&container["resources"], part);
+                let of = |part| amounts::read(&container["resources"], part);
                 check(
                     "Container",
                     limit,
@@ -108,7 +105,7 @@ pub fn check_pod(pod: &Value, ranges: &[Value]) -> Vec<String> {
 /// What the ranges refuse of a claim.
 pub fn check_claim(claim: &Value, ranges: &[Value]) -> Vec<String> {
     const KIND: &str = "PersistentVolumeClaim";
-    let requests = amounts(&claim["spec"]["resources"], "requests");
+    let requests = amounts::read(&claim["spec"]["resources"], "requests");
     let mut errors = Vec::new();
     for limit in limits(ranges, KIND) {
         for (name, least) in entries(limit, "min") {
@@ -238,55 +235,13 @@ fn ratio(
     is_more.then(|| format!("{bound}, but provided ratio is {observed:.6}"))
 }
 
-fn amount(value: &Value) -> Quantity {
-    let text = value.as_str().unwrap_or_default();
-    Quantity::parse(text).unwrap_or_else(|_| Quantity::from_int(0))
-}
-
 fn shown(amount: &Quantity) -> String {
     amount.to_string()
 }
 
-fn amounts(resources: &Value, field: &str) -> Amounts {
-    let entries = entries(resources, field);
-    entries
-        .map(|(name, value)| (name.to_owned(), amount(value)))
-        .collect()
-}
-
-fn add(sums: &mut Amounts, more: &Amounts) {
-    for (name, amount) in more {
-        let sum = sums.get(name).and_then(|sum| sum.add(amount).ok());
-        sums.insert(name.clone(), sum.unwrap_or_else(|| amount.clone()));
-    }
-}
-
-/// What a pod uses at most at one time: init containers run before the others, sidecars beside them.
+/// What a pod uses at most at one time.
 fn sum(spec: &Value, field: &str) -> Amounts {
-    let mut all = Amounts::new();
-    for container in list(spec, "containers") {
-        add(&mut all, &amounts(&container["resources"], field));
-    }
-    let (mut sidecars, mut at_start) = (Amounts::new(), Amounts::new());
-    for container in list(spec, "initContainers") {
-        let own = amounts(&container["resources"], field);
-        let mut now = sidecars.clone();
-        add(&mut now, &own);
-        if text(container, "restartPolicy") == "Always" {
-            add(&mut all, &own);
-            sidecars.clone_from(&now);
-        }
-        raise(&mut at_start, now);
-    }
-    raise(&mut all, at_start);
-    all.extend(amounts(&spec["resources"], field));
-    all
-}
-
-fn raise(amounts: &mut Amounts, others: Amounts) {
-    for (name, amount) in others {
-        if amounts.get(&name).is_none_or(|own| *own < amount) {
-            amounts.insert(name, amount);
-        }
-    }
+    amounts::of_pod(spec, field, &|container| {
+        amounts::read(&container["resources"], field)
+    })
 }

@@ -4,10 +4,10 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, limits, network, pods, services as service, storage,
-    webhooks,
+    apps, autoscaling, batch, cluster, limits, network, pods, quota as quotas, services as service,
+    storage, webhooks,
 };
-use crate::{autoscaling as conversion, begin, services};
+use crate::{autoscaling as conversion, begin, quota, services};
 
 /// The rules of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,7 @@ pub struct KindRules {
     pub counts_annotations: bool,
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
+    status: fn(&Value, &mut FieldErrors),
 }
 
 /// A kind without rules of its own.
@@ -36,6 +37,7 @@ const PLAIN: KindRules = KindRules {
     counts_annotations: false,
     create: |_, _| (),
     update: |_, _, _| (),
+    status: |_, _| (),
 };
 
 const TABLE: &[KindRules] = &[
@@ -171,8 +173,10 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "ResourceQuota",
-        create: limits::quota,
-        update: limits::quota_update,
+        next: quota::keep_what_still_counts,
+        create: quotas::quota,
+        update: quotas::quota_update,
+        status: quotas::quota_status,
         ..PLAIN
     },
     KindRules {
@@ -293,6 +297,7 @@ impl KindRules {
                 pods::ephemeral_update(object, old, &mut errors);
             }
             (Some(_), Part::Resources) => pods::resized(object, &mut errors),
+            (Some(_), Part::Status) => (self.status)(object, &mut errors),
             (Some(_), Part::Unchecked) => {}
         }
         errors
@@ -308,6 +313,8 @@ pub enum Part {
     EphemeralContainers,
     /// What the containers of a pod may use.
     Resources,
+    /// The status.
+    Status,
     /// What the server itself writes, or nobody judges.
     Unchecked,
 }

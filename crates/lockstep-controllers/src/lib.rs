@@ -23,6 +23,7 @@ mod furnish;
 mod garbage;
 mod meta;
 mod namespaces;
+mod quotas;
 pub mod servers;
 mod switches;
 mod world;
@@ -34,6 +35,7 @@ pub use furnish::Furnish;
 pub use garbage::Garbage;
 pub use meta::{FOREGROUND, Meta, ORPHAN, Owner};
 pub use namespaces::Namespaces;
+pub use quotas::Quotas;
 pub use switches::{Controller, Switches, UnknownController};
 pub use world::{Change, Id, Kind, Resource, Stored, World};
 

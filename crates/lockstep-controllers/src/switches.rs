@@ -16,14 +16,17 @@ pub enum Controller {
     RootCaPublisher,
     /// Fills aggregated roles.
     ClusterRoleAggregation,
+    /// Keeps true what quotas tell of their use.
+    ResourceQuota,
 }
 
 impl Controller {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ClusterRoleAggregation,
         Self::GarbageCollector,
         Self::Namespace,
+        Self::ResourceQuota,
         Self::RootCaPublisher,
         Self::ServiceAccount,
     ];
@@ -36,6 +39,7 @@ impl Controller {
             Self::ServiceAccount => "serviceaccount-controller",
             Self::RootCaPublisher => "root-ca-certificate-publisher-controller",
             Self::ClusterRoleAggregation => "clusterrole-aggregation-controller",
+            Self::ResourceQuota => "resourcequota-controller",
         }
     }
 }

@@ -13,7 +13,7 @@ mod cluster;
 
 use cluster::Cluster;
 use lockstep_controllers::{
-    Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, World, servers,
+    Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, Quotas, World, servers,
 };
 use lockstep_object::metadata::{Micros, Seconds};
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ enum Loop {
     Furnish(Furnish),
     Aggregation(Aggregation),
     ApiServices(ApiServices),
+    Quotas(Quotas),
     Servers,
 }
 
@@ -42,6 +43,7 @@ impl Loop {
             "root-ca" => Self::Furnish(Furnish::root_ca("PEM")),
             "aggregation" => Self::Aggregation(Aggregation::default()),
             "api-services" => Self::ApiServices(ApiServices::default()),
+            "quotas" => Self::Quotas(Quotas::default()),
             "servers" => Self::Servers,
             other => panic!("{other} is no loop"),
         }
@@ -54,6 +56,7 @@ impl Loop {
             Self::Furnish(furnish) => furnish.observe(change),
             Self::Aggregation(aggregation) => aggregation.observe(change),
             Self::ApiServices(services) => services.observe(change),
+            Self::Quotas(quotas) => quotas.observe(change),
             Self::Servers => {}
         }
     }
@@ -63,6 +66,7 @@ impl Loop {
             Self::Garbage(garbage) => garbage.kinds_changed(),
             Self::Namespaces(namespaces) => namespaces.kinds_changed(),
             Self::ApiServices(services) => services.kinds_changed(),
+            Self::Quotas(quotas) => quotas.kinds_changed(),
             Self::Furnish(_) | Self::Aggregation(_) | Self::Servers => {}
         }
     }
@@ -75,6 +79,7 @@ impl Loop {
             Self::Furnish(furnish) => furnish.plan(world),
             Self::Aggregation(aggregation) => aggregation.plan(world),
             Self::ApiServices(services) => services.plan(world, now),
+            Self::Quotas(quotas) => quotas.plan(world, now),
             Self::Servers => servers::collect(world, Micros::from_unix(NOW * 1_000_000).unwrap()),
         }
     }

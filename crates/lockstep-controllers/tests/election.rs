@@ -137,6 +137,7 @@ fn loops_are_switched_by_upstreams_names() {
             [
                 "clusterrole-aggregation-controller",
                 "namespace-controller",
+                "resourcequota-controller",
                 "root-ca-certificate-publisher-controller",
                 "serviceaccount-controller",
             ]
@@ -145,6 +146,6 @@ fn loops_are_switched_by_upstreams_names() {
     let wrong = "*,-garbage".parse::<Switches>().unwrap_err();
     assert_eq!(
         wrong.to_string(),
-        "\"garbage\" is not in the list of known controllers: clusterrole-aggregation-controller, garbage-collector-controller, namespace-controller, root-ca-certificate-publisher-controller, serviceaccount-controller"
+        "\"garbage\" is not in the list of known controllers: clusterrole-aggregation-controller, garbage-collector-controller, namespace-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller"
     );
 }

@@ -398,9 +398,9 @@ fn judged(part: Option<Subresource>) -> Part {
         None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
         Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
         Some(Subresource::Resize) => Part::Resources,
+        Some(Subresource::Status) => Part::Status,
         Some(
-            Subresource::Status
-            | Subresource::Finalize
+            Subresource::Finalize
             | Subresource::Token
             | Subresource::Binding
             | Subresource::Eviction,

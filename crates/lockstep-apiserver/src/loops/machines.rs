@@ -1,8 +1,8 @@
 //! The loops that are switched on.
 
 use lockstep_controllers::{
-    Action, Aggregation, ApiServices, Change, Controller, Furnish, Garbage, Namespaces, Resource,
-    World,
+    Action, Aggregation, ApiServices, Change, Controller, Furnish, Garbage, Namespaces, Quotas,
+    Resource, World,
 };
 use lockstep_object::metadata::Seconds;
 
@@ -14,6 +14,7 @@ pub(super) struct Machines {
     namespaces: Option<Namespaces>,
     furnish: Vec<Furnish>,
     aggregation: Option<Aggregation>,
+    quotas: Option<Quotas>,
     /// What the server says of itself is always right.
     api_services: ApiServices,
 }
@@ -28,6 +29,7 @@ impl Machines {
             namespaces: is_on(Controller::Namespace).then(Namespaces::default),
             furnish: accounts.into_iter().chain(root_ca).collect(),
             aggregation: is_on(Controller::ClusterRoleAggregation).then(Aggregation::default),
+            quotas: is_on(Controller::ResourceQuota).then(Quotas::default),
             api_services: ApiServices::default(),
         }
     }
@@ -46,6 +48,9 @@ impl Machines {
         if let Some(aggregation) = &mut self.aggregation {
             aggregation.observe(change);
         }
+        if let Some(quotas) = &mut self.quotas {
+            quotas.observe(change);
+        }
         self.api_services.observe(change);
     }
 
@@ -53,6 +58,9 @@ impl Machines {
     pub(super) fn forget(&mut self, resource: &Resource) {
         if let Some(garbage) = &mut self.garbage {
             garbage.forget(resource);
+        }
+        if let Some(quotas) = &mut self.quotas {
+            quotas.forget(resource);
         }
     }
 
@@ -63,6 +71,9 @@ impl Machines {
         }
         if let Some(namespaces) = &mut self.namespaces {
             namespaces.kinds_changed();
+        }
+        if let Some(quotas) = &mut self.quotas {
+            quotas.kinds_changed();
         }
         self.api_services.kinds_changed();
     }
@@ -81,6 +92,9 @@ impl Machines {
         }
         if let Some(aggregation) = &mut self.aggregation {
             actions.extend(aggregation.plan(world));
+        }
+        if let Some(quotas) = &mut self.quotas {
+            actions.extend(quotas.plan(world, now));
         }
         actions.extend(self.api_services.plan(world, now));
         actions

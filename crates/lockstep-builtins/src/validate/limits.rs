@@ -1,4 +1,4 @@
-//! Limit ranges and quotas.
+//! Limit ranges.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
 use super::Errors;
-use super::resources::{amount, non_negative_amount, resource_name};
+use crate::amounts::amount;
 use crate::look::{entries, list, text};
 
 pub(crate) fn limits(range: &Value, errors: &mut Errors) {
@@ -142,110 +142,4 @@ fn shown(value: &Value) -> &str {
 
 pub(crate) fn limits_update(new: &Value, _old: &Value, errors: &mut Errors) {
     limits(new, errors);
-}
-
-/// What a quota may be about.
-const QUOTA: [&str; 20] = [
-    "configmaps",
-    "cpu",
-    "ephemeral-storage",
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "memory",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    "requests.storage",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-    "storage",
-];
-/// What is counted in whole numbers.
-const COUNTED: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
-const SCOPES: [&str; 7] = [
-    "BestEffort",
-    "CrossNamespacePodAffinity",
-    "NotBestEffort",
-    "NotTerminating",
-    "PriorityClass",
-    "Terminating",
-    "VolumeAttributesClass",
-];
-
-pub(crate) fn quota(quota: &Value, errors: &mut Errors) {
-    let (spec, path) = (&quota["spec"], Path::ROOT.field("spec"));
-    let hard = path.field("hard");
-    for (name, value) in entries(spec, "hard") {
-        let place = hard.key(name);
-        resource_name(name, &place, errors);
-        let is_known = name.contains('/')
-            || QUOTA.contains(&name)
-            || name.starts_with("hugepages-")
-            || name.starts_with("requests.hugepages-");
-        if !is_known {
-            let why = "must be a standard resource for quota";
-            errors.push(FieldError::invalid(&place, name, why));
-        }
-        non_negative_amount(value, &place, errors);
-        if COUNTED.contains(&name) && amount(value).as_integer().is_err() {
-            errors.push(FieldError::invalid(
-                &place,
-                value.clone(),
-                "must be an integer",
-            ));
-        }
-    }
-    let scopes = list(spec, "scopes");
-    let told: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
-    let place = path.field("scopes");
-    let all = || Value::Array(scopes.to_vec());
-    if told.iter().any(|scope| !SCOPES.contains(scope)) {
-        errors.push(FieldError::invalid(&place, all(), "unsupported scope"));
-    }
-    let opposites = [
-        ("BestEffort", "NotBestEffort"),
-        ("Terminating", "NotTerminating"),
-    ];
-    for (one, other) in opposites {
-        if told.contains(&one) && told.contains(&other) {
-            errors.push(FieldError::invalid(&place, all(), "conflicting scopes"));
-        }
-    }
-}
-
-pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
-    quota(new, errors);
-    let sorted = |quota: &Value| {
-        let scopes = list(&quota["spec"], "scopes").iter();
-        scopes
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect::<BTreeSet<_>>()
-    };
-    if sorted(new) != sorted(old) {
-        let path = Path::ROOT.field("spec");
-        let value = new["spec"]["scopes"].clone();
-        errors.push(FieldError::invalid(
-            &path.field("scopes"),
-            value,
-            "field is immutable",
-        ));
-    }
 }

@@ -14,6 +14,7 @@ pub(crate) mod network;
 mod pod_spec;
 pub(crate) mod pods;
 mod probes;
+pub(crate) mod quota;
 mod resources;
 mod scalar;
 mod security;

@@ -1,11 +1,11 @@
 //! Amounts of resources.
 
-use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
 use super::{Errors, told};
+use crate::amounts::amount;
 use crate::look::{entries, text};
 
 /// Resources that containers may ask for without naming a domain.
@@ -35,10 +35,9 @@ fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// The amount in a text; nothing if it is none.
-pub(super) fn amount(value: &Value) -> Quantity {
-    let text = value.as_str().unwrap_or_default();
-    Quantity::parse(text).unwrap_or_else(|_| Quantity::from_int(0))
+/// Huge pages as quotas name them.
+pub(super) fn is_quota_huge_pages(name: &str) -> bool {
+    is_huge_pages(name) || name.starts_with("requests.hugepages-")
 }
 
 /// An amount that is zero or more.
@@ -54,10 +53,7 @@ pub(super) fn resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) ->
     let problems = names::qualified_name(name);
     let is_name = problems.is_empty();
     told(problems, name, path, errors);
-    let is_known = STANDARD.contains(&name)
-        || KNOWN.contains(&name)
-        || is_huge_pages(name)
-        || name.starts_with("requests.hugepages-");
+    let is_known = STANDARD.contains(&name) || KNOWN.contains(&name) || is_quota_huge_pages(name);
     if is_name && !name.contains('/') && !is_known {
         let why = "must be a standard resource type or fully qualified";
         errors.push(FieldError::invalid(path, name, why));

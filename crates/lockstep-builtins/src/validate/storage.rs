@@ -6,8 +6,9 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Map, Value};
 
-use super::resources::{amount, non_negative_amount};
+use super::resources::non_negative_amount;
 use super::{Errors, immutable_field, one_of, one_of_or_none, required, subdomain};
+use crate::amounts::amount;
 use crate::look::{list, some, text};
 
 const MODES: [&str; 4] = [

@@ -7,7 +7,8 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
 use super::scalar::{path_below, path_without_way_up};
-use super::{Errors, label, one_of_or_none, resources, told};
+use super::{Errors, label, one_of_or_none, told};
+use crate::amounts::amount;
 use crate::look::{list, number, text};
 
 /// The volumes that can be mounted, by name; what is wrong with the others is told.
@@ -96,7 +97,7 @@ fn details(name: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
     match name {
         "emptyDir" => {
             let limit = source.get("sizeLimit");
-            if limit.is_some_and(|limit| resources::amount(limit).sign() < 0) {
+            if limit.is_some_and(|limit| amount(limit).sign() < 0) {
                 let why = "SizeLimit field must be a valid resource quantity";
                 errors.push(FieldError::forbidden(&path.field("sizeLimit"), why));
             }

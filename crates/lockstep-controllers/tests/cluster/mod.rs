@@ -15,6 +15,7 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("", "events", "Event", true),
     ("", "namespaces", "Namespace", false),
     ("", "pods", "Pod", true),
+    ("", "resourcequotas", "ResourceQuota", true),
     ("", "secrets", "Secret", true),
     ("", "serviceaccounts", "ServiceAccount", true),
     ("apiregistration.k8s.io", "apiservices", "APIService", false),

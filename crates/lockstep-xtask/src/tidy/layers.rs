@@ -99,7 +99,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-controllers",
         Layer::Rules,
-        MayUse::Words(&["lockstep-authz"]),
+        MayUse::Words(&["lockstep-authz", "lockstep-builtins"]),
     ),
     row("lockstep-storageversion", Layer::Rules, MayUse::Words(&[])),
     row("lockstep-mvcc", Layer::Rules, MayUse::Words(&[])),

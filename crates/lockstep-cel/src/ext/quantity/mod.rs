@@ -104,6 +104,20 @@ impl Quantity {
         self.add(&negated)
     }
 
+    /// The least whole amount that is not nearer to zero.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        let whole = self.amount.to_decimal().rounded_up_to(0);
+        match whole {
+            Ok(whole) if whole != self.amount.to_decimal() => Self {
+                amount: Amount::Decimal(whole),
+                written: None,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// −1, 0 or 1.
     pub fn sign(&self) -> i64 {
         match &self.amount {

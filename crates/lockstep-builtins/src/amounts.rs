@@ -1,0 +1,75 @@
+//! Amounts of resources by name, and what the containers of a pod add up to.
+
+use std::collections::BTreeMap;
+
+use lockstep_cel::ext::quantity::Quantity;
+use lockstep_object::Value;
+
+use crate::look::{entries, list, text};
+
+/// How much of what.
+pub(crate) type Amounts = BTreeMap<String, Quantity>;
+
+/// The amount in a text; nothing if it is none.
+pub(crate) fn amount(value: &Value) -> Quantity {
+    let text = value.as_str().unwrap_or_default();
+    Quantity::parse(text).unwrap_or_else(|_| Quantity::from_int(0))
+}
+
+/// So many.
+pub(crate) fn whole(count: i64) -> Quantity {
+    Quantity::parse(&count.to_string()).unwrap_or_else(|_| Quantity::from_int(count))
+}
+
+/// The amounts in a field.
+pub(crate) fn read(parent: &Value, field: &str) -> Amounts {
+    let entries = entries(parent, field);
+    entries
+        .map(|(name, value)| (name.to_owned(), amount(value)))
+        .collect()
+}
+
+/// Adds to what is there.
+pub(crate) fn add(sums: &mut Amounts, more: &Amounts) {
+    for (name, amount) in more {
+        let sum = sums.get(name).and_then(|sum| sum.add(amount).ok());
+        sums.insert(name.clone(), sum.unwrap_or_else(|| amount.clone()));
+    }
+}
+
+/// Takes the larger of both.
+pub(crate) fn raise(amounts: &mut Amounts, others: Amounts) {
+    for (name, amount) in others {
+        if amounts.get(&name).is_none_or(|own| *own < amount) {
+            amounts.insert(name, amount);
+        }
+    }
+}
+
+/// Whether an init container stays while the others run.
+pub(crate) fn is_sidecar(container: &Value) -> bool {
+    text(container, "restartPolicy") == "Always"
+}
+
+/// What the containers of a pod use at most at one time, if each uses what `of` says: init containers run before the
+/// others, sidecars beside them. What the pod says for all of them wins.
+pub(crate) fn of_pod(spec: &Value, field: &str, of: &dyn Fn(&Value) -> Amounts) -> Amounts {
+    let mut all = Amounts::new();
+    for container in list(spec, "containers") {
+        add(&mut all, &of(container));
+    }
+    let (mut sidecars, mut at_start) = (Amounts::new(), Amounts::new());
+    for container in list(spec, "initContainers") {
+        let own = of(container);
+        let mut now = sidecars.clone();
+        add(&mut now, &own);
+        if is_sidecar(container) {
+            add(&mut all, &own);
+            sidecars.clone_from(&now);
+        }
+        raise(&mut at_start, now);
+    }
+    raise(&mut all, at_start);
+    all.extend(read(&spec["resources"], field));
+    all
+}

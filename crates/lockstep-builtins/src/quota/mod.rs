@@ -1,0 +1,162 @@
+//! Quotas: what objects use of what is limited in a namespace, and whether there is enough of it.
+//!
+//! [`Meter`] knows what objects of a resource use ([`Counted`]), [`Quota`] what a quota limits and what was used of it,
+//! [`charge`] what a write adds to the quotas of its namespace, if they allow it.
+//!
+//! A quota is in force as it is written: its limits are those of its `spec`, and what its `status` does not tell of them
+//! is counted before anything is charged. What the status does tell is true of the revision that the quota has, as long
+//! as every write that uses more raises it in the same transaction.
+
+mod charge;
+mod claims;
+mod device_claims;
+mod meter;
+mod pods;
+mod scopes;
+mod services;
+
+use std::collections::BTreeMap;
+
+use lockstep_cel::ext::quantity::Quantity;
+use lockstep_object::{Map, Object, Value};
+
+pub use charge::{Attempt, Charge, charge};
+pub use meter::{Counted, Meter, Write};
+use scopes::Selector;
+
+use crate::amounts::{self, Amounts};
+use crate::look::{list, map_in, text};
+
+/// A quota as its object says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Quota {
+    name: String,
+    /// Its limits.
+    hard: Amounts,
+    /// What was used of them.
+    used: Amounts,
+    selectors: Vec<Selector>,
+}
+
+impl Quota {
+    /// Reads an object.
+    pub fn read(quota: &Value) -> Self {
+        let spec = &quota["spec"];
+        let hard = amounts::read(spec, "hard");
+        let mut used = amounts::read(&quota["status"], "used");
+        used.retain(|name, _| hard.contains_key(name));
+        Self {
+            name: text(&quota["metadata"], "name").to_owned(),
+            hard,
+            used,
+            selectors: Selector::all(spec),
+        }
+    }
+
+    /// Whether anything that objects of a resource use is limited.
+    pub fn limits(&self, meter: &Meter) -> bool {
+        self.limited(meter).next().is_some()
+    }
+
+    /// Whether it is not known how much objects of a resource use of what is limited.
+    pub fn is_uncounted(&self, meter: &Meter) -> bool {
+        self.limited(meter)
+            .any(|name| !self.used.contains_key(name))
+    }
+
+    /// The limited resources that objects of a resource use.
+    fn limited<'q>(&'q self, meter: &'q Meter) -> impl Iterator<Item = &'q str> {
+        let names = self.hard.keys().map(String::as_str);
+        names.filter(|name| meter.measures(name))
+    }
+
+    /// Whether the quota is about an object of a resource.
+    fn is_about(&self, meter: &Meter, object: &Counted) -> bool {
+        self.limits(meter) && self.selects(object)
+    }
+
+    fn selects(&self, object: &Counted) -> bool {
+        self.selectors.iter().all(|scope| scope.selects(object))
+    }
+
+    /// Forgets what was used, and counts it: `everything` is all that there is in the namespace, with one item at least
+    /// for every resource that is served, be it without objects.
+    pub fn count<'o>(
+        &mut self,
+        everything: impl IntoIterator<Item = (&'o Meter, Vec<&'o Counted>)>,
+    ) {
+        let mut used = Amounts::new();
+        for (meter, objects) in everything {
+            let zero = |name: &str| (name.to_owned(), amounts::whole(0));
+            used.extend(self.limited(meter).map(zero));
+            let about = objects.into_iter();
+            for object in about.filter(|object| self.selects(object)) {
+                for (name, amount) in &object.uses {
+                    let sum = used.get_mut(name).filter(|_| meter.measures(name));
+                    if let Some(sum) = sum {
+                        *sum = sum.add(amount).unwrap_or_else(|_| amount.clone());
+                    }
+                }
+            }
+        }
+        self.used = used;
+    }
+
+    /// What is limited of amounts.
+    fn of_limited(&self, all: &Amounts) -> Amounts {
+        let limited = all.iter().filter(|(name, _)| self.hard.contains_key(*name));
+        limited
+            .map(|(name, amount)| (name.clone(), amount.clone()))
+            .collect()
+    }
+
+    /// Writes the limits that are in force and what is used of them into the status. Tells whether that is news.
+    pub fn tell(&self, quota: &mut Object) -> bool {
+        let hard = quota.at(&["spec", "hard"]).cloned();
+        let hard = hard.unwrap_or_else(|| Value::Object(Map::new()));
+        let used = shown(&self.used);
+        let status = map_in(quota.fields_mut(), "status");
+        let told = |field: &str, value: &Value| status.get(field) == Some(value);
+        if told("hard", &hard) && told("used", &used) {
+            return false;
+        }
+        status.insert("hard".to_owned(), hard);
+        status.insert("used".to_owned(), used);
+        true
+    }
+}
+
+/// Amounts as objects show them.
+fn shown(amounts: &BTreeMap<String, Quantity>) -> Value {
+    let entries = amounts.iter();
+    Value::Object(
+        entries
+            .map(|(name, amount)| (name.clone(), amount.to_string().into()))
+            .collect(),
+    )
+}
+
+/// What a quota tells of its use goes if it is not about the same any more.
+pub(crate) fn keep_what_still_counts(quota: &mut Object, old: &Object) {
+    let scopes = |quota: &Object| Selector::all(&quota.as_value()["spec"]);
+    let has = |quota: &Object, name: &str| quota.at(&["spec", "hard", name]).is_some();
+    let is_alike = scopes(quota) == scopes(old);
+    let used = amounts::read(&old.as_value()["status"], "used");
+    let gone: Vec<String> = used
+        .into_keys()
+        .filter(|name| !is_alike || !has(quota, name) || !has(old, name))
+        .collect();
+    if gone.is_empty() || quota.at(&["spec"]) == old.at(&["spec"]) {
+        return;
+    }
+    let used = map_in(map_in(quota.fields_mut(), "status"), "used");
+    for name in gone {
+        used.remove(&name);
+    }
+}
+
+/// The texts of a list in a field.
+fn texts(parent: &Value, field: &str) -> Vec<String> {
+    let texts = list(parent, field).iter().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}

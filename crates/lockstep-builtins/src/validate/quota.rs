@@ -1,0 +1,245 @@
+//! Quotas.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::{Value, names};
+use serde_json::json;
+
+use super::Errors;
+use super::resources::{is_quota_huge_pages, non_negative_amount, resource_name};
+use crate::amounts::amount;
+use crate::look::{entries, list, text};
+
+/// What a quota may be about, besides huge pages and names with a domain.
+const STANDARD: [&str; 19] = [
+    "configmaps",
+    "cpu",
+    "ephemeral-storage",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
+/// What is counted in whole numbers, besides extended resources.
+const COUNTED: [&str; 9] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
+const SCOPES: [&str; 7] = [
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
+/// Scopes that a pod is in or not, and nothing else can be asked about.
+const PLAIN_SCOPES: [&str; 5] = [
+    "BestEffort",
+    "CrossNamespacePodAffinity",
+    "NotBestEffort",
+    "NotTerminating",
+    "Terminating",
+];
+const OPPOSITES: [(&str, &str); 2] = [
+    ("BestEffort", "NotBestEffort"),
+    ("Terminating", "NotTerminating"),
+];
+/// What pods use that quotas with scopes can be about.
+const COMPUTE: [&str; 6] = [
+    "cpu",
+    "limits.cpu",
+    "limits.memory",
+    "memory",
+    "requests.cpu",
+    "requests.memory",
+];
+
+pub(crate) fn quota(quota: &Value, errors: &mut Errors) {
+    let (spec, path) = (&quota["spec"], Path::ROOT.field("spec"));
+    amounts(spec, "hard", &path, errors);
+    scopes(spec, &path, errors);
+    if spec["scopeSelector"].is_object() {
+        selector(spec, &path, errors);
+    }
+}
+
+pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
+    quota(new, errors);
+    let sorted = |quota: &Value| {
+        let scopes = list(&quota["spec"], "scopes").iter();
+        scopes
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
+    };
+    if sorted(new) != sorted(old) {
+        let path = Path::ROOT.field("spec");
+        let value = new["spec"]["scopes"].clone();
+        errors.push(FieldError::invalid(
+            &path.field("scopes"),
+            value,
+            "field is immutable",
+        ));
+    }
+}
+
+pub(crate) fn quota_status(quota: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("status");
+    amounts(&quota["status"], "hard", &path, errors);
+    amounts(&quota["status"], "used", &path, errors);
+}
+
+fn is_standard(name: &str) -> bool {
+    STANDARD.contains(&name) || is_quota_huge_pages(name)
+}
+
+/// Whether a resource is one that a cluster was given by somebody else.
+fn is_extended(name: &str) -> bool {
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    let asked = format!("requests.{name}");
+    !is_native && !name.starts_with("requests.") && names::qualified_name(&asked).is_empty()
+}
+
+fn amounts(parent: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field(field);
+    for (name, value) in entries(parent, field) {
+        let place = path.key(name);
+        resource_name(name, &place, errors);
+        if !name.contains('/') && !is_standard(name) {
+            let why = "must be a standard resource for quota";
+            errors.push(FieldError::invalid(&place, name, why));
+        }
+        non_negative_amount(value, &place, errors);
+        let is_counted = COUNTED.contains(&name) || is_extended(name);
+        if is_counted && amount(value).as_integer().is_err() {
+            let why = "must be an integer";
+            errors.push(FieldError::invalid(&place, value.clone(), why));
+        }
+    }
+}
+
+/// Whether what a quota with a scope says of a resource can ever matter.
+fn is_scope_of(scope: &str, resource: &str) -> bool {
+    match scope {
+        "BestEffort" => resource == "pods",
+        "VolumeAttributesClass" => {
+            ["persistentvolumeclaims", "requests.storage"].contains(&resource)
+        }
+        _ if SCOPES.contains(&scope) => resource == "pods" || COMPUTE.contains(&resource),
+        _ => true,
+    }
+}
+
+/// The resources of a quota that its scope does not fit.
+fn unfit<'v>(spec: &'v Value, scope: &'v str) -> impl Iterator<Item = &'v str> {
+    let names = entries(spec, "hard").map(|(name, _)| name);
+    names.filter(move |name| is_standard(name) && !is_scope_of(scope, name))
+}
+
+fn scopes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let place = path.field("scopes");
+    let scopes = list(spec, "scopes");
+    let all = || Value::Array(scopes.to_vec());
+    let told: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+    for scope in &told {
+        if !SCOPES.contains(scope) {
+            errors.push(FieldError::invalid(&place, all(), "unsupported scope"));
+        }
+        for _ in unfit(spec, scope) {
+            let why = "unsupported scope applied to resource";
+            errors.push(FieldError::invalid(&place, all(), why));
+        }
+    }
+    opposites(&told, &place, &all(), errors);
+}
+
+fn opposites(told: &[&str], place: &Path<'_>, shown: &Value, errors: &mut Errors) {
+    for (one, other) in OPPOSITES {
+        if told.contains(&one) && told.contains(&other) {
+            errors.push(FieldError::invalid(
+                place,
+                shown.clone(),
+                "conflicting scopes",
+            ));
+        }
+    }
+}
+
+fn selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let selector = &spec["scopeSelector"];
+    let path = path.field("scopeSelector");
+    let place = path.field("matchExpressions");
+    let expressions = list(selector, "matchExpressions");
+    for expression in expressions {
+        let scope = text(expression, "scopeName");
+        if !SCOPES.contains(&scope) {
+            let place = place.field("scopeName");
+            errors.push(FieldError::invalid(&place, scope, "unsupported scope"));
+        }
+        for _ in unfit(spec, scope) {
+            let why = "unsupported scope applied to resource";
+            errors.push(FieldError::invalid(&place, shown(expressions), why));
+        }
+        operator(expression, scope, &place, errors);
+    }
+    let scopes = expressions.iter().map(|item| text(item, "scopeName"));
+    let told: Vec<&str> = scopes.collect();
+    opposites(&told, &place, &spec["scopes"], errors);
+}
+
+fn operator(expression: &Value, scope: &str, place: &Path<'_>, errors: &mut Errors) {
+    let operator = text(expression, "operator");
+    if PLAIN_SCOPES.contains(&scope) && operator != "Exists" {
+        let why = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+        errors.push(FieldError::invalid(&place.field("operator"), operator, why));
+    }
+    let values = list(expression, "values");
+    match operator {
+        "In" | "NotIn" if values.is_empty() => {
+            let why =
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+            errors.push(FieldError::required(&place.field("values"), why));
+        }
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
+            let why =
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            let value = Value::Array(values.to_vec());
+            errors.push(FieldError::invalid(&place.field("values"), value, why));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        other => {
+            let why = "not a valid selector operator";
+            errors.push(FieldError::invalid(&place.field("operator"), other, why));
+        }
+    }
+}
+
+/// A selector as upstream shows it: in the names of its own type.
+fn shown(expressions: &[Value]) -> Value {
+    let expressions = expressions.iter().map(|item| {
+        json!({ "ScopeName": item["scopeName"], "Operator": item["operator"], "Values": item["values"] })
+    });
+    json!({ "MatchExpressions": expressions.collect::<Vec<_>>() })
+}

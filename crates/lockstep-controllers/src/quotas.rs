@@ -1,0 +1,197 @@
+//! What quotas tell of what is used.
+//!
+//! Writes raise what is used themselves; the loop is for what nobody charges: objects that go, pods that end, quotas that
+//! are new or changed. It counts what changed and adds up the rest, and writes a quota only as it was when everything up
+//! to it had been counted: what is charged meanwhile moves the quota, and it is looked at again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use lockstep_builtins::quota::{Counted, Meter, Quota};
+use lockstep_object::metadata::Seconds;
+
+use crate::{Action, Change, Id, Resource, Stored, World};
+
+/// Keeps `status` of every quota true.
+#[derive(Default)]
+pub struct Quotas {
+    /// Namespaces that have quotas.
+    namespaces: BTreeMap<Arc<str>, Namespace>,
+}
+
+/// A namespace that has quotas.
+#[derive(Default)]
+struct Namespace {
+    /// The keys of the quotas.
+    quotas: BTreeSet<Arc<str>>,
+    /// Whether everything that is there was looked at once.
+    is_known: bool,
+    /// What was counted already.
+    counted: BTreeMap<Resource, BTreeMap<Arc<str>, Counted>>,
+    /// What changed since.
+    changed: BTreeSet<Id>,
+    /// What changed of resources that are not served yet.
+    unserved: BTreeSet<Id>,
+    /// Whether sums may be others than they were.
+    is_dirty: bool,
+}
+
+impl Quotas {
+    /// Takes a change in.
+    pub fn observe(&mut self, change: &Change<'_>) {
+        let id = change.id;
+        let Some(name) = id.namespace() else {
+            return;
+        };
+        if Meter::ignores(&id.resource.group, &id.resource.plural) {
+            return;
+        }
+        if id.resource.is("", "resourcequotas") {
+            let namespace = self.namespaces.entry(name.into()).or_default();
+            if change.now.is_some() {
+                namespace.quotas.insert(id.key.clone());
+            } else {
+                namespace.quotas.remove(&id.key);
+            }
+            if namespace.quotas.is_empty() {
+                self.namespaces.remove(name);
+                return;
+            }
+        }
+        if let Some(namespace) = self.namespaces.get_mut(name) {
+            namespace.changed.insert(id.clone());
+            namespace.is_dirty = true;
+        }
+    }
+
+    /// A resource is served no longer.
+    pub fn forget(&mut self, resource: &Resource) {
+        for namespace in self.namespaces.values_mut() {
+            namespace.counted.remove(resource);
+            namespace.unserved.retain(|id| id.resource != *resource);
+            namespace.is_dirty = true;
+        }
+    }
+
+    /// What is served has changed.
+    pub fn kinds_changed(&mut self) {
+        for namespace in self.namespaces.values_mut() {
+            namespace.changed.append(&mut namespace.unserved);
+            namespace.is_dirty = true;
+        }
+    }
+
+    /// What is to be done about the quotas of namespaces in which something changed.
+    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+        for namespace in self.namespaces.values_mut() {
+            namespace.age(now);
+        }
+        let all = self.namespaces.iter_mut();
+        let mut dirty = all.filter(|(_, namespace)| namespace.is_dirty).peekable();
+        if dirty.peek().is_none() {
+            return Vec::new();
+        }
+        let meters = meters(world);
+        let planned = dirty.flat_map(|(name, namespace)| {
+            namespace.look(world, name, &meters, now);
+            namespace.plan(world, &meters)
+        });
+        planned.collect()
+    }
+}
+
+/// What measures each resource that is there.
+fn meters(world: &dyn World) -> BTreeMap<Resource, Meter> {
+    let kinds = world.kinds().iter();
+    let kinds = kinds.filter(|kind| kind.is_namespaced && kind.is_deletable);
+    let meters = kinds.filter_map(|kind| {
+        let meter = Meter::of(&kind.resource.group, &kind.resource.plural)?;
+        Some((kind.resource.clone(), meter))
+    });
+    meters.collect()
+}
+
+impl Namespace {
+    /// What uses less by now than it was counted with has to be counted again.
+    fn age(&mut self, now: Seconds) {
+        for (resource, counted) in &self.counted {
+            let stale = counted.iter().filter(|(_, object)| object.is_stale(now));
+            let stale = stale.map(|(key, _)| resource.id(key));
+            self.changed.extend(stale);
+        }
+        self.is_dirty |= !self.changed.is_empty();
+    }
+
+    /// Counts what changed; everything, if that is still to be done.
+    fn look(
+        &mut self,
+        world: &dyn World,
+        name: &str,
+        meters: &BTreeMap<Resource, Meter>,
+        now: Seconds,
+    ) {
+        if !self.is_known {
+            for resource in meters.keys() {
+                let keys = world.keys(resource, Some(name));
+                let ids = keys.into_iter().map(|key| resource.id(&key));
+                self.changed.extend(ids);
+            }
+            self.is_known = true;
+        }
+        for id in std::mem::take(&mut self.changed) {
+            let Some(meter) = meters.get(&id.resource) else {
+                self.unserved.insert(id);
+                continue;
+            };
+            let all = self.counted.entry(id.resource.clone()).or_default();
+            match world.object(&id) {
+                Some(found) => {
+                    let counted = meter.counted(found.object.as_value(), now);
+                    all.insert(id.key, counted);
+                }
+                None => drop(all.remove(&id.key)),
+            }
+        }
+    }
+
+    fn plan(&mut self, world: &dyn World, meters: &BTreeMap<Resource, Meter>) -> Vec<Action> {
+        self.is_dirty = false;
+        let mut actions = Vec::new();
+        for key in &self.quotas {
+            let id = Resource::new("", "resourcequotas").id(key);
+            let Some(stored) = world.object(&id) else {
+                continue;
+            };
+            // What was charged to it may be older than it and not visible yet.
+            if stored.revision > world.seen() {
+                self.is_dirty = true;
+                continue;
+            }
+            actions.extend(self.plan_one(id, stored, meters));
+        }
+        actions
+    }
+
+    fn plan_one(
+        &self,
+        id: Id,
+        stored: Stored,
+        meters: &BTreeMap<Resource, Meter>,
+    ) -> Option<Action> {
+        let Stored {
+            mut object,
+            revision,
+        } = stored;
+        let mut quota = Quota::read(object.as_value());
+        let everything = meters.iter().map(|(resource, meter)| {
+            let counted = self.counted.get(resource).into_iter();
+            (meter, counted.flat_map(BTreeMap::values).collect())
+        });
+        quota.count(everything);
+        quota.tell(&mut object).then_some(Action::Replace {
+            id,
+            revision,
+            object,
+        })
+    }
+}
