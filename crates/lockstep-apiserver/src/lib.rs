@@ -7,6 +7,7 @@
 //! certificates, [`webhooks`] calls other servers. [`ApiServer::run`] ties them together.
 
 pub mod accounts;
+pub mod admission;
 pub mod audit;
 pub mod authn;
 pub mod authz;

@@ -13,7 +13,9 @@ use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::convert::kept;
 use super::current::{parse, serve};
+use super::signing::sign;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
+use crate::admission::{Attributes, Mutated};
 
 /// What is made now is newer than everything.
 const NEWEST: Revision = Revision(u64::MAX);
@@ -63,23 +65,34 @@ impl Api {
         check_create(&object)?;
         check_namespace(&object, &request.route.namespace)?;
         let asked = take_asked(&mut object);
-        let is_generated = object.name().is_empty() && !object.generate_name().is_empty();
+        let given = object.name().to_owned();
+        let is_generated = given.is_empty() && !object.generate_name().is_empty();
+        let mut fence = self.check_namespace_is_open(request, &given).await?;
+        let uid = self.fresh_uid();
+        let mut draft = object.clone();
+        let pruned = self.prepare(request, &mut draft, &uid);
+        let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
+        request.complain(&duplicates, &unknown)?;
+        request
+            .claim_new(&object, &mut draft, &asked, &claims)
+            .await?;
+        let attributes = Attributes::create(request, &given, dry_run);
+        if self.mutate(&attributes, Some(&mut draft)).await? == Mutated::OutOfShape {
+            check_namespace(&draft, &request.route.namespace)?;
+            self.prepare(request, &mut draft, &uid);
+        }
+        sign(request, &mut draft);
         let mut tries = 0;
         loop {
-            let fence = self.check_namespace_is_open(request, object.name()).await?;
-            let mut made = object.clone();
-            let pruned = self.prepare(request, &mut made);
-            if tries == 0 {
-                let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
-                request.complain(&duplicates, &unknown)?;
+            let mut made = draft.clone();
+            if tries > 0 {
+                made.set_meta_text("name", "");
+                self.prepare(request, &mut made, &uid);
             }
-            self.admit(request, &mut made).await?;
             self.assign(request, &mut made, None).await?;
             check(request, &made)?;
-            request
-                .claim_new(&object, &mut made, &asked, &claims)
-                .await?;
             self.check_escalation(request, &made, None)?;
+            self.validate(&attributes, Some(&made)).await?;
             match self.create_once(request, made, dry_run, fence).await? {
                 Made::Done(answer) => return Ok(answer),
                 Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
@@ -94,6 +107,7 @@ impl Api {
                     return Err(self.taken(request, &name).await?);
                 }
             }
+            fence = self.check_namespace_is_open(request, &given).await?;
         }
     }
 
@@ -112,10 +126,9 @@ impl Api {
     }
 
     /// Gives a new object what the server knows, and its shape. Returns the unknown fields.
-    fn prepare(&self, request: &Request<'_>, object: &mut Object) -> Vec<String> {
+    fn prepare(&self, request: &Request<'_>, object: &mut Object, uid: &str) -> Vec<String> {
         let served = &request.served;
         let rules = &served.resource.rules;
-        let uid = self.fresh_uid();
         let random = (self.fresh)();
         let letters: [u32; GENERATE_NAME_SUFFIX_BYTES] = std::array::from_fn(|at| {
             u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0)
@@ -123,7 +136,7 @@ impl Api {
         let name = generated_name(object.generate_name(), letters);
         let creation = Creation {
             namespace: &request.route.namespace,
-            uid: &uid,
+            uid,
             now: request.now,
             generated_name: &name,
             generation: i64::from(rules.counts_generations()),

@@ -7,10 +7,11 @@ use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
 use super::convert::kept;
-use super::current::{Current, encode, serve};
+use super::current::{Current, encode, parse, serve};
 use super::print::Printer;
 use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
+use crate::admission::Attributes;
 use crate::crd;
 
 const ORPHAN: &str = "orphan";
@@ -27,6 +28,16 @@ pub(super) struct DeleteOptions {
     /// How a deletion is told that is not done yet; old clients are told another way.
     pending: u16,
     dry_run: DryRun,
+    admission: Admission,
+}
+
+/// Whether those are asked who may refuse a deletion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Admission {
+    /// They are.
+    Asked,
+    /// They were asked about what the deletion is part of.
+    Done,
 }
 
 /// What becomes of what an object owns.
@@ -57,8 +68,27 @@ impl Api {
         options: &Value,
     ) -> Result<Answer, Status> {
         check_options_types(options)?;
-        let options = DeleteOptions::read(request, options)?;
+        let options = DeleteOptions {
+            admission: Admission::Done,
+            ..DeleteOptions::read(request, options)?
+        };
         self.delete_by(request, &options).await
+    }
+
+    /// Lets those refuse a deletion who may.
+    async fn admit_deletion(
+        &self,
+        request: &Request<'_>,
+        options: &DeleteOptions,
+        stored: &KeyValue,
+    ) -> Result<(), Status> {
+        let shown = request.served.converted(stored.value.clone()).await?;
+        let mut old = parse(&request.served, &shown, stored.mod_revision)?;
+        old.set_meta_text("resourceVersion", &stored.mod_revision.0.to_string());
+        let name = &request.route.name;
+        let attributes = Attributes::delete(request, name, &old, options.dry_run);
+        self.mutate(&attributes, None).await?;
+        self.validate(&attributes, None).await
     }
 
     async fn delete_by(
@@ -150,6 +180,9 @@ impl Api {
         let (kept, current) = kept(resource, stored)?;
         options.check(resource, &current)?;
         protect(resource, &current.object)?;
+        if options.admission == Admission::Asked {
+            self.admit_deletion(request, options, stored).await?;
+        }
         let Current {
             object: old,
             revision,
@@ -282,6 +315,7 @@ impl DeleteOptions {
                 200
             },
             dry_run,
+            admission: Admission::Asked,
         })
     }
 

@@ -4,7 +4,6 @@
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
 mod addresses;
-mod admit;
 mod answer;
 mod apply;
 mod body;
@@ -33,6 +32,7 @@ mod request;
 mod resource;
 mod scale;
 mod selection;
+mod signing;
 mod token;
 mod update;
 mod watch;
@@ -66,6 +66,7 @@ pub use resource::{
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
+use crate::admission::Plugins;
 use crate::authz::StoredRules;
 use crate::cache::Cache;
 use crate::crd;
@@ -93,6 +94,8 @@ pub struct Api {
     own_writes: OnceLock<OwnWrites>,
     /// The addresses that services get.
     service_range: ServiceRange,
+    /// Which steps of admission are on.
+    plugins: Plugins,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -117,6 +120,7 @@ impl Api {
             meters: Meters::default(),
             own_writes: OnceLock::new(),
             service_range: ServiceRange::default(),
+            plugins: Plugins::default(),
             fresh: Box::new(fresh),
         }
     }
@@ -155,6 +159,17 @@ impl Api {
             service_range,
             ..self
         }
+    }
+
+    /// The same with some steps of admission off.
+    #[must_use]
+    pub fn with_plugins(self, plugins: Plugins) -> Self {
+        Self { plugins, ..self }
+    }
+
+    /// Which steps of admission are on.
+    pub(crate) fn plugins(&self) -> &Plugins {
+        &self.plugins
     }
 
     /// What is served now.

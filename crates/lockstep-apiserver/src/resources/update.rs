@@ -14,6 +14,7 @@ use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
+use crate::admission::{Attributes, Mutated, Operation};
 use crate::route::Verb;
 
 /// How often a change without a resource version is tried again when the object moved.
@@ -90,12 +91,11 @@ impl Api {
             }
             let asked = take_asked(&mut next.object);
             let mut next = next_state(request, part, next, &current, absent)?;
-            self.assign(request, &mut next, Some(&current.object))
-                .await?;
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
-            self.check_escalation(request, &next, Some(&current.object))?;
+            self.admit_change(request, part, &current, &mut next, dry_run)
+                .await?;
             match self.replace(request, next, current, dry_run).await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
@@ -104,6 +104,34 @@ impl Api {
         }
         let resource = request.served.resource.group_resource();
         Err(Status::modified(&resource, &request.route.name))
+    }
+
+    /// Lets everybody change or refuse the next state of an object who may, and checks it.
+    async fn admit_change(
+        &self,
+        request: &Request<'_>,
+        part: Option<Subresource>,
+        current: &Current,
+        next: &mut Object,
+        dry_run: DryRun,
+    ) -> Result<(), Status> {
+        let old = &current.object;
+        let attributes = Attributes {
+            operation: Operation::Update,
+            part,
+            old: Some(old),
+            ..Attributes::create(request, &request.route.name, dry_run)
+        };
+        if self.mutate(&attributes, Some(next)).await? == Mutated::OutOfShape {
+            keep(request, part, next, old);
+            let rules = &request.served.resource.rules;
+            rules.shape(request.served.version, next, Some(old));
+        }
+        count(request, part, next, old);
+        self.assign(request, next, Some(old)).await?;
+        check(request, part, next, old)?;
+        self.check_escalation(request, next, Some(old))?;
+        self.validate(&attributes, Some(next)).await
     }
 
     /// Stores the next state, or removes the object if nothing holds it any more. None if the
@@ -147,8 +175,7 @@ impl Api {
     }
 }
 
-/// The object to store: what clients may not change is put back, the rest is shaped and
-/// checked.
+/// The next state of an object: what clients may not change is put back, the rest is shaped.
 fn next_state(
     request: &Request<'_>,
     part: Option<Subresource>,
@@ -157,34 +184,13 @@ fn next_state(
     absent: LastWrite,
 ) -> Result<Object, Status> {
     let (served, old) = (&request.served, &current.object);
-    let rules = &served.resource.rules;
     let Incoming {
         mut object,
         duplicates,
         mut unknown,
         patched,
     } = incoming;
-    prepare_update(&mut object, old);
-    let status = rules.status(served.version);
-    let has_finalize = request
-        .version()
-        .subresources
-        .contains(&Subresource::Finalize);
-    // The status of a built-in kind comes with labels and the like, that of a custom one alone.
-    let is_built_in = served.resource.origin == Origin::BuiltIn;
-    let metadata =
-        (is_built_in && part == Some(Subresource::Status)).then(|| object.metadata().clone());
-    keep_part(&mut object, old, part, status);
-    if let Some(metadata) = metadata {
-        *object.metadata_mut() = metadata;
-    }
-    let is_request = &*served.resource.plural == "certificatesigningrequests";
-    if is_request && part == Some(Subresource::Status) {
-        parts::signing_status(&mut object, old);
-    }
-    if part.is_none() && has_finalize {
-        restore(&mut object, old, "spec");
-    }
+    keep(request, part, &mut object, old);
     if absent == LastWrite::Wins && object.resource_version().is_empty() {
         // It is as if the client had named the present state.
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
@@ -197,24 +203,70 @@ fn next_state(
             request.notes.warn(warning);
         }
     }
+    let rules = &served.resource.rules;
     unknown.extend(rules.shape(served.version, &mut object, Some(old)));
     request.complain_of(&duplicates, &unknown, patched.as_ref())?;
-    if rules.counts_generations() && part != Some(Subresource::Binding) {
-        let mut generation = next_generation(&object, old, status);
-        let is_annotated = part.is_none() && object.annotations() != old.annotations();
-        if rules.counts_annotations() && is_annotated && generation == old.generation() {
-            generation += 1;
-        }
-        object.set_generation(generation);
+    Ok(object)
+}
+
+/// Puts back what a request may not change.
+fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, old: &Object) {
+    let served = &request.served;
+    prepare_update(object, old);
+    let status = served.resource.rules.status(served.version);
+    let has_finalize = request
+        .version()
+        .subresources
+        .contains(&Subresource::Finalize);
+    // The status of a built-in kind comes with labels and the like, that of a custom one alone.
+    let is_built_in = served.resource.origin == Origin::BuiltIn;
+    let metadata =
+        (is_built_in && part == Some(Subresource::Status)).then(|| object.metadata().clone());
+    keep_part(object, old, part, status);
+    if let Some(metadata) = metadata {
+        *object.metadata_mut() = metadata;
     }
-    let mut errors = validate_update(&object, old);
-    let verdict = rules.validate(served.version, &object, Some(old), part);
+    let is_request = &*served.resource.plural == "certificatesigningrequests";
+    if is_request && part == Some(Subresource::Status) {
+        parts::signing_status(object, old);
+    }
+    if part.is_none() && has_finalize {
+        restore(object, old, "spec");
+    }
+}
+
+/// Counts a change of what is counted.
+fn count(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, old: &Object) {
+    let served = &request.served;
+    let rules = &served.resource.rules;
+    if !rules.counts_generations() || part == Some(Subresource::Binding) {
+        return;
+    }
+    let mut generation = next_generation(object, old, rules.status(served.version));
+    let is_annotated = part.is_none() && object.annotations() != old.annotations();
+    if rules.counts_annotations() && is_annotated && generation == old.generation() {
+        generation += 1;
+    }
+    object.set_generation(generation);
+}
+
+/// Refuses a next state that is wrong.
+fn check(
+    request: &Request<'_>,
+    part: Option<Subresource>,
+    object: &Object,
+    old: &Object,
+) -> Result<(), Status> {
+    let served = &request.served;
+    let rules = &served.resource.rules;
+    let mut errors = validate_update(object, old);
+    let verdict = rules.validate(served.version, object, Some(old), part);
     for warning in verdict.warnings {
         request.notes.warn(warning);
     }
     errors.extend(verdict.errors);
     if errors.is_empty() {
-        return Ok(object);
+        return Ok(());
     }
     let kind = served.resource.group_kind();
     Err(Status::invalid(&kind, object.name(), &errors))

@@ -1,0 +1,65 @@
+//! `Priority`: the priority of a pod is that of its class.
+
+use lockstep_object::{Object, Status, Value};
+
+use super::{Attributes, classes};
+use crate::resources::Api;
+
+const GROUP: &str = "scheduling.k8s.io";
+const CLASSES: &str = "priorityclasses";
+
+/// Gives a new pod the priority of its class, or of the class for pods without one.
+pub(super) async fn resolve(
+    api: &Api,
+    attributes: &Attributes<'_>,
+    pod: &mut Object,
+) -> Result<(), Status> {
+    if !attributes.makes("", "pods") {
+        return Ok(());
+    }
+    let resource = attributes.request.served.resource.group_resource();
+    let name = pod.name().to_owned();
+    let refused = |why: String| Err(Status::forbidden(&resource, &name, &why));
+    let named = pod
+        .at(&["spec", "priorityClassName"])
+        .and_then(Value::as_str);
+    let named = named.unwrap_or_default();
+    let class = if named.is_empty() {
+        default_class(api)
+    } else {
+        match api.read_internally(GROUP, CLASSES, named).await {
+            Some((class, _)) => Some(class),
+            None => return refused(format!("no PriorityClass with name {named} was found")),
+        }
+    };
+    let Some(class) = class else {
+        return Ok(());
+    };
+    let value = class.at(&["value"]).and_then(Value::as_i64).unwrap_or(0);
+    let given = pod
+        .at(&["spec", "priority"])
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
+    if given != 0 && given != value {
+        return refused(format!(
+            "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"
+        ));
+    }
+    let policy = class.at(&["preemptionPolicy"]).cloned();
+    let name = class.name().to_owned();
+    if let Some(Value::Object(spec)) = pod.fields_mut().get_mut("spec") {
+        spec.insert("priority".to_owned(), value.into());
+        spec.insert("priorityClassName".to_owned(), name.into());
+        if let Some(policy) = policy {
+            spec.insert("preemptionPolicy".to_owned(), policy);
+        }
+    }
+    Ok(())
+}
+
+/// The class for pods that name none; of several, the lowest.
+fn default_class(api: &Api) -> Option<Object> {
+    let classes = classes::known(api, GROUP, CLASSES).into_iter();
+    let defaults = classes.filter(|class| class.at(&["globalDefault"]) == Some(&true.into()));
+    defaults.min_by_key(|class| class.at(&["value"]).and_then(Value::as_i64))
+}
