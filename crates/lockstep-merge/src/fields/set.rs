@@ -24,6 +24,17 @@ pub(crate) struct Node {
     pub(crate) below: Set,
 }
 
+/// What of a set lies where somebody looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<P> {
+    /// Nothing at the element or below it.
+    None,
+    /// Everything at the element and below it.
+    All,
+    /// Not the element, but perhaps something below it.
+    Below(P),
+}
+
 /// Why a value is no `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
@@ -183,6 +194,25 @@ impl Set {
             kept.attach(element, node.clone());
         }
         kept
+    }
+
+    /// Takes the set apart: the paths at and below what `choose` chooses, and the others. A place is whatever `choose`
+    /// wants to remember of the way to it.
+    pub fn split<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> (Self, Self) {
+        let (mut chosen, mut rest) = (Self::default(), Self::default());
+        for (element, node) in &self.nodes {
+            match choose(place, element) {
+                Choice::None => rest.attach(element.clone(), node.clone()),
+                Choice::All => chosen.attach(element.clone(), node.clone()),
+                Choice::Below(place) => {
+                    let (below, others) = node.below.split(&place, choose);
+                    let part = |is_member, below| Node { is_member, below };
+                    chosen.attach(element.clone(), part(false, below));
+                    rest.attach(element.clone(), part(node.is_member, others));
+                }
+            }
+        }
+        (chosen, rest)
     }
 
     /// Each node changed; those with nothing left go.

@@ -4,7 +4,7 @@ use lockstep_object::metadata::Seconds;
 use serde_json::{Map, Value};
 
 use super::{Operation, Owner};
-use crate::fields::Set;
+use crate::fields::{Element, Set};
 use crate::types::Type;
 
 /// The endpoint that a write came to.
@@ -21,6 +21,11 @@ pub trait Endpoint {
     /// What an object of a version has before anything is said about it.
     fn empty(&self, _api_version: &str) -> Value {
         Value::Object(Map::new())
+    }
+
+    /// Whether nobody can change a field now, so that nobody can disagree about it either.
+    fn is_frozen(&self, _api_version: &str, _path: &[Element]) -> bool {
+        false
     }
 
     /// What of a set can be owned through this endpoint.

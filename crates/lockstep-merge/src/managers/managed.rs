@@ -119,6 +119,29 @@ impl Managed {
         self.claims.iter()
     }
 
+    /// The claims with those on some fields as they are in `stored`, whatever became of them: nobody gains or loses
+    /// them. `split` takes the fields of a version apart into those and the others.
+    #[must_use]
+    pub fn with_frozen(mut self, stored: &Self, split: impl Fn(&str, &Set) -> (Set, Set)) -> Self {
+        for claim in self.claims.values_mut() {
+            claim.fields = split(&claim.api_version, &claim.fields).1;
+        }
+        for (owner, claim) in &stored.claims {
+            let (frozen, _) = split(&claim.api_version, &claim.fields);
+            if frozen.is_empty() {
+                continue;
+            }
+            let own = self.claims.entry(owner.clone()).or_insert_with(|| Claim {
+                api_version: claim.api_version.clone(),
+                fields: Set::default(),
+                time: claim.time,
+            });
+            own.fields = own.fields.union(&frozen);
+        }
+        self.claims.retain(|_, claim| !claim.fields.is_empty());
+        self
+    }
+
     /// Reads `managedFields`. Of two entries with one owner, the later counts.
     pub fn read(entries: &[Value]) -> Result<Self, ManagedError> {
         let mut claims = BTreeMap::new();

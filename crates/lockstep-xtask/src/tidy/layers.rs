@@ -83,7 +83,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-fieldgate",
         Layer::Rules,
-        MayUse::Words(&["lockstep-schema"]),
+        MayUse::Words(&["lockstep-schema", "lockstep-merge"]),
     ),
     row(
         "lockstep-merge",

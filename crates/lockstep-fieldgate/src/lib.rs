@@ -1,0 +1,51 @@
+//! Gates of single fields of custom resources: what becomes of a field whose gate is closed.
+//!
+//! ```
+//! use lockstep_fieldgate::Gates;
+//! use lockstep_object::Object;
+//! use serde_json::json;
+//!
+//! let definition = Object::from_value(json!({"spec": {
+//!     "versions": [{"name": "v1", "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+//!         "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+//!     }}}}],
+//!     "customFeatureGates": {"component": "istio", "featureGates": [
+//!         {"name": "Replicas", "preRelease": "alpha", "fieldPaths": [".spec.replicas"]}
+//!     ]}
+//! }})).expect("it is a map");
+//! let gates = Gates::compile(&definition).expect("a gate is closed");
+//!
+//! let stored = json!({"spec": {"replicas": 3}});
+//! let mut object = json!({"spec": {"replicas": 5}});
+//! let actions = gates.apply(&mut object, Some(&stored));
+//! assert_eq!(object, stored);
+//! assert_eq!(
+//!     gates.warnings(&actions),
+//!     ["spec.replicas: not updated: feature gate istio/Replicas (alpha) is disabled, the stored value was kept"]
+//! );
+//! ```
+
+mod action;
+mod changes;
+mod check;
+mod gate;
+mod gates;
+mod offline;
+mod ownership;
+mod path;
+mod place;
+mod publish;
+mod relief;
+mod same;
+mod step;
+
+pub use action::{Action, Kind};
+pub use changes::gate_warnings;
+pub use check::{GATES_MAX, PATHS_MAX, check_gates};
+pub use gate::{ANNOTATION, Gate, GateList, Policy, Rule, Stage, State};
+pub use gates::Gates;
+use lockstep_object::field::FieldErrors;
+pub use offline::{Judged, Offline, Written};
+pub use path::{FieldPath, PATH_BYTES_MAX, PathError, Segment};
+pub use publish::{publish, status};
+pub use relief::relieved;

@@ -1,0 +1,120 @@
+//! What a schema asks for of fields that nobody can set: nothing.
+
+use lockstep_object::Value;
+
+use crate::gate::GateList;
+use crate::path::Segment;
+use crate::place;
+
+/// The schema of a version without the defaults at and below fields of closed gates, and with none of them required;
+/// none if that is the schema itself. A path that the version does not have changes nothing in it.
+pub fn relieved(schema: &Value, gates: &GateList) -> Option<Value> {
+    let mut relieved = None;
+    for gate in gates.gates.iter().filter(|gate| !gate.state().enabled) {
+        for path in gate.paths.iter().flatten() {
+            if place::steps(schema, path, "").is_ok() {
+                let schema = relieved.get_or_insert_with(|| schema.clone());
+                relieve(schema, path.segments());
+            }
+        }
+    }
+    relieved
+}
+
+fn relieve(node: &mut Value, segments: &[Segment]) {
+    let Some((first, rest)) = segments.split_first() else {
+        strip_defaults(node);
+        return;
+    };
+    if let Some(default) = node.get_mut("default") {
+        remove(default, segments);
+    }
+    let together = node.get_mut("allOf").and_then(Value::as_array_mut);
+    for part in together.into_iter().flatten() {
+        relieve(part, segments);
+    }
+    match first {
+        Segment::Name(name) => {
+            if rest.is_empty() {
+                release(node, name);
+            }
+            if let Some(below) = declared(node, name) {
+                relieve(below, rest);
+            }
+        }
+        Segment::Each => {
+            for below in every(node) {
+                relieve(below, rest);
+            }
+        }
+    }
+}
+
+/// Takes a name out of what is required.
+fn release(node: &mut Value, name: &str) {
+    let required = node.get_mut("required").and_then(Value::as_array_mut);
+    if let Some(required) = required {
+        required.retain(|other| other != name);
+    }
+}
+
+/// The schema of a field. A key of a map gets one of its own, since other keys are not concerned.
+fn declared<'s>(node: &'s mut Value, name: &str) -> Option<&'s mut Value> {
+    let entries = node.as_object_mut()?;
+    let is_declared = entries
+        .get("properties")
+        .is_some_and(|properties| properties.get(name).is_some());
+    if !is_declared {
+        let values = entries.get("additionalProperties");
+        let values = values.filter(|values| values.is_object())?.clone();
+        let properties = entries.entry("properties");
+        let properties = properties.or_insert_with(|| Value::Object(serde_json::Map::new()));
+        properties.as_object_mut()?.insert(name.to_owned(), values);
+    }
+    entries.get_mut("properties")?.get_mut(name)
+}
+
+/// The schemas of everything in a list or a map, keys with one of their own among them.
+fn every(node: &mut Value) -> Vec<&mut Value> {
+    let Value::Object(entries) = node else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (keyword, value) in entries {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(keys)) => found.extend(keys.values_mut()),
+            ("items" | "additionalProperties", value @ Value::Object(_)) => found.push(value),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn strip_defaults(node: &mut Value) {
+    if let Value::Object(entries) = node {
+        entries.remove("default");
+    }
+    every(node).into_iter().for_each(strip_defaults);
+}
+
+/// Takes what a path selects out of a value.
+fn remove(value: &mut Value, segments: &[Segment]) {
+    match segments {
+        [] => {}
+        [Segment::Name(name)] => {
+            if let Value::Object(entries) = value {
+                entries.remove(&**name);
+            }
+        }
+        [Segment::Name(name), rest @ ..] => {
+            if let Some(below) = value.get_mut(&**name) {
+                remove(below, rest);
+            }
+        }
+        [Segment::Each, rest @ ..] => match value {
+            Value::Array(elements) => elements.iter_mut().for_each(|below| remove(below, rest)),
+            Value::Object(entries) => entries.values_mut().for_each(|below| remove(below, rest)),
+            _ => {}
+        },
+    }
+}

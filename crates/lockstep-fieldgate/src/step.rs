@@ -1,0 +1,216 @@
+//! The gate step: what a write may not change is put back, and what becomes of it is told.
+
+use std::collections::BTreeMap;
+
+use lockstep_object::Value;
+
+use crate::action::{Action, Kind, Part};
+use crate::gates::{Effect, Gated, Gates, NodeId};
+use crate::same::same;
+
+impl Gates {
+    /// Gates an object in the version that it is stored in. `stored` is what it replaces, if it replaces something.
+    ///
+    /// Afterwards each field of a closed gate is as it is stored, or absent if its parent is stored without it;
+    /// everything else is as it was. Doing it again changes nothing.
+    pub fn apply(&self, object: &mut Value, stored: Option<&Value>) -> Vec<Action> {
+        let mut walk = Walk {
+            gates: self,
+            actions: Vec::new(),
+        };
+        walk.value(&[0], object, stored);
+        let mut actions = walk.actions;
+        for action in &mut actions {
+            action.parts.reverse();
+        }
+        actions.sort_by_cached_key(|action| (action.gate, action.path, action.place()));
+        actions
+    }
+}
+
+struct Walk<'g> {
+    gates: &'g Gates,
+    /// What was done so far; the parts of places stand in reverse until the walk is over.
+    actions: Vec<Action>,
+}
+
+impl<'g> Walk<'g> {
+    fn value(&mut self, nodes: &[NodeId], new: &mut Value, old: Option<&Value>) {
+        match new {
+            Value::Object(_) => self.map(nodes, new, old),
+            Value::Array(elements) => {
+                for node in nodes {
+                    let node = &self.gates.nodes[*node as usize];
+                    if let (Some(each), false) = (node.each, node.keys.is_empty()) {
+                        self.list(each, &node.keys, elements, old);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, nodes: &[NodeId], new: &mut Value, old: Option<&Value>) {
+        let gates = self.gates;
+        let each: Vec<NodeId> = nodes
+            .iter()
+            .map(|node| &gates.nodes[*node as usize])
+            .filter(|node| node.keys.is_empty())
+            .filter_map(|node| node.each)
+            .collect();
+        for (at, node) in nodes.iter().enumerate() {
+            for (name, child) in &gates.nodes[*node as usize].named {
+                if let [first, _, ..] = nodes
+                    && first != node
+                    && nodes[..at]
+                        .iter()
+                        .any(|other| self.child(*other, name).is_some())
+                {
+                    continue;
+                }
+                if nodes.len() == 1 && each.is_empty() {
+                    self.field(&[*child], name, new, old);
+                } else {
+                    let mut children = each.clone();
+                    children.extend(nodes.iter().filter_map(|node| self.child(*node, name)));
+                    self.field(&children, name, new, old);
+                }
+            }
+        }
+        let Value::Object(entries) = new else { return };
+        if each.is_empty() {
+            return;
+        }
+        for (key, value) in entries {
+            let is_named = nodes.iter().any(|node| self.child(*node, key).is_some());
+            if !is_named {
+                let from = self.actions.len();
+                self.value(&each, value, old.and_then(|old| old.get(key)));
+                self.stepped(from, || Part::Key(key.as_str().into()));
+            }
+        }
+    }
+
+    fn child(&self, node: NodeId, name: &str) -> Option<NodeId> {
+        let named = &self.gates.nodes[node as usize].named;
+        let found = named.binary_search_by(|(other, _)| (**other).cmp(name));
+        found.ok().map(|found| named[found].1)
+    }
+
+    /// One field that paths name. INVARIANT: `new` is a map.
+    fn field(&mut self, nodes: &[NodeId], name: &str, new: &mut Value, old: Option<&Value>) {
+        let Value::Object(entries) = new else { return };
+        let gates = self.gates;
+        let old = old.and_then(|old| old.get(name));
+        let gate_of = |node: &NodeId| gates.nodes[*node as usize].gated.as_ref();
+        let part = || {
+            let is_key = nodes.iter().all(|node| gates.nodes[*node as usize].is_key);
+            if is_key {
+                Part::Key(name.into())
+            } else {
+                Part::Field(name.into())
+            }
+        };
+        let closed = nodes.iter().filter_map(gate_of);
+        let mut closed = closed.filter(|gated| matches!(gated.effect, Effect::Closed));
+        if let Some(closed) = closed.next() {
+            let kind = match (entries.get(name), old) {
+                (None, None) => return,
+                (None, Some(_)) => Some(Kind::RemovalRefused),
+                (Some(_), None) => Some(Kind::Dropped),
+                (Some(new), Some(old)) => (!same(new, old)).then_some(Kind::Kept),
+            };
+            match (kind, old) {
+                (None, _) => return,
+                (Some(_), None) => drop(entries.remove(name)),
+                (Some(_), Some(old)) => drop(entries.insert(name.to_owned(), old.clone())),
+            }
+            self.did(kind, closed, part());
+            return;
+        }
+        let Some(value) = entries.get_mut(name) else {
+            return;
+        };
+        let from = self.actions.len();
+        self.value(nodes, value, old);
+        self.stepped(from, part);
+        for gated in nodes.iter().filter_map(gate_of) {
+            if let Effect::Deprecated { default } = &gated.effect {
+                let is_used = match old {
+                    Some(old) => !same(value, old),
+                    None => default.as_ref().is_none_or(|default| !same(value, default)),
+                };
+                self.did(is_used.then_some(Kind::DeprecatedUsed), gated, part());
+            }
+        }
+    }
+
+    fn list(&mut self, each: NodeId, keys: &[Box<str>], new: &mut [Value], old: Option<&Value>) {
+        let old = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let mut index = None;
+        for (at, element) in new.iter_mut().enumerate() {
+            let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));
+            let before = beside.or_else(|| {
+                let index = index.get_or_insert_with(|| by_keys(keys, old));
+                index.get(&identity(keys, element)).copied()
+            });
+            let from = self.actions.len();
+            self.value(&[each], element, before);
+            self.stepped(from, || Part::Element(told_keys(keys, element)));
+        }
+    }
+
+    /// What was done below a step gets the step.
+    fn stepped(&mut self, from: usize, part: impl Fn() -> Part) {
+        if let Some(done) = self.actions.get_mut(from..)
+            && !done.is_empty()
+        {
+            let part = part();
+            for action in done {
+                action.parts.push(part.clone());
+            }
+        }
+    }
+
+    fn did(&mut self, kind: Option<Kind>, gated: &'g Gated, part: Part) {
+        if let Some(kind) = kind {
+            self.actions.push(Action {
+                gate: gated.gate,
+                path: gated.path,
+                kind,
+                parts: vec![part],
+            });
+        }
+    }
+}
+
+fn has_same_keys(keys: &[Box<str>], one: &Value, other: &Value) -> bool {
+    keys.iter()
+        .all(|key| match (one.get(&**key), other.get(&**key)) {
+            (Some(one), Some(other)) => same(one, other),
+            (None, None) => true,
+            _ => false,
+        })
+}
+
+/// The elements of a list by what tells them apart; of two that are alike, the first.
+fn by_keys<'o>(keys: &[Box<str>], elements: &'o [Value]) -> BTreeMap<Vec<String>, &'o Value> {
+    let mut index = BTreeMap::new();
+    for element in elements {
+        index.entry(identity(keys, element)).or_insert(element);
+    }
+    index
+}
+
+/// What tells an element apart, as text: keys are scalars, and their numbers are whole.
+fn identity(keys: &[Box<str>], element: &Value) -> Vec<String> {
+    let keys = keys.iter().map(|key| element.get(&**key));
+    keys.map(|value| value.map(Value::to_string).unwrap_or_default())
+        .collect()
+}
+
+fn told_keys(keys: &[Box<str>], element: &Value) -> Vec<(Box<str>, Value)> {
+    let keys = keys.iter();
+    let told = keys.filter_map(|key| Some((key.clone(), element.get(&**key)?.clone())));
+    told.collect()
+}
