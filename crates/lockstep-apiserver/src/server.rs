@@ -46,6 +46,8 @@ const WORK_PAUSE: Duration = Duration::from_secs(1);
 pub struct Config {
     /// Which features are on.
     pub gates: Gates,
+    /// Which of the built-in kinds are served.
+    pub apis: builtin::Apis,
     /// The flags to show, by name, with secrets left out.
     pub flags: Vec<(String, String)>,
     /// What is bounded.
@@ -112,9 +114,8 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
-        let registry = Registry::new(builtin::resources(expressions::compatibility(
-            &config.gates,
-        )));
+        let compatibility = expressions::compatibility(&config.gates);
+        let registry = Registry::new(builtin::resources(compatibility, &config.apis));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());

@@ -170,7 +170,10 @@ fn a_custom_resource_is_listed_with_its_parts_in_both_forms() {
 /// api-machinery.md §2/order, §2/aggregated.
 #[test]
 fn the_core_group_is_in_api_only_and_built_in_groups_come_first() {
-    let mut registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let mut registry = Registry::new(builtin::resources(
+        lockstep_cel::Version::LATEST,
+        &builtin::Apis::all(),
+    ));
     registry.insert(widgets("a.io", vec![version("v1", true, &[])], 0));
     assert_eq!(
         api_versions(&registry, "10.0.0.1:6443"),

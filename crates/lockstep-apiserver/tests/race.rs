@@ -126,7 +126,10 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
     let mut feed = JoinSet::new();
     feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
     cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let registry = Registry::new(builtin::resources(
+        lockstep_cel::Version::LATEST,
+        &builtin::Apis::all(),
+    ));
     let api = Api::new(store.clone(), cache, "/registry/", registry, || 0);
 
     let namespace = r#"{"metadata":{"name":"ns"}}"#;
@@ -142,7 +145,10 @@ async fn server(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>) -> Arc<Api> {
     let cache = Cache::new(store.clone(), "/registry/");
     feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
     cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let registry = Registry::new(builtin::resources(
+        lockstep_cel::Version::LATEST,
+        &builtin::Apis::all(),
+    ));
     let counter = AtomicU64::new(0);
     let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
     let api = Api::new(store.clone(), cache, "/registry/", registry, fresh);

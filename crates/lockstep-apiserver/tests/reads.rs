@@ -24,7 +24,10 @@ async fn started() -> (Arc<Api>, JoinSet<()>) {
     let mut feed = JoinSet::new();
     feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
     cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let registry = Registry::new(builtin::resources(
+        lockstep_cel::Version::LATEST,
+        &builtin::Apis::all(),
+    ));
     let api = Api::new(store, cache, "/registry/", registry, || 0);
     let namespace = json!({"metadata": {"name": "default"}});
     written(&api, Method::POST, "/api/v1/namespaces", &namespace).await;

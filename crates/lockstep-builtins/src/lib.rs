@@ -2,9 +2,10 @@
 //!
 //! Objects come in the form that [`lockstep_kinds::typed`] gives them. [`defaults`] fills in what nobody set;
 //! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
-//! wrong with it; [`parts`] has what endpoints of parts of objects may write.
+//! wrong with it; [`apis`] decides which of them a server has; [`parts`] has what endpoints of parts of objects may write.
 
 mod amounts;
+pub mod apis;
 mod autoscaling;
 mod begin;
 pub mod defaults;

@@ -73,7 +73,22 @@ impl GateSettings {
     }
 }
 
+/// Whether APIs are served that the emulated version does not have.
+pub(crate) struct ForwardCompatible {
+    /// Newer versions of what it has.
+    pub(crate) emulation: bool,
+    /// What the runtime configuration names.
+    pub(crate) runtime_config: bool,
+}
+
 impl ServerFlags {
+    pub(crate) fn forward_compatible(&self) -> ForwardCompatible {
+        ForwardCompatible {
+            emulation: self.emulation_forward_compatible,
+            runtime_config: self.runtime_config_emulation_forward_compatible,
+        }
+    }
+
     /// Hands everything to the builder.
     pub(crate) fn apply(&self, builder: Builder) -> Result<Builder, Failure> {
         let mut builder = self.settings.apply(builder)?.options(Options {

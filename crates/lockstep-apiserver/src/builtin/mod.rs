@@ -1,5 +1,6 @@
 //! The kinds that are part of the server: a row each, and what is special about some of them.
 
+mod apis;
 mod apiservices;
 mod columns;
 mod config;
@@ -34,6 +35,8 @@ use crate::resources::{
 use crate::route::Verb;
 use crate::views::Columns;
 use events::Words;
+
+pub use apis::{ApiErrors, ApiWishes, Apis};
 
 const VERBS: &[Verb] = &[
     Verb::Create,
@@ -341,13 +344,17 @@ const ALWAYS_SHAPED: Revision = Revision(u64::MAX >> 16);
 /// What expressions in new objects may use: what every server knows that reads them.
 type Compatibility = lockstep_cel::Version;
 
-/// All kinds that are part of a server that gets along with servers of a version.
-pub fn resources(compatibility: Compatibility) -> impl Iterator<Item = Resource> {
-    let rows = TABLE.iter().chain(rows::all());
-    rows.map(move |row| resource(row, compatibility))
+fn table() -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().chain(rows::all())
 }
 
-fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
+/// All kinds that are part of a server that gets along with servers of a version. What the server
+/// does not have is there too, and served in no version: what is stored of it stays what it is.
+pub fn resources(compatibility: Compatibility, apis: &Apis) -> impl Iterator<Item = Resource> {
+    table().map(move |row| resource(row, compatibility, apis))
+}
+
+fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Resource {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
     Resource {
         group: row.group.into(),
@@ -364,7 +371,7 @@ fn resource(row: &'static Row, compatibility: Compatibility) -> Resource {
             .iter()
             .map(|&name| Version {
                 name: name.into(),
-                is_served: true,
+                is_served: apis.has(row, name),
                 subresources: row.subresources.to_vec(),
                 deprecation: (!row.deprecation.is_empty()).then(|| row.deprecation.into()),
             })

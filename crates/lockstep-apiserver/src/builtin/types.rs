@@ -35,7 +35,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_the_server_has_a_type() {
-        for resource in super::super::resources(lockstep_cel::Version::LATEST) {
+        for resource in
+            super::super::resources(lockstep_cel::Version::LATEST, &super::super::Apis::all())
+        {
             for version in &resource.versions {
                 let id = type_of(&resource.group, &version.name, &resource.kind);
                 assert_eq!(Table::builtin().get(id).name, &*resource.kind);

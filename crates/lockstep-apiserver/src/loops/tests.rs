@@ -22,7 +22,10 @@ async fn api(store: &Arc<dyn Store>, feeds: &mut JoinSet<()>, first: u64) -> Arc
     let cache = Cache::new(Arc::clone(store), "/registry/");
     feeds.spawn(cache.clone().feed(|failure| panic!("{failure}")));
     cache.caught_up().await.unwrap();
-    let registry = Registry::new(builtin::resources(lockstep_cel::Version::LATEST));
+    let registry = Registry::new(builtin::resources(
+        lockstep_cel::Version::LATEST,
+        &builtin::Apis::all(),
+    ));
     let counter = AtomicU64::new(first);
     let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
     let store = Arc::clone(store);

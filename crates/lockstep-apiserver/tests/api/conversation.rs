@@ -57,7 +57,10 @@ impl Conversation {
         let mut feed = JoinSet::new();
         feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
         cache.caught_up().await.expect("the store is there");
-        let registry = Registry::new(builtin::resources(lockstep_cel::Version::new(1, 35)));
+        let registry = Registry::new(builtin::resources(
+            lockstep_cel::Version::new(1, 35),
+            &builtin::Apis::all(),
+        ));
         let counter = AtomicU64::new(0);
         let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
         let api = Arc::new(Api::new(store.clone(), cache, PREFIX, registry, fresh));

@@ -11,6 +11,7 @@ mod conversion;
 mod credentials;
 mod crowds;
 mod drain;
+mod emulation;
 mod endpoints;
 mod forms;
 mod frame;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
+use lockstep_apiserver::builtin::{ApiWishes, Apis};
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
@@ -30,6 +31,7 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) gates: &'static str,
     pub(crate) emulated: &'static str,
+    pub(crate) wishes: ApiWishes,
     pub(crate) tokens: Option<&'static str>,
     pub(crate) anonymous: bool,
     pub(crate) authorizer: Authorizer,
@@ -57,6 +59,7 @@ impl Default for Setup {
             limits: Limits::default(),
             gates: "",
             emulated: "",
+            wishes: ApiWishes::default(),
             tokens: None,
             anonymous: true,
             authorizer: stored_rules_only(),
@@ -99,8 +102,10 @@ impl TestServer {
             policy: Policy::read(&policy).unwrap(),
             sink: Sink::open(&Destination::File(folder.path().join("audit.log"))).unwrap(),
         });
+        let gates = gates.try_finish().unwrap().gates;
         let server = ApiServer::new(Config {
-            gates: gates.try_finish().unwrap().gates,
+            apis: Apis::decide(&gates, &setup.wishes).unwrap(),
+            gates,
             flags: vec![
                 ("data-dir".into(), "./d".into()),
                 ("store".into(), "embedded".into()),

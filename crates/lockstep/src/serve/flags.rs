@@ -8,6 +8,7 @@ use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
+use lockstep_apiserver::builtin::ApiWishes;
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
@@ -137,6 +138,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     http2_max_streams_per_connection: u32,
 
+    /// APIs to switch, as `GROUP/VERSION[/RESOURCE]=true|false,…`, or `api/all`, `api/ga`; may be repeated
+    #[arg(long, value_name = "APIS")]
+    runtime_config: Vec<String>,
     #[command(flatten)]
     pub(crate) gates: ServerFlags,
 
@@ -241,6 +245,16 @@ impl Arguments {
             server: format!("{host}:{}", data_dir.display()),
             host,
             root_ca,
+        }
+    }
+
+    /// Which APIs are asked for.
+    pub(crate) fn api_wishes(&self) -> ApiWishes {
+        let forward = self.gates.forward_compatible();
+        ApiWishes {
+            runtime_config: self.runtime_config.clone(),
+            forward_compatible: forward.emulation,
+            runtime_config_forward_compatible: forward.runtime_config,
         }
     }
 

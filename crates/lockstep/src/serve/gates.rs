@@ -1,5 +1,6 @@
 //! The gates and versions a server runs with.
 
+use lockstep_apiserver::builtin::Apis;
 use lockstep_featuregate::{Builder, Gates};
 
 use super::flags::Arguments;
@@ -27,6 +28,18 @@ pub(crate) fn resolve(arguments: &Arguments) -> Result<Gates, Failure> {
     }
     started.gates.install();
     Ok(started.gates)
+}
+
+/// Decides which APIs are served, or tells everything that was asked for and cannot be.
+pub(crate) fn apis(arguments: &Arguments, gates: &Gates) -> Result<Apis, Failure> {
+    Apis::decide(gates, &arguments.api_wishes()).map_err(|errors| {
+        let causes = errors.texts();
+        let message = match &causes[..] {
+            [only] => only.clone(),
+            all => format!("[{}]", all.join(", ")),
+        };
+        Failure::of_causes(Exit::ServerFlags, &message, causes)
+    })
 }
 
 /// What `--help` says about `--feature-gates`: how, and which.

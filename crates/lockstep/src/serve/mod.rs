@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use lockstep_apiserver::builtin::Apis;
 use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
 
@@ -54,6 +55,7 @@ pub(crate) fn run(
         tracing::warn!("{note}");
     }
     let gates = gates::resolve(arguments)?;
+    let apis = gates::apis(arguments, &gates)?;
     if let Err(error) = rlimit::increase_nofile_limit(rlimit::INFINITY) {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
@@ -66,7 +68,7 @@ pub(crate) fn run(
             format!("starting the runtime: {error}"),
         )
     })?;
-    let exit = runtime.block_on(serve(arguments, shown, gates, words));
+    let exit = runtime.block_on(serve(arguments, shown, gates, apis, words));
     // What is left was told to end and did not; it must not hold up the process.
     runtime.shutdown_background();
     exit
@@ -76,6 +78,7 @@ async fn serve(
     arguments: &Arguments,
     shown: Vec<ShownFlag>,
     gates: lockstep_featuregate::Gates,
+    apis: Apis,
     words: Words,
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
@@ -102,6 +105,7 @@ async fn serve(
     let credentials = credentials.map_err(|error| configuration(&error))?;
     let server = ApiServer::new(Config {
         gates,
+        apis,
         flags: shown
             .into_iter()
             .map(|flag| (flag.name, flag.value))
