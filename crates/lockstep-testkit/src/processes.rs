@@ -21,6 +21,16 @@ impl Drop for Process {
 }
 
 impl Process {
+    /// Starts it, and lets nobody see what it says.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such program.
+    pub fn start_silent(command: &mut Command) -> Self {
+        let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(silent.spawn().expect("the program can be started"))
+    }
+
     /// Starts it, and waits until it has said `word` on its standard error; none if it ends before.
     fn start(command: &mut Command, word: &str) -> Result<Self, String> {
         let child = command.stderr(Stdio::piped()).spawn();
