@@ -98,6 +98,17 @@ pub(crate) const PROGRAMS: &[Program] = &[
         needed_by: &["lockstep-apiserver"],
     },
     Program {
+        name: "kopf",
+        why: "runs an operator against a server",
+        source: Source::Python {
+            package: "kopf",
+            inside: "kopf/__init__.py",
+        },
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_KOPF"),
+        needed_by: &["lockstep-apiserver"],
+    },
+    Program {
         name: "chromium",
         why: "opens the dashboard",
         source: Source::Debian("chromium"),
@@ -177,7 +188,11 @@ mod tests {
         assert_eq!(needed_with(&["lockstep", "lockstep-featuregate"]), [""; 0]);
         assert_eq!(
             needed_with(&["lockstep-apiserver"]),
-            ["LOCKSTEP_TEST_KUBECTL", "LOCKSTEP_TEST_PYTHON_CLIENT"]
+            [
+                "LOCKSTEP_TEST_KUBECTL",
+                "LOCKSTEP_TEST_PYTHON_CLIENT",
+                "LOCKSTEP_TEST_KOPF"
+            ]
         );
         assert_eq!(
             needed_with(&["lockstep-dashboard"]),
@@ -235,6 +250,7 @@ mod tests {
                 "etcd",
                 "etcdctl",
                 "kubernetes",
+                "kopf",
                 "chromium",
                 "valgrind"
             ]

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::ListParams;
+use lockstep_testkit::processes::Etcd;
 
-use crate::server::{Etcd, Server};
+use crate::server::Server;
 
 #[tokio::test]
 async fn a_server_shows_etcd_its_certificate() {
@@ -24,7 +25,7 @@ async fn a_server_shows_etcd_its_certificate() {
     ]
     .map(OsStr::new);
     let flags = [cert_file, &crt, key_file, &key, ca_file, &ca, wants];
-    let Some(etcd) = Etcd::start_with(folder.path(), "https", &flags) else {
+    let Some(etcd) = Etcd::start(folder.path(), "https", &flags) else {
         return;
     };
     let (crt, key) = (file("admin.crt"), file("admin.key"));

@@ -1,12 +1,12 @@
-//! What client libraries do, on the real binary: kube-rs and the Python client, on the embedded
+//! What client libraries do, on the real binary: kube-rs, the Python client and an operator of kopf, on the embedded
 //! store and on a real etcd, on one server and on two.
 
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 mod apply;
 mod crash;
 mod encrypted;
+mod kopf;
 mod kube_rs;
 mod python;
 mod server;

@@ -6,16 +6,17 @@ use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
+use lockstep_testkit::processes::Etcd;
 use serde_json::json;
 
-use crate::server::{Etcd, Server};
+use crate::server::Server;
 use crate::widget::{define, widget, widgets};
 
 /// api-machinery.md §7/linearizable.
 #[tokio::test]
 async fn a_write_through_one_is_read_at_once_through_the_other() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(etcd) = Etcd::start(folder.path()) else {
+    let Some(etcd) = Etcd::start(folder.path(), "http", &[]) else {
         return;
     };
     let servers = ["a", "b"].map(|name| Server::start(&folder.path().join(name), &etcd.store()));
@@ -79,7 +80,7 @@ async fn a_write_through_one_is_read_at_once_through_the_other() {
 #[tokio::test]
 async fn a_crd_made_through_one_is_served_by_the_other() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(etcd) = Etcd::start(folder.path()) else {
+    let Some(etcd) = Etcd::start(folder.path(), "http", &[]) else {
         return;
     };
     let servers = ["a", "b"].map(|name| Server::start(&folder.path().join(name), &etcd.store()));

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::server::{kubectl, row};
+use lockstep_testkit::processes::skipped;
+
+use crate::server::{Kubectl, row};
 
 /// As often as envtest looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
@@ -155,8 +157,8 @@ fn e1_help_names_flags_at_the_start_of_a_line() {
 
 #[test]
 fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody drove the drop-in");
+    let Some(kubectl) = Kubectl::find() else {
+        skipped("kubectl is not installed, so nobody drove the drop-in");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -188,8 +190,9 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
             .arg("--service-cluster-ip-range=10.0.0.0/24"),
     );
     let address = format!("https://127.0.0.1:{port}");
+    fs::write(at("none"), "").unwrap();
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(&kubectl);
+        let mut command = Command::new(&kubectl.program);
         command
             .env("KUBECONFIG", at("none"))
             .env("HOME", folder.path());
@@ -233,7 +236,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     ];
     assert_eq!(shown, expected);
     // E7: with a watch open.
-    let mut watch = Command::new(&kubectl);
+    let mut watch = Command::new(&kubectl.program);
     watch
         .env("KUBECONFIG", at("none"))
         .env("HOME", folder.path());
@@ -310,11 +313,11 @@ metadata: {name: shop}
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said, "true\netcd\nkube-apiserver\n");
     assert_eq!(run("kill -9 $$").status.code(), Some(128 + 9));
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody asked the server of a command");
+    let Some(kubectl) = Kubectl::find() else {
+        skipped("kubectl is not installed, so nobody asked the server of a command");
         return;
     };
-    let kubectl = kubectl.to_str().unwrap();
+    let kubectl = kubectl.program.to_str().unwrap();
     let said = text(run(&format!(
         "{kubectl} get widgets -A -o name; test $KUBECONFIG"
     )));

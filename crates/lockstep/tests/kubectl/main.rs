@@ -1,6 +1,5 @@
 //! What people do with kubectl, on the real binary.
 
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 mod apply;
@@ -9,4 +8,5 @@ mod builtins;
 mod custom;
 mod dropin;
 mod server;
+mod verbs;
 mod workloads;

@@ -1,44 +1,97 @@
 //! A server process, and kubectl as its user.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use lockstep_testkit::processes::{self, Etcd};
+
 /// A server, and the kubectl that drives it.
 pub(crate) struct Server {
-    child: Child,
-    kubeconfig: PathBuf,
-    kubectl: PathBuf,
+    served: processes::Server,
+    kubectl: Kubectl,
+    /// For files that belong to a test.
+    folder: PathBuf,
+}
+
+/// A kubectl that tests may use.
+#[derive(Clone)]
+pub(crate) struct Kubectl {
+    pub(crate) program: PathBuf,
+    /// The second number of its version.
+    minor: u32,
+}
+
+impl Kubectl {
+    /// By the variable that tests are told with, or from the search path; none if there is none.
+    pub(crate) fn find() -> Option<Self> {
+        let named = std::env::var_os("LOCKSTEP_TEST_KUBECTL");
+        let program = named.map_or_else(|| "kubectl".into(), PathBuf::from);
+        let mut command = Command::new(&program);
+        let output = command.args(["version", "--client", "-o", "json"]).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        let version: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let minor = version["clientVersion"]["minor"].as_str().unwrap();
+        let minor = minor.trim_end_matches('+').parse().unwrap();
+        Some(Self { program, minor })
+    }
+
+    /// Whether it can do what came with version 1.`minor`; said aloud if not.
+    pub(crate) fn can(&self, what: &str, minor: u32) -> bool {
+        if self.minor < minor {
+            let own = self.minor;
+            processes::skipped(&format!(
+                "kubectl 1.{own} does not know {what}, which came with 1.{minor}"
+            ));
+        }
+        self.minor >= minor
+    }
 }
 
 impl Server {
-    fn start(folder: &Path, kubectl: PathBuf) -> Self {
+    fn start(kubectl: &Kubectl, folder: &Path, store: &str) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_lockstep"));
         let data = folder.join("data");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lockstep"))
-            .args(["serve", "--secure-port", "0", "--data-dir"])
-            .arg(&data)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut announced = String::new();
-        while !announced.contains("  try  ") {
-            let read = lines.read_line(&mut announced).unwrap();
-            assert!(read > 0, "it ended: {announced}");
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
         Self {
-            child,
-            kubeconfig: data.join("admin.kubeconfig"),
-            kubectl,
+            served: processes::Server::start(program, &data, store, &[]),
+            kubectl: kubectl.clone(),
+            folder: folder.to_owned(),
         }
     }
 
+    /// See [`Kubectl::can`].
+    pub(crate) fn can(&self, what: &str, minor: u32) -> bool {
+        self.kubectl.can(what, minor)
+    }
+
+    /// Whether its second number is one of these.
+    pub(crate) fn is_between(&self, since: u32, until: u32) -> bool {
+        (since..=until).contains(&self.kubectl.minor)
+    }
+
+    /// Where a test may write files.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.kubectl.program);
+        command
+            .env("KUBECONFIG", self.served.kubeconfig())
+            // What kubectl remembers about a server belongs to one server.
+            .env("HOME", &self.folder)
+            // An editor that changes one word, and a tool that compares.
+            .env("KUBE_EDITOR", "sed -i s/before/after/");
+        command
+    }
+
     pub(crate) fn run(&self, arguments: &str) -> Child {
-        Command::new(&self.kubectl)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .args(arguments.split(' '))
+        self.run_words(arguments.split(' '))
+    }
+
+    fn run_words<'a>(&self, words: impl Iterator<Item = &'a str>) -> Child {
+        self.command()
+            .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -48,7 +101,16 @@ impl Server {
 
     /// What kubectl prints, and whether it was content.
     pub(crate) fn outcome(&self, arguments: &str, input: &str) -> (bool, String) {
-        let mut child = self.run(arguments);
+        self.outcome_of_words(arguments.split(' '), input)
+    }
+
+    /// The same for words that may have spaces in them.
+    pub(crate) fn outcome_of_words<'a>(
+        &self,
+        words: impl Iterator<Item = &'a str>,
+        input: &str,
+    ) -> (bool, String) {
+        let mut child = self.run_words(words);
         child
             .stdin
             .take()
@@ -57,13 +119,14 @@ impl Server {
             .unwrap();
         let output = child.wait_with_output().unwrap();
         let text = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(text).unwrap())
+        let text = String::from_utf8(text).unwrap();
+        (output.status.success(), without_namespaces(&text))
     }
 
     /// What kubectl prints when it has opened an editor.
     pub(crate) fn with_editor(&self, arguments: &str, editor: &Path) -> String {
-        let output = Command::new(&self.kubectl)
-            .env("KUBECONFIG", &self.kubeconfig)
+        let output = self
+            .command()
             .env("KUBE_EDITOR", editor)
             .args(arguments.split(' '))
             .stdin(Stdio::null())
@@ -78,17 +141,57 @@ impl Server {
         self.outcome(arguments, input).1
     }
 
+    /// Who owns fields of an object, sorted.
+    pub(crate) fn managers(&self, object: &str) -> Vec<String> {
+        let shown = "-o jsonpath={.metadata.managedFields[*].manager}";
+        let flag = self.shows_managed_fields();
+        let managers = self.kubectl(&format!("get {object} {shown}{flag}"), "");
+        let mut managers: Vec<String> = managers.split(' ').map(str::to_owned).collect();
+        managers.sort_unstable();
+        managers
+    }
+
+    /// The flag without which newer ones keep them to themselves.
+    pub(crate) fn shows_managed_fields(&self) -> &'static str {
+        if self.kubectl.minor < 21 {
+            ""
+        } else {
+            " --show-managed-fields"
+        }
+    }
+
     pub(crate) fn says(&self, arguments: &str, expected: &str) {
         let said = self.kubectl(arguments, "");
         assert_eq!(said.trim_end(), expected, "kubectl {arguments}");
     }
 
-    /// The same for a table.
+    /// Writes the status of the object at `path`, as controllers do; older clients have no flag for it.
+    pub(crate) fn set_status(&self, path: &str, status: &serde_json::Value) {
+        let object = self.kubectl(&format!("get --raw {path}"), "");
+        let mut object: serde_json::Value = serde_json::from_str(&object).unwrap();
+        object["status"] = status.clone();
+        let arguments = format!("replace --raw {path}/status -f -");
+        let (is_written, said) = self.outcome(&arguments, &object.to_string());
+        assert!(is_written, "{said}");
+    }
+
+    /// [`Self::says`] for a table.
     pub(crate) fn shows(&self, arguments: &str, expected: &[&str]) {
         let said = self.kubectl(arguments, "");
         let rows: Vec<String> = said.lines().map(row).collect();
         assert_eq!(rows, expected, "kubectl {arguments}");
     }
+}
+
+/// Without what newer ones add when they have deleted something.
+fn without_namespaces(text: &str) -> String {
+    let cut = |line: &str| match line.split_once("\" deleted from ") {
+        Some((before, rest)) if rest.trim_end().ends_with(" namespace") => {
+            format!("{before}\" deleted\n")
+        }
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(cut).collect()
 }
 
 /// A line of a table with one space between cells, and `AGE` for every age.
@@ -104,31 +207,21 @@ pub(crate) fn row(line: &str) -> String {
     cells.join(" ")
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// kubectl, by the variable that tests are told with, or from the search path.
-pub(crate) fn kubectl() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
-        return Some(path.into());
-    }
-    let found = Command::new("kubectl")
-        .args(["version", "--client"])
-        .output();
-    found
-        .is_ok_and(|output| output.status.success())
-        .then(|| "kubectl".into())
-}
-
-/// A server with an empty store; none, aloud, if there is no kubectl to drive it.
-pub(crate) fn server(folder: &Path) -> Option<Server> {
-    let Some(kubectl) = kubectl() else {
-        println!("SKIPPED: kubectl is not installed, so nobody drove the server as users do");
-        return None;
+/// Runs a test on a server with an empty embedded store, and on one with etcd if there is one; says aloud if there is no kubectl to
+/// drive them.
+pub(crate) fn on_each_store(test: impl Fn(&Server)) {
+    let Some(kubectl) = Kubectl::find() else {
+        processes::skipped("kubectl is not installed, so nobody drove the server as users do");
+        return;
     };
-    Some(Server::start(folder, kubectl))
+    let folder = tempfile::tempdir().unwrap();
+    let start = |name: &str, store: &str| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        Server::start(&kubectl, &folder, store)
+    };
+    test(&start("on-embedded", "embedded"));
+    if let Some(etcd) = Etcd::start(folder.path(), "http", &[]) {
+        test(&start("on-etcd", &etcd.store()));
+    }
 }
