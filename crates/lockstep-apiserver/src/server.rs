@@ -14,6 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::admission::Plugins;
 use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
@@ -70,6 +71,8 @@ pub struct Config {
     pub event_ttl: Duration,
     /// The addresses that services get.
     pub service_range: ServiceRange,
+    /// Which steps of admission are on.
+    pub plugins: Plugins,
     /// What runs in the background.
     pub loops: LoopConfig,
     /// What answers for resources in place of the server's own.
@@ -124,6 +127,9 @@ impl ApiServer {
         let api = api.with_meters(metrics.meters.clone());
         let api = api.with_event_ttl(config.event_ttl);
         let api = api.with_service_range(config.service_range);
+        let authorizer = rules.after(config.authorizer);
+        let api = api.with_authorizer(Arc::clone(&authorizer));
+        let api = api.with_plugins(config.plugins);
         let api = Arc::new(api);
         let server = Server {
             client_ca: config.client_ca,
@@ -136,7 +142,7 @@ impl ApiServer {
             flags: config.flags,
             limits: config.limits,
             authentication: config.authentication,
-            authorizer: rules.after(config.authorizer),
+            authorizer,
             rules: Arc::clone(&rules),
             audit: config.audit,
             metrics,

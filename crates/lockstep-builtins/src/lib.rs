@@ -4,6 +4,7 @@
 //! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
 //! wrong with it; [`apis`] decides which of them a server has; [`parts`] has what endpoints of parts of objects may write.
 
+pub mod accounts;
 mod amounts;
 pub mod apis;
 mod autoscaling;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
+use super::admission::AdmissionMeters;
 use super::{SECONDS, Table};
 use crate::resources::{Resource, Served};
 
@@ -42,6 +43,7 @@ pub(crate) struct Meters {
     pub(crate) compilation_seconds: Histogram,
     pub(crate) evaluation_seconds: Histogram,
     pub(crate) loops: LoopMeters,
+    pub(crate) admission: AdmissionMeters,
 }
 
 /// What the background loops have to do, and did.
@@ -89,6 +91,7 @@ impl Meters {
             deprecated: table.gauges("apiserver_requested_deprecated_apis", "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.", api),
             compilation_seconds: table.histogram("apiserver_cel_compilation_duration_seconds", "[BETA] CEL compilation time in seconds.", EXPRESSION_SECONDS),
             evaluation_seconds: table.histogram("apiserver_cel_evaluation_duration_seconds", "[BETA] CEL evaluation time in seconds.", EXPRESSION_SECONDS),
+            admission: AdmissionMeters::new(table),
             loops: LoopMeters {
                 added: table.counters("workqueue_adds_total", "[BETA] Total number of adds handled by workqueue", &["name"]).with_label_values(&[LOOPS]),
                 depth: table.gauges("workqueue_depth", "[BETA] Current depth of workqueue", &["name"]).with_label_values(&[LOOPS]),
