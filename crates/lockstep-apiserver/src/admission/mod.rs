@@ -6,7 +6,7 @@
 //! only refuse.
 //!
 //! ```text
-//! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → store
+//! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → charge and store
 //! ```
 //!
 //! A deletion has no object, only an old one, and goes through both at once.
@@ -25,11 +25,12 @@ pub use plugins::{Plugin, Plugins, UnknownPlugin};
 use crate::resources::Api;
 
 /// The steps, in order. One that is switched off is left out.
-pub const CHAIN: [Plugin; 4] = [
+pub const CHAIN: [Plugin; 5] = [
     Plugin::LimitRanger,
     Plugin::Priority,
     Plugin::DefaultStorageClass,
     Plugin::DefaultIngressClass,
+    Plugin::ResourceQuota,
 ];
 
 /// Whether steps changed an object so that it has to be shaped anew.
@@ -58,6 +59,7 @@ impl Api {
                 Plugin::DefaultStorageClass | Plugin::DefaultIngressClass => {
                     classes::choose(self, plugin, attributes, object);
                 }
+                Plugin::ResourceQuota => {}
             }
         }
         Ok(Mutated::InShape)
@@ -79,7 +81,9 @@ impl Api {
                     Plugin::LimitRanger
                     | Plugin::Priority
                     | Plugin::DefaultStorageClass
-                    | Plugin::DefaultIngressClass,
+                    | Plugin::DefaultIngressClass
+                    // It charges, and is part of the write that it charges for.
+                    | Plugin::ResourceQuota,
                     _,
                 ) => {}
             }

@@ -8,6 +8,7 @@ pub enum Plugin {
     Priority,
     DefaultStorageClass,
     DefaultIngressClass,
+    ResourceQuota,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
@@ -54,7 +55,7 @@ pub struct Plugins {
 }
 
 impl Plugin {
-    const ALL: [Self; 4] = super::CHAIN;
+    const ALL: [Self; 5] = super::CHAIN;
 
     /// What upstream calls it.
     pub fn name(self) -> &'static str {
@@ -63,6 +64,7 @@ impl Plugin {
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::ResourceQuota => "ResourceQuota",
         }
     }
 }
@@ -81,10 +83,15 @@ impl Plugins {
         Ok(Self { off })
     }
 
+    /// Whether a step is on.
+    pub(crate) fn has(&self, step: Plugin) -> bool {
+        !self.off.contains(&step)
+    }
+
     /// Those of some steps that are on, in the same order.
     pub(crate) fn of(&self, steps: &'static [Plugin]) -> impl Iterator<Item = Plugin> {
         let steps = steps.iter().copied();
-        steps.filter(|step| !self.off.contains(step))
+        steps.filter(|step| self.has(*step))
     }
 }
 

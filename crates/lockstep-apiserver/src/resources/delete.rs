@@ -7,7 +7,7 @@ use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
 use super::convert::kept;
-use super::current::{Current, encode, parse, serve};
+use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
@@ -82,8 +82,9 @@ impl Api {
         options: &DeleteOptions,
         stored: &KeyValue,
     ) -> Result<(), Status> {
-        let shown = request.served.converted(stored.value.clone()).await?;
-        let mut old = parse(&request.served, &shown, stored.mod_revision)?;
+        // Nobody has to convert what goes.
+        let (_, current) = kept(&request.served.resource, stored)?;
+        let mut old = current.object;
         old.set_meta_text("resourceVersion", &stored.mod_revision.0.to_string());
         let name = &request.route.name;
         let attributes = Attributes::delete(request, name, &old, options.dry_run);

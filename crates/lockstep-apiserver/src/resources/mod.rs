@@ -27,6 +27,7 @@ mod own;
 mod patch;
 mod pods;
 mod print;
+mod quota;
 mod registry;
 mod request;
 mod resource;
@@ -96,6 +97,8 @@ pub struct Api {
     service_range: ServiceRange,
     /// Which steps of admission are on.
     plugins: Plugins,
+    /// Who charges quotas.
+    turns: quota::Turns,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -121,6 +124,7 @@ impl Api {
             own_writes: OnceLock::new(),
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),
+            turns: quota::Turns::default(),
             fresh: Box::new(fresh),
         }
     }

@@ -13,6 +13,7 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
+use super::quota::Bill;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
 use crate::admission::{Attributes, Mutated, Operation};
 use crate::route::Verb;
@@ -94,9 +95,11 @@ impl Api {
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
-            self.admit_change(request, part, &current, &mut next, dry_run)
+            let bill = self
+                .admit_change(request, part, &current, &mut next, dry_run)
                 .await?;
-            match self.replace(request, next, current, dry_run).await? {
+            let trial = self.replace(request, next, current, dry_run, bill.as_ref());
+            match trial.await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
                 None => self.see_claims(&request.served.resource).await,
@@ -106,7 +109,8 @@ impl Api {
         Err(Status::modified(&resource, &request.route.name))
     }
 
-    /// Lets everybody change or refuse the next state of an object who may, and checks it.
+    /// Lets everybody change or refuse the next state of an object who may, and checks it. Returns what quotas are to
+    /// be charged.
     async fn admit_change(
         &self,
         request: &Request<'_>,
@@ -114,7 +118,7 @@ impl Api {
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
-    ) -> Result<(), Status> {
+    ) -> Result<Option<Bill>, Status> {
         let old = &current.object;
         let attributes = Attributes {
             operation: Operation::Update,
@@ -131,7 +135,8 @@ impl Api {
         self.assign(request, next, Some(old)).await?;
         check(request, part, next, old)?;
         self.check_escalation(request, next, Some(old))?;
-        self.validate(&attributes, Some(next)).await
+        self.validate(&attributes, Some(next)).await?;
+        self.billed(&attributes, next).await
     }
 
     /// Stores the next state, or removes the object if nothing holds it any more. None if the
@@ -142,6 +147,7 @@ impl Api {
         object: Object,
         current: Current,
         dry_run: DryRun,
+        bill: Option<&Bill>,
     ) -> Result<Option<Answer>, Status> {
         let served = &request.served;
         let resource = &served.resource;
@@ -168,7 +174,10 @@ impl Api {
             put(value)
         };
         let expected = Expected::At(current.revision);
-        match self.commit(resource, &key, expected, written).await? {
+        // Whatever goes uses no more.
+        let bill = bill.filter(|_| !is_released);
+        let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
+        match trial.await? {
             Outcome::Done { revision } => answer(revision),
             Outcome::Stopped { .. } => Ok(None),
         }
