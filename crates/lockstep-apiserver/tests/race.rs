@@ -87,8 +87,12 @@ impl Store for Interrupted {
 }
 
 async fn post(api: &Api, path: &str, body: impl Into<Bytes>) -> (u16, String) {
+    send(api, &Method::POST, path, body).await
+}
+
+async fn send(api: &Api, method: &Method, path: &str, body: impl Into<Bytes>) -> (u16, String) {
     let query = Query::parse("");
-    let info = RequestInfo::new(&Method::POST, path, &query);
+    let info = RequestInfo::new(method, path, &query);
     let route = ResourceRoute::of(&info).expect("a resource");
     let request = Request {
         served: api.registry().find(&route).expect("it is served"),
@@ -200,4 +204,109 @@ async fn two_servers_never_give_one_address_to_two_services() {
     let told = post(&servers[1], path, service("one-more".to_owned())).await;
     let full = "Service \"one-more\" is invalid: spec.clusterIPs: Invalid value: null: failed to allocate IP: range is full";
     assert_eq!(told, (422, full.to_owned()));
+}
+
+const QUOTAS: &str = "/api/v1/namespaces/ns/resourcequotas";
+const MAPS: &str = "/api/v1/namespaces/ns/configmaps";
+
+async fn two_servers_with_a_namespace(feed: &mut JoinSet<()>) -> [Arc<Api>; 2] {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    let servers = [server(&store, feed).await, server(&store, feed).await];
+    let namespace = r#"{"metadata":{"name":"ns"}}"#;
+    let made = post(&servers[0], "/api/v1/namespaces", namespace).await;
+    assert_eq!(made.0, 201);
+    servers
+}
+
+fn quota(maps: u32) -> String {
+    format!(r#"{{"metadata":{{"name":"q"}},"spec":{{"hard":{{"configmaps":"{maps}"}}}}}}"#)
+}
+
+fn map(name: impl std::fmt::Display) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}"}}}}"#)
+}
+
+async fn read(api: &Api, path: &str) -> serde_json::Value {
+    let (code, body) = send(api, &Method::GET, path, "").await;
+    assert_eq!(code, 200, "{body}");
+    serde_json::from_str(&body).expect("an object")
+}
+
+/// api-machinery.md §12/quota: checked atomically.
+#[tokio::test]
+async fn two_servers_never_give_more_than_a_quota_has() {
+    let mut feed = JoinSet::new();
+    let servers = two_servers_with_a_namespace(&mut feed).await;
+    assert_eq!(post(&servers[0], QUOTAS, quota(5)).await.0, 201);
+    let mut making = JoinSet::new();
+    for number in 0..20 {
+        let api = servers[number % 2].clone();
+        making.spawn(async move { post(&api, MAPS, map(number)).await.0 });
+    }
+    let mut told = making.join_all().await;
+    told.sort_unstable();
+    assert_eq!(told, [vec![201; 5], vec![403; 15]].concat());
+    let stored = read(&servers[1], &format!("{QUOTAS}/q")).await;
+    assert_eq!(
+        stored["status"],
+        serde_json::json!({ "hard": { "configmaps": "5" }, "used": { "configmaps": "5" } })
+    );
+}
+
+/// api-machinery.md §12/quota: it is in force, on every server, when its write is done.
+#[tokio::test]
+async fn a_quota_is_in_force_at_once_and_counts_what_was_there() {
+    let mut feed = JoinSet::new();
+    let servers = two_servers_with_a_namespace(&mut feed).await;
+    for number in 0..3 {
+        assert_eq!(post(&servers[1], MAPS, map(number)).await.0, 201);
+    }
+    assert_eq!(post(&servers[0], QUOTAS, quota(3)).await.0, 201);
+    let over = "configmaps \"x\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=3, limited: configmaps=3";
+    let refused = (403, over.to_owned());
+    assert_eq!(post(&servers[1], MAPS, map("x")).await, refused);
+    // Whoever changes it is heard as soon.
+    let path = format!("{QUOTAS}/q");
+    let raised = send(&servers[0], &Method::PUT, &path, quota(4)).await;
+    assert_eq!(raised.0, 200, "{}", raised.1);
+    assert_eq!(post(&servers[1], MAPS, map("x")).await.0, 201);
+    assert_eq!(post(&servers[0], MAPS, map("y")).await.0, 403);
+    // Nobody counted what is limited only now.
+    let other = r#"{"metadata":{"name":"q"},"spec":{"hard":{"secrets":"0"}}}"#;
+    assert_eq!(send(&servers[1], &Method::PUT, &path, other).await.0, 200);
+    assert_eq!(post(&servers[0], MAPS, map("y")).await.0, 201);
+    assert_eq!(
+        send(&servers[1], &Method::PUT, &path, quota(5)).await.0,
+        200
+    );
+    let over = "configmaps \"z\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=5, limited: configmaps=5";
+    assert_eq!(
+        post(&servers[0], MAPS, map("z")).await,
+        (403, over.to_owned())
+    );
+}
+
+/// api-machinery.md §12/quota: checked atomically, also against what is on its way when the quota comes.
+#[tokio::test]
+async fn what_is_made_while_a_quota_comes_is_counted_once() {
+    for _ in 0..8 {
+        let mut feed = JoinSet::new();
+        let servers = two_servers_with_a_namespace(&mut feed).await;
+        let mut making = JoinSet::new();
+        for number in 0..16 {
+            let api = servers[number % 2].clone();
+            let body = (MAPS, map(number), QUOTAS, quota(100));
+            making.spawn(async move {
+                match number {
+                    8 => post(&api, body.2, body.3).await.0,
+                    _ => post(&api, body.0, body.1).await.0,
+                }
+            });
+        }
+        assert_eq!(making.join_all().await, vec![201; 16]);
+        assert_eq!(post(&servers[0], MAPS, map("last")).await.0, 201);
+        let stored = read(&servers[1], &format!("{QUOTAS}/q")).await;
+        let used = serde_json::json!({ "configmaps": "16" });
+        assert_eq!(stored["status"]["used"], used);
+    }
 }

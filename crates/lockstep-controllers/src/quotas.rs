@@ -183,11 +183,11 @@ impl Namespace {
             revision,
         } = stored;
         let mut quota = Quota::read(object.as_value());
-        let everything = meters.iter().map(|(resource, meter)| {
+        quota.forget();
+        for (resource, meter) in meters {
             let counted = self.counted.get(resource).into_iter();
-            (meter, counted.flat_map(BTreeMap::values).collect())
-        });
-        quota.count(everything);
+            quota.count(meter, counted.flat_map(BTreeMap::values));
+        }
         quota.tell(&mut object).then_some(Action::Replace {
             id,
             revision,

@@ -23,6 +23,8 @@ pub struct GuardedWrite {
     pub written: Written,
     /// What else must not have changed.
     pub fences: Vec<Fence>,
+    /// Where nothing may have come or changed.
+    pub ceilings: Vec<Ceiling>,
     /// What is written with it, or not at all.
     pub beside: Vec<Beside>,
 }
@@ -39,6 +41,24 @@ pub enum Beside {
     },
     /// The key is deleted, if it is there.
     Release(Key),
+    /// Another object is changed with it: the key must be as it was left at a revision, and gets a value.
+    Replace {
+        /// The key.
+        key: Key,
+        /// The revision.
+        at: Revision,
+        /// What it becomes.
+        value: Bytes,
+    },
+}
+
+/// Keys of which none may be newer than a revision; [`Revision::NONE`] demands that there are none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ceiling {
+    /// The keys.
+    pub keys: KeyRange,
+    /// The newest revision among them.
+    pub newest: Revision,
 }
 
 /// What a key has to be before a write.
@@ -109,6 +129,7 @@ impl GuardedWrite {
         let compares = all()
             .map(Fence::compare)
             .chain(claimed.map(|fence| fence.compare()))
+            .chain(self.ceilings.iter().map(Ceiling::compare))
             .collect();
         let failure = all().map(Fence::read).collect();
         let written = match self.written {
@@ -138,13 +159,30 @@ impl Beside {
                 at: Revision::NONE,
             }),
             Self::Release(_) => None,
+            Self::Replace { key, at, .. } => Some(Fence {
+                key: key.clone(),
+                at: *at,
+            }),
         }
     }
 
     fn op(self) -> Op {
         match self {
-            Self::Claim { key, value } => Op::Put(Put::new(key, value)),
+            Self::Claim { key, value } | Self::Replace { key, value, .. } => {
+                Op::Put(Put::new(key, value))
+            }
             Self::Release(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
+        }
+    }
+}
+
+impl Ceiling {
+    fn compare(&self) -> Compare {
+        let above = i64::try_from(self.newest.0.saturating_add(1)).unwrap_or(i64::MAX);
+        Compare {
+            keys: self.keys.clone(),
+            comparison: Comparison::Less,
+            predicate: Predicate::ModRevision(above),
         }
     }
 }

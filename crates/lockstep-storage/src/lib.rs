@@ -49,7 +49,7 @@ mod watch;
 pub mod contract;
 
 pub use failure::{ReadFailure, Unavailable, WriteFailure};
-pub use guarded::{Beside, Expected, Fence, GuardedWrite, Outcome, Written};
+pub use guarded::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
 pub use live::Live;
 pub use lockstep_mvcc::{
     Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,

@@ -6,7 +6,7 @@
 //! only refuse.
 //!
 //! ```text
-//! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → store
+//! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → charge and store
 //! ```
 //!
 //! A deletion has no object, only an old one, and goes through both at once. If a webhook changed
@@ -39,7 +39,7 @@ use webhooks::Rounds;
 /// Policies have their places before the webhooks that do the same: those that change objects
 /// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
 /// Quotas come last: what they count has been allowed by everybody else.
-pub const CHAIN: [Plugin; 7] = [
+pub const CHAIN: [Plugin; 8] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
     Plugin::Priority,
@@ -47,6 +47,7 @@ pub const CHAIN: [Plugin; 7] = [
     Plugin::DefaultIngressClass,
     Plugin::MutatingAdmissionWebhook,
     Plugin::ValidatingAdmissionWebhook,
+    Plugin::ResourceQuota,
 ];
 
 /// Whether steps changed an object so that it has to be shaped anew.

@@ -13,6 +13,7 @@ pub enum Plugin {
     DefaultIngressClass,
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
+    ResourceQuota,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
@@ -83,6 +84,7 @@ impl Plugin {
             Self::DefaultIngressClass => "DefaultIngressClass",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
+            Self::ResourceQuota => "ResourceQuota",
         }
     }
 }
@@ -124,10 +126,15 @@ impl Plugins {
         Self { off }
     }
 
+    /// Whether a step is on.
+    pub(crate) fn has(&self, step: Plugin) -> bool {
+        !self.off.contains(&step)
+    }
+
     /// Those of some steps that are on, in the same order.
     pub(crate) fn of(&self, steps: &'static [Plugin]) -> impl Iterator<Item = Plugin> {
         let steps = steps.iter().copied();
-        steps.filter(|step| !self.off.contains(step))
+        steps.filter(|step| self.has(*step))
     }
 }
 

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Expected, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure, WriteError,
-    WriteFailure, Written,
+    Beside, Ceiling, Expected, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure,
+    WriteError, WriteFailure, Written,
 };
 
 use super::{Api, Resource};
@@ -12,6 +12,14 @@ use crate::clock;
 
 /// The largest object that is stored.
 pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
+
+/// What has to hold besides, and what is written with an object.
+#[derive(Default)]
+pub(super) struct Guards<'g> {
+    pub(super) fences: &'g [Fence],
+    pub(super) ceilings: Vec<Ceiling>,
+    pub(super) beside: Vec<Beside>,
+}
 
 impl Api {
     /// Writes one object in one transaction, if it is as expected.
@@ -35,19 +43,38 @@ impl Api {
         expected: Expected,
         written: Written,
     ) -> Result<Outcome, Status> {
+        let guards = Guards {
+            fences,
+            ..Guards::default()
+        };
+        self.commit_guarded(guards, resource, object_key, expected, written)
+            .await
+    }
+
+    /// The same, if besides everything holds that has to.
+    pub(super) async fn commit_guarded(
+        &self,
+        guards: Guards<'_>,
+        resource: &Resource,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
         if let Written::Put { value, .. } = &written {
             check_size(value)?;
         }
         let key = Key::new(resource.store_key(&self.prefix, object_key))
             .expect("a key of the store has the server's prefix");
-        let beside = self
+        let mut beside = self
             .beside(resource, object_key, expected, &written)
             .await?;
+        beside.extend(guards.beside);
         let write = GuardedWrite {
             key,
             expected,
             written,
-            fences: fences.to_vec(),
+            fences: guards.fences.to_vec(),
+            ceilings: guards.ceilings,
             beside,
         };
         let mut outcome = self.try_commit(resource, write.clone()).await;

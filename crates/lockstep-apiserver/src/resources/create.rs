@@ -13,6 +13,7 @@ use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::convert::kept;
 use super::current::{parse, serve};
+use super::quota::Bill;
 use super::signing::sign;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
 use crate::admission::{Attributes, Mutated};
@@ -93,7 +94,9 @@ impl Api {
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
             self.validate(&attributes, Some(&made)).await?;
-            match self.create_once(request, made, dry_run, fence).await? {
+            let bill = self.billed(&attributes, &made).await?;
+            let trial = self.create_once(request, made, dry_run, fence, bill.as_ref());
+            match trial.await? {
                 Made::Done(answer) => return Ok(answer),
                 Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
                 Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
@@ -174,6 +177,7 @@ impl Api {
         object: Object,
         dry_run: DryRun,
         fence: Option<Fence>,
+        bill: Option<&Bill>,
     ) -> Result<Made, Status> {
         let served = &request.served;
         let key = served
@@ -194,7 +198,13 @@ impl Api {
         let fences: Vec<Fence> = fence.into_iter().collect();
         let written = put(value);
         let outcome = self
-            .commit_behind(&fences, &served.resource, &key, Expected::Absent, written)
+            .commit_billed(
+                bill,
+                &fences,
+                (&served.resource, &key),
+                Expected::Absent,
+                written,
+            )
             .await?;
         Ok(match outcome {
             Outcome::Done { revision } => {

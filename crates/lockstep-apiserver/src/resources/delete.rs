@@ -84,6 +84,7 @@ impl Api {
         options: &DeleteOptions,
         stored: &KeyValue,
     ) -> Result<(), Status> {
+        // Nobody has to convert what goes.
         let (_, current) = kept(&request.served.resource, stored)?;
         let old = current.object;
         let name = &request.route.name;

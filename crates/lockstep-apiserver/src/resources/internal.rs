@@ -306,7 +306,7 @@ fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
 
 /// The bytes to store of an object that was read as it is stored, in the shape of the version that
 /// it is stored in from now on. Nobody is asked to convert it.
-fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
+pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {
         resource.rules.shape(version, &mut object, None);

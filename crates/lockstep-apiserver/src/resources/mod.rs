@@ -27,6 +27,7 @@ mod own;
 mod patch;
 mod pods;
 mod print;
+mod quota;
 mod registry;
 mod request;
 mod resource;
@@ -107,6 +108,8 @@ pub struct Api {
     clients: Clients,
     /// Whom expressions ask what users may do.
     authorizer: Authorizer,
+    /// Who charges quotas.
+    turns: quota::Turns,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -136,6 +139,7 @@ impl Api {
             webhooks: Webhooks::default(),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
+            turns: quota::Turns::default(),
             fresh: Box::new(fresh),
         }
     }

@@ -13,6 +13,7 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
+use super::quota::Bill;
 use super::{Answer, Api, DryRun, Incoming, LastWrite, Origin, Request, Subresource};
 use crate::admission::{Attributes, Mutated, Operation};
 use crate::route::Verb;
@@ -82,9 +83,11 @@ impl Api {
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
-            self.admit_change(request, part, &current, &mut next, dry_run)
+            let bill = self
+                .admit_change(request, part, &current, &mut next, dry_run)
                 .await?;
-            match self.replace(request, next, current, dry_run).await? {
+            let trial = self.replace(request, next, current, dry_run, bill.as_ref());
+            match trial.await? {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
                 None => self.see_claims(&request.served.resource).await,
@@ -94,7 +97,8 @@ impl Api {
         Err(Status::modified(&resource, &request.route.name))
     }
 
-    /// Lets everybody change or refuse the next state of an object who may, and checks it.
+    /// Lets everybody change or refuse the next state of an object who may, and checks it. Returns what quotas are to
+    /// be charged.
     async fn admit_change(
         &self,
         request: &Request<'_>,
@@ -102,11 +106,12 @@ impl Api {
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
-    ) -> Result<(), Status> {
+    ) -> Result<Option<Bill>, Status> {
         let old = &current.object;
         if part == Some(Subresource::Binding) {
             // It is the binding that was admitted.
-            return self.finish_change(request, part, old, next).await;
+            self.finish_change(request, part, old, next).await?;
+            return Ok(None);
         }
         let seen = Seen::of(request, part, current, next)?;
         let attributes = Attributes {
@@ -128,7 +133,8 @@ impl Api {
         }
         self.finish_change(request, part, old, next).await?;
         let stored = changed.as_ref().unwrap_or(next);
-        self.validate(&attributes, Some(stored)).await
+        self.validate(&attributes, Some(stored)).await?;
+        self.billed(&attributes, next).await
     }
 
     /// Gives the next state what the server decides, and checks it.
@@ -153,6 +159,7 @@ impl Api {
         object: Object,
         current: Current,
         dry_run: DryRun,
+        bill: Option<&Bill>,
     ) -> Result<Option<Answer>, Status> {
         let served = &request.served;
         let resource = &served.resource;
@@ -179,7 +186,10 @@ impl Api {
             put(value)
         };
         let expected = Expected::At(current.revision);
-        match self.commit(resource, &key, expected, written).await? {
+        // Whatever goes uses no more.
+        let bill = bill.filter(|_| !is_released);
+        let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
+        match trial.await? {
             Outcome::Done { revision } => answer(revision),
             Outcome::Stopped { .. } => Ok(None),
         }

@@ -434,6 +434,34 @@ async fn loops_run_on_one_server_and_move_to_another_when_it_stops() {
     assert_eq!(list["items"].as_array().unwrap().len(), 2, "{list}");
 }
 
+/// §12/quota: `status.used` follows creates and deletes, and pods that end.
+#[tokio::test]
+async fn quotas_tell_what_is_used_when_objects_go_or_end() {
+    let (_server, mut client) = begin().await;
+    namespace(&mut client, "n").await;
+    let path = |plural: &str| format!("{CORE}/namespaces/n/{plural}");
+    there(&mut client, &path("configmaps/kube-root-ca.crt")).await;
+    let spec = json!({ "hard": { "pods": "2", "configmaps": "9" } });
+    let quota = json!({ "metadata": { "name": "q" }, "spec": spec });
+    make(&mut client, &path("resourcequotas"), &quota).await;
+    let pod = |name: &str| json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    for name in ["a", "b"] {
+        make(&mut client, &path("pods"), &pod(name)).await;
+    }
+    let told = path("resourcequotas/q");
+    let used =
+        |pods: &str| json!({ "hard": spec["hard"], "used": { "pods": pods, "configmaps": "1" } });
+    until(&mut client, &told, |_, quota| quota["status"] == used("2")).await;
+    client.write("DELETE", &path("pods/a"), &json!({})).await;
+    until(&mut client, &told, |_, quota| quota["status"] == used("1")).await;
+    make(&mut client, &path("pods"), &pod("c")).await;
+    let mut ended = client.get(&path("pods/b")).await.json();
+    ended["status"]["phase"] = "Succeeded".into();
+    client.write("PUT", &path("pods/b/status"), &ended).await;
+    until(&mut client, &told, |_, quota| quota["status"] == used("1")).await;
+    make(&mut client, &path("pods"), &pod("d")).await;
+}
+
 /// §16: ours are switched off by `--controllers`.
 #[tokio::test]
 async fn a_loop_that_is_switched_off_does_nothing() {

@@ -98,6 +98,11 @@ impl Meter {
             }
     }
 
+    /// Whether it matters what is in an object, and not only that it is there.
+    pub fn looks_inside(&self) -> bool {
+        !matches!(self.measure, Measure::Count(_))
+    }
+
     /// Whether a write may use more than was used before.
     pub fn minds(&self, write: Write, new: &Value, old: Option<&Value>) -> bool {
         match (self.measure, write) {

@@ -79,27 +79,37 @@ impl Quota {
         self.selectors.iter().all(|scope| scope.selects(object))
     }
 
-    /// Forgets what was used, and counts it: `everything` is all that there is in the namespace, with one item at least
-    /// for every resource that is served, be it without objects.
-    pub fn count<'o>(
-        &mut self,
-        everything: impl IntoIterator<Item = (&'o Meter, Vec<&'o Counted>)>,
-    ) {
-        let mut used = Amounts::new();
-        for (meter, objects) in everything {
-            let zero = |name: &str| (name.to_owned(), amounts::whole(0));
-            used.extend(self.limited(meter).map(zero));
-            let about = objects.into_iter();
-            for object in about.filter(|object| self.selects(object)) {
-                for (name, amount) in &object.uses {
-                    let sum = used.get_mut(name).filter(|_| meter.measures(name));
-                    if let Some(sum) = sum {
-                        *sum = sum.add(amount).unwrap_or_else(|_| amount.clone());
-                    }
+    /// Forgets what was used.
+    pub fn forget(&mut self) {
+        self.used.clear();
+    }
+
+    /// Adds up what is limited of all objects of a resource that there are in the namespace.
+    pub fn count<'o>(&mut self, meter: &Meter, objects: impl IntoIterator<Item = &'o Counted>) {
+        let mut used = std::mem::take(&mut self.used);
+        let mut sums: BTreeMap<String, Quantity> = self
+            .limited(meter)
+            .map(|name| {
+                let sum = used.remove(name);
+                (name.to_owned(), sum.unwrap_or_else(|| amounts::whole(0)))
+            })
+            .collect();
+        let objects = objects.into_iter();
+        for object in objects.filter(|object| self.selects(object)) {
+            for (name, amount) in &object.uses {
+                if let Some(sum) = sums.get_mut(name) {
+                    *sum = sum.add(amount).unwrap_or_else(|_| amount.clone());
                 }
             }
         }
+        used.append(&mut sums);
         self.used = used;
+    }
+
+    /// The same from nothing: forgets what was used of what objects of a resource use.
+    pub fn recount<'o>(&mut self, meter: &Meter, objects: impl IntoIterator<Item = &'o Counted>) {
+        self.used.retain(|name, _| !meter.measures(name));
+        self.count(meter, objects);
     }
 
     /// What is limited of amounts.

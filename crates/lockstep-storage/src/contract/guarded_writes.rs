@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use lockstep_mvcc::{KeyValue, LeaseId, Limits, Revision};
+use lockstep_mvcc::{KeyRange, KeyValue, LeaseId, Limits, Revision};
 use tokio::task::JoinSet;
 
 use super::Subject;
-use crate::{Beside, Expected, Fence, GuardedWrite, Outcome, Written};
+use crate::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
 
 fn write(
     subject: &Subject,
@@ -26,6 +26,7 @@ fn write(
             lease: LeaseId::NONE,
         },
         fences: fences.iter().map(fence).collect(),
+        ceilings: Vec::new(),
         beside: Vec::new(),
     }
 }
@@ -93,6 +94,53 @@ pub(super) async fn what_one_write_claims_no_other_gets_until_it_is_released(sub
     done(&subject, released).await;
     done(&subject, claim("other", "2")).await;
     assert_eq!(subject.list().await, ["claim=2", "other=2"]);
+}
+
+pub(super) async fn a_write_happens_under_its_ceilings_only(subject: Subject) {
+    let under = |object: &str, newest: Revision| GuardedWrite {
+        key: subject.key(object),
+        ceilings: vec![Ceiling {
+            keys: KeyRange::prefix(subject.key("quota/").bytes().clone()),
+            newest,
+        }],
+        ..write(&subject, Expected::Absent, "v", &[])
+    };
+    subject.put("quota.", "beside").await;
+    done(&subject, under("a", Revision::NONE)).await;
+    let first = subject.put("quota/1", "v").await;
+    let nothing_found = (None, vec![]);
+    let stopped_by_a_new_key = stopped(&subject, under("b", Revision::NONE)).await;
+    assert_eq!(stopped_by_a_new_key, nothing_found);
+    done(&subject, under("b", first)).await;
+    let second = subject.put("quota/2", "v").await;
+    assert_eq!(stopped(&subject, under("c", first)).await, nothing_found);
+    done(&subject, under("c", second)).await;
+    // What went holds nobody up.
+    subject.delete("quota/2").await;
+    done(&subject, under("d", first)).await;
+    let all = ["a=v", "b=v", "c=v", "d=v", "quota.=beside", "quota/1=v"];
+    assert_eq!(subject.list().await, all);
+}
+
+pub(super) async fn what_is_replaced_beside_a_write_is_as_it_was_seen(subject: Subject) {
+    let seen = subject.put("quota", "0").await;
+    let charge = |object: &str, at: Revision, value: &str| GuardedWrite {
+        key: subject.key(object),
+        beside: vec![Beside::Replace {
+            key: subject.key("quota"),
+            at,
+            value: value.to_owned().into(),
+        }],
+        ..write(&subject, Expected::Absent, "v", &[])
+    };
+    let charged = done(&subject, charge("a", seen, "1")).await;
+    assert_eq!(
+        stopped(&subject, charge("b", seen, "1")).await,
+        (None, vec![])
+    );
+    assert_eq!(subject.list().await, ["a=v", "quota=1"]);
+    done(&subject, charge("b", charged, "2")).await;
+    assert_eq!(subject.list().await, ["a=v", "b=v", "quota=2"]);
 }
 
 pub(super) async fn a_stopped_write_tells_the_object_and_the_fences(subject: Subject) {

@@ -101,6 +101,8 @@ rules! { $
     guarded_writes::a_guarded_write_happens_if_all_its_fences_stand => "storage-version.md §5, F1",
     guarded_writes::a_stopped_write_tells_the_object_and_the_fences => "storage-version.md §5, F2",
     guarded_writes::what_one_write_claims_no_other_gets_until_it_is_released => "api-machinery.md §12, Defaults seen: Service",
+    guarded_writes::a_write_happens_under_its_ceilings_only => "api-machinery.md §12, Quota",
+    guarded_writes::what_is_replaced_beside_a_write_is_as_it_was_seen => "api-machinery.md §12, Quota",
     guarded_writes::a_fence_that_moves_meanwhile_stops_every_writer => "storage-version.md §5, F5",
     watches::events_come_in_order_once_and_whole => "etcd-api.md §3, ordering, atomicity",
     watches::a_watch_without_a_start_sees_what_comes_next => "etcd-api.md §3, start_revision 0",
