@@ -19,6 +19,7 @@ pub mod discovery;
 mod endpoints;
 pub mod expressions;
 mod failure;
+mod featuregates;
 mod frame;
 pub mod limits;
 mod loops;

@@ -59,7 +59,7 @@ impl Api {
         let change = |_: &Current| Ok(incoming.clone());
         let absent = match request.served.resource.origin {
             Origin::BuiltIn => LastWrite::Wins,
-            Origin::Custom => LastWrite::IsRefused,
+            Origin::Custom | Origin::Own => LastWrite::IsRefused,
         };
         self.change(request, part, dry_run, absent, Next::Made(&change))
             .await
