@@ -20,6 +20,7 @@ pub mod discovery;
 mod endpoints;
 pub mod expressions;
 mod failure;
+mod featuregates;
 mod frame;
 pub mod limits;
 mod loops;

@@ -24,6 +24,7 @@ use crate::clock::{self, Moment};
 use crate::crd::Follower;
 use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
+use crate::featuregates::{self, Publisher};
 use crate::frame::{InFlight, record_own};
 use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
@@ -100,6 +101,7 @@ pub(crate) struct Server {
     client_ca: String,
     service_range: ServiceRange,
     loops: Loops,
+    gate_publisher: Publisher,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
     /// Where clients reach the server, once that is known.
@@ -118,7 +120,8 @@ impl ApiServer {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
         let compatibility = expressions::compatibility(&config.gates);
-        let registry = Registry::new(builtin::resources(compatibility, &config.apis));
+        let resources = builtin::resources(compatibility, &config.apis);
+        let registry = Registry::new(resources.chain([featuregates::resource()]));
         let fresh = || uuid::Uuid::new_v4().as_u128();
         let api = Api::new(Arc::clone(&config.store), cache, PREFIX, registry, fresh);
         let rules = Arc::new(StoredRules::default());
@@ -131,10 +134,18 @@ impl ApiServer {
         let api = api.with_authorizer(Arc::clone(&authorizer));
         let api = api.with_plugins(config.plugins);
         let api = Arc::new(api);
+        let host = config.loops.host.clone();
+        let loops = Loops::new(Arc::clone(&api), config.loops);
         let server = Server {
+            gate_publisher: Publisher::new(
+                Arc::clone(&api),
+                &config.gates,
+                loops.server_id(),
+                &host,
+            ),
             client_ca: config.client_ca,
             service_range: config.service_range,
-            loops: Loops::new(Arc::clone(&api), config.loops),
+            loops,
             api,
             address: OnceLock::new(),
             in_flight: InFlight::new(&config.limits),
@@ -238,7 +249,9 @@ impl Server {
             self.milestones.reach(Milestone::Loops);
             self.ready.cancel();
         };
-        match self.loops.run(decided).await {}
+        let publishing = self.gate_publisher.keep(now);
+        let (never, _) = tokio::join!(self.loops.run(decided), publishing);
+        match never {}
     }
 
     async fn start(&self) {

@@ -67,13 +67,11 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
     let mut known = registry.iter().filter(|resource| {
         *resource.group == *route.group && resource.served_version(&route.version).is_some()
     });
-    Err(
-        if known.any(|resource| resource.origin == Origin::BuiltIn) {
-            respond(&Status::no_such_resource())
-        } else {
-            response::page_not_found()
-        },
-    )
+    Err(if known.any(|resource| resource.origin != Origin::Custom) {
+        respond(&Status::no_such_resource())
+    } else {
+        response::page_not_found()
+    })
 }
 
 /// Whether a custom resource is asked for where it is: in namespaces, or outside of them.
@@ -81,7 +79,7 @@ fn is_at_home(route: &ResourceRoute, found: &Served) -> bool {
     let resource = &found.resource;
     let at_cluster = route.namespace.is_empty();
     let is_of_all = matches!(route.verb, Verb::List | Verb::Watch) && route.name.is_empty();
-    resource.origin == Origin::BuiltIn
+    resource.origin != Origin::Custom
         || resource.is_namespaced() != at_cluster
         || resource.is_namespaced() && is_of_all
 }

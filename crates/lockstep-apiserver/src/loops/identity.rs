@@ -47,6 +47,11 @@ impl Identity {
         }
     }
 
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Who holds it.
     pub(super) fn holder(&self) -> &str {
         &self.holder

@@ -71,6 +71,11 @@ impl Loops {
         }
     }
 
+    /// The name of the lease by which this server says that it lives.
+    pub(crate) fn server_id(&self) -> &str {
+        self.identity.name()
+    }
+
     /// Runs for ever. `decided` is called once it is known who runs the loops.
     pub(crate) async fn run(&self, decided: impl Fn() + Send + Sync) -> Infallible {
         let leading = self.lead(decided);

@@ -21,6 +21,7 @@ pub(super) fn describe<'a>(
         let source = match resource.origin {
             Origin::BuiltIn => Source::BuiltIn,
             Origin::Custom => Source::Custom(schema(api, resource, *version)?),
+            Origin::Own => Source::Custom(resource.rules.schema()?.clone()),
         };
         let version = &resource.versions[*version];
         let parts = version.parts().iter().map(|part| Part {

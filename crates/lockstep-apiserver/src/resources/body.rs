@@ -180,7 +180,7 @@ pub(super) fn fit(
 ) -> Result<Object, Unfit> {
     let owner = match served.resource.origin {
         Origin::BuiltIn => KindOwner::BuiltIn,
-        Origin::Custom => KindOwner::Custom,
+        Origin::Custom | Origin::Own => KindOwner::Custom,
     };
     let object = take_object(value, body, &served.gvk(), owner);
     let mut object = object.map_err(Unfit::Kind)?;

@@ -83,7 +83,7 @@ impl Endpoint for Written<'_> {
         let mut empty = Map::new();
         let version = match resource.origin {
             Origin::BuiltIn => resource.version_of(api_version),
-            Origin::Custom => None,
+            Origin::Custom | Origin::Own => None,
         };
         let table = Table::builtin();
         let id = version.and_then(|version| {

@@ -66,7 +66,7 @@ impl Api {
     pub(crate) fn forget_custom_resources(&self) {
         self.registry.rcu(|registry| {
             let mut next = Registry::clone(registry);
-            next.retain(|resource| resource.origin == Origin::BuiltIn);
+            next.retain(|resource| resource.origin != Origin::Custom);
             next
         });
     }

@@ -23,7 +23,7 @@ const APPLY_PATCH: &str = "application/apply-patch+yaml";
 pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     match origin {
         Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
-        Origin::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
+        Origin::Custom | Origin::Own => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
     }
 }
 

@@ -7,7 +7,7 @@ use lockstep_merge::types::Type;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::names::NameRule;
-use lockstep_object::{GroupKind, GroupResource, Object};
+use lockstep_object::{GroupKind, GroupResource, Object, Value};
 use lockstep_storage::Revision;
 
 use super::{Ending, ScalePaths};
@@ -148,6 +148,8 @@ pub enum Origin {
     BuiltIn,
     /// A CRD.
     Custom,
+    /// The server: it alone writes the objects, and [`Rules::schema`] says what they are made of.
+    Own,
 }
 
 /// What is special about a kind. Everything else is the same for all kinds.
@@ -246,6 +248,11 @@ pub trait Rules: Send + Sync {
 
     /// Where this version keeps what its scale shows; none if it has no `scale`.
     fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+        None
+    }
+
+    /// What objects that are the server's own are made of, in the words of a CRD.
+    fn schema(&self) -> Option<&Value> {
         None
     }
 

@@ -95,7 +95,9 @@ impl Selection {
     /// An object as the version shows it that is asked for.
     fn value_of(&self, object: &Object) -> Value {
         match self.served.resource.origin {
-            Origin::BuiltIn => serde_json::from_slice(&object.value).unwrap_or_default(),
+            Origin::BuiltIn | Origin::Own => {
+                serde_json::from_slice(&object.value).unwrap_or_default()
+            }
             Origin::Custom => {
                 let parsed = parse(&self.served, &object.value, object.revision);
                 parsed.map(ApiObject::into_value).unwrap_or_default()

@@ -14,6 +14,7 @@ mod crowds;
 mod drain;
 mod emulation;
 mod endpoints;
+mod featuregates;
 mod forms;
 mod frame;
 mod hook;
