@@ -12,8 +12,7 @@ use lockstep_object::metadata::Malformed;
 use lockstep_schema::{CheckOptions, Part, Schema, StatusSubresource, check};
 use serde_json::{Value, json};
 
-/// Runs every case of a file: `judge` turns the case into what it calls `result`.
-fn run(file: &str, judge: impl Fn(&Value) -> Value) {
+fn read(file: &str) -> Value {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/cases")
         .join(file);
@@ -21,6 +20,12 @@ fn run(file: &str, judge: impl Fn(&Value) -> Value) {
     let options = serde_saphyr::options! { with_snippet: false };
     let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
     normalise_numbers(&mut cases);
+    cases
+}
+
+/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+fn run(file: &str, judge: impl Fn(&Value) -> Value) {
+    let cases = read(file);
     let cases = cases.as_array().unwrap();
     let mut failed = Vec::new();
     for case in cases {
@@ -191,4 +196,40 @@ fn extensions_and_defaults_of_schemas_make_sense() {
 #[test]
 fn rules_of_schemas_compile_and_cost_what_they_may() {
     run("rule-checks.yaml", judge_schema);
+}
+
+/// What a CRD's author is told of a rule, in short.
+fn verdict(schema: &Value, rule: &str) -> String {
+    let mut spec = schema.clone();
+    spec["x-kubernetes-validations"] = json!([{ "rule": rule }]);
+    let errors = judge_schema(&json!({ "spec": spec }));
+    let Some(first) = errors[0].as_str() else {
+        return "fine".to_owned();
+    };
+    let between = |text: &'static str, end: &str| {
+        let rest = first.split_once(text)?.1;
+        Some(rest.split(end).next().unwrap_or(rest).to_owned())
+    };
+    if let Some(factor) = between("exceeds budget by factor of ", " (") {
+        return format!("costs {factor} the budget");
+    }
+    let error = between("ERROR: <input>:", "\n");
+    error.unwrap_or_else(|| first.rsplit("}: ").next().unwrap_or(first).to_owned())
+}
+
+#[test]
+fn rules_are_taken_or_refused_as_upstream_takes_or_refuses_them() {
+    let cases = read("rule-verdicts.yaml");
+    let differences = cases["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|case| {
+            let (rule, expected) = (case[0].as_str().unwrap(), case[1].as_str().unwrap());
+            let actual = verdict(&cases["schema"], rule);
+            (actual != expected)
+                .then(|| format!("{rule}\n  expected {expected}\n  actual   {actual}"))
+        });
+    let differences: Vec<String> = differences.collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

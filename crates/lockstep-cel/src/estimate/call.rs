@@ -179,23 +179,31 @@ impl<'a> Estimator<'a> {
         parts.plus(separator.times(gaps))
     }
 
+    /// The size of the list that `range`, `slice` and others return.
     fn new_list(&self, function: &str, operands: &[Operand<'a>]) -> Estimate {
-        match (function, self.constant_int(operands, 0)) {
-            ("range", Some(count)) => Estimate::exactly(u64::try_from(count).unwrap_or(0)),
-            ("range", None) => Estimate::UNKNOWN,
-            _ => Estimate::up_to(operands[0].size.max),
+        let most = operands[0].size.max;
+        match function {
+            "range" => Estimate::exactly(self.count(operands, 0, u64::MAX)),
+            "slice" => {
+                let (start, end) = (self.count(operands, 1, 0), self.count(operands, 2, most));
+                // An end before the start has no honest size; no budget covers such a rule.
+                Estimate::exactly(end.checked_sub(start).unwrap_or(u64::MAX))
+            }
+            _ => Estimate::up_to(most),
         }
     }
 
     fn depth(&self, operands: &[Operand<'a>]) -> Estimate {
         match operands.len() {
             1 => Estimate::ONE,
-            _ => self
-                .constant_int(operands, 1)
-                .map_or(Estimate::UNKNOWN, |depth| {
-                    Estimate::exactly(u64::try_from(depth).unwrap_or(0))
-                }),
+            _ => Estimate::exactly(self.count(operands, 1, u64::MAX)),
         }
+    }
+
+    /// A number that is written down, if it is, and never below zero.
+    fn count(&self, operands: &[Operand<'a>], index: usize, unknown: u64) -> u64 {
+        let written = self.constant_int(operands, index);
+        written.map_or(unknown, |count| u64::try_from(count).unwrap_or(0))
     }
 
     fn constant_int(&self, operands: &[Operand<'a>], index: usize) -> Option<i64> {
@@ -226,8 +234,11 @@ impl<'a> Estimator<'a> {
                 min: size(0).min.saturating_add(2),
                 max: size(0).max.saturating_mul(2).saturating_add(2),
             }),
-            "sort" | "reverse" | "distinct" | "slice" if self.env.has(Feature::ListsExt) => {
-                Some(Estimate::up_to(size(0).max))
+            "range" => Some(self.new_list(function, operands)),
+            "sort" | "reverse" | "distinct" | "slice" | "flatten"
+                if self.env.has(Feature::ListsExt) =>
+            {
+                Some(self.new_list(function, operands))
                     .filter(|_| matches!(self.checked.ty(operands[0].node), Type::List(_)))
             }
             _ => None,

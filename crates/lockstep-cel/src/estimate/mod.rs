@@ -338,7 +338,7 @@ fn path_size(known: &Known<'_>) -> Option<Estimate> {
 
 fn schema_size(schema: &Schema) -> u64 {
     match schema.shape {
-        Shape::Any | Shape::IntOrString => u64::MAX,
+        Shape::Any => u64::MAX,
         _ => Sizes::max(schema).unwrap_or(0),
     }
 }

@@ -19,6 +19,12 @@ impl Sizes {
                     .or(*longest)
                     .unwrap_or(REQUEST_BYTES_MAX),
             ),
+            // What is neither may still be a text.
+            Shape::IntOrString => Some(
+                schema
+                    .max
+                    .map_or(REQUEST_BYTES_MAX, |length| length.saturating_mul(4)),
+            ),
             Shape::Bytes => Some(schema.max.unwrap_or(REQUEST_BYTES_MAX)),
             Shape::Duration | Shape::DateTime => Some(32),
             Shape::Date => Some(12),
@@ -32,12 +38,7 @@ impl Sizes {
                     .max
                     .unwrap_or_else(|| REQUEST_BYTES_MAX / (Self::least(values) + 6)),
             ),
-            Shape::Any
-            | Shape::IntOrString
-            | Shape::Bool
-            | Shape::Int
-            | Shape::Double
-            | Shape::Object(_) => None,
+            Shape::Any | Shape::Bool | Shape::Int | Shape::Double | Shape::Object(_) => None,
         }
     }
 

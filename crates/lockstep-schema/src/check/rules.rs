@@ -98,8 +98,7 @@ impl Checker {
         }
         let path = path.field("x-kubernetes-validations");
         let Some(scope) = Scope::of(schema, place.is_root) else {
-            let problem =
-                "internal error: failed to retrieve type information for x-kubernetes-validations";
+            let problem = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
             self.errors.push(FieldError::internal(&path, problem));
             return;
         };
