@@ -34,7 +34,7 @@ async fn a_webhook_that_gives_no_answer_stops_a_write_unless_that_is_to_be_ignor
         (
             "half",
             raw(200, "{"),
-            "couldn't get version/kind; json parse error: EOF while parsing an object at line 1 column 1",
+            "couldn't get version/kind; json parse error: unexpected end of JSON input",
         ),
         (
             "not found",
