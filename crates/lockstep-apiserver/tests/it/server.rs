@@ -11,6 +11,7 @@ use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
@@ -39,6 +40,7 @@ pub(crate) struct Setup {
     pub(crate) handler: Option<Handler>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) controllers: &'static str,
+    pub(crate) oidc: Option<OidcSettings>,
 }
 
 impl Setup {
@@ -65,6 +67,7 @@ impl Default for Setup {
             handler: Some(test_resources()),
             store: memory(),
             controllers: "*",
+            oidc: None,
         }
     }
 }
@@ -198,6 +201,7 @@ fn files(folder: &tempfile::TempDir, setup: &Setup) -> CredentialFiles {
             .collect(),
         tokens: setup.tokens.map(|text| write("tokens.csv", text)),
         accounts: AccountSettings::default(),
+        oidc: setup.oidc.clone(),
         kubeconfig: at("admin.kubeconfig"),
         names: ServingNames::new(Some("test-host"), "127.0.0.1".parse().unwrap()),
     }
