@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::accounts::{AccountError, AccountSettings, ServiceAccounts};
 use crate::authn::{Authentication, TokenFileError, Tokens};
+use crate::oidc::{Oidc, OidcError, OidcSettings};
 use crate::trust::{
     ClientTrust, FileError, OwnFiles, ServingIdentity, ServingNames, TrustError, admin_kubeconfig,
     is_open_to_others, read_file, read_private, write_private,
@@ -30,6 +31,8 @@ pub struct CredentialFiles {
     pub tokens: Option<PathBuf>,
     /// How tokens of service accounts are issued and believed.
     pub accounts: AccountSettings,
+    /// The issuer whose users may log in.
+    pub oidc: Option<OidcSettings>,
     /// Where the administrator's kubeconfig goes.
     pub kubeconfig: PathBuf,
     /// The names the server is reached by.
@@ -48,6 +51,9 @@ pub enum CredentialError {
     /// The keys of service accounts.
     #[error(transparent)]
     Accounts(#[from] AccountError),
+    /// The issuer.
+    #[error(transparent)]
+    Oidc(#[from] OidcError),
     /// A file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -92,6 +98,7 @@ impl Credentials {
                 files.accounts.clone(),
                 own.service_account_key,
             )?),
+            oidc: files.oidc.clone().map(Oidc::load).transpose()?,
             anonymous,
         };
         Ok(Self {

@@ -25,6 +25,7 @@ mod frame;
 pub mod limits;
 mod loops;
 mod metrics;
+pub mod oidc;
 mod openapi;
 mod request;
 pub mod resources;

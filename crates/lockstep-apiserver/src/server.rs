@@ -226,7 +226,12 @@ impl Server {
         let feeding = self.api.cache().clone().feed(told);
         let following = Follower::new(Arc::clone(&self.api), now).run();
         let judging = self.rules.follow(self.api.cache());
-        tokio::join!(feeding, following, judging);
+        let asking = async {
+            if let Some(oidc) = &self.authentication.oidc {
+                oidc.begin().await;
+            }
+        };
+        tokio::join!(feeding, following, judging, asking);
         std::future::pending().await
     }
 

@@ -90,8 +90,18 @@ pub(crate) fn peek(token: &str) -> Option<Value> {
     json_of(payload)
 }
 
-/// The payload of a text that one of the keys signed.
-pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned> {
+/// A text taken apart, of which nothing was checked.
+pub(crate) struct Apart<'t> {
+    /// What says how it was signed.
+    pub(crate) header: Value,
+    /// What was signed.
+    pub(crate) signed: &'t str,
+    pub(crate) signature: Vec<u8>,
+    payload: &'t str,
+}
+
+/// Takes a text apart.
+pub(crate) fn take_apart(token: &str) -> Result<Apart<'_>, NotSigned> {
     let [header, payload, signature] = parts(token).ok_or(NotSigned::Malformed)?;
     let header = json_of(header).ok_or(NotSigned::Malformed)?;
     let signature = BASE64.decode(signature).map_err(|_| NotSigned::Malformed)?;
@@ -99,7 +109,25 @@ pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned
     if header.get("crit").is_some() {
         return Err(NotSigned::Malformed);
     }
-    let signed = token.rsplit_once('.').map_or("", |(signed, _)| signed);
+    Ok(Apart {
+        header,
+        signed: token.rsplit_once('.').map_or("", |(signed, _)| signed),
+        signature,
+        payload,
+    })
+}
+
+impl Apart<'_> {
+    /// What it says, which may be believed once the signature was found good.
+    pub(crate) fn payload(&self) -> Result<Value, NotSigned> {
+        json_of(self.payload).ok_or(NotSigned::Malformed)
+    }
+}
+
+/// The payload of a text that one of the keys signed.
+pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned> {
+    let apart = take_apart(token)?;
+    let header = &apart.header;
     let id = header["kid"].as_str().unwrap_or_default();
     let mut told = NotSigned::Stranger;
     for key in keys {
@@ -109,8 +137,9 @@ pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned
             continue;
         }
         let key = UnparsedPublicKey::new(key.algorithm.verification(), &key.der);
-        if key.verify(signed.as_bytes(), &signature).is_ok() {
-            return json_of(payload).ok_or(NotSigned::Malformed);
+        let (signed, signature) = (apart.signed.as_bytes(), &apart.signature);
+        if key.verify(signed, signature).is_ok() {
+            return apart.payload();
         }
         told = NotSigned::Forged;
     }

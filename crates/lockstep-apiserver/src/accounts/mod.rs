@@ -5,8 +5,8 @@
 mod bound;
 mod claims;
 mod documents;
-mod jws;
-mod keys;
+pub(crate) mod jws;
+pub(crate) mod keys;
 mod token;
 
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Who is asking: client certificates, static tokens, tokens of service accounts, or nobody in
-//! particular.
+//! Who is asking: client certificates, static tokens, tokens of service accounts or of an issuer
+//! elsewhere, or nobody in particular.
 
 mod certificate;
 mod impersonation;
@@ -19,6 +19,7 @@ pub use tokens::{TokenFileError, Tokens};
 pub use user::User;
 
 use crate::accounts::{Doubt, Judged, ServiceAccounts};
+use crate::oidc::{self, Oidc};
 use crate::resources::Api;
 use crate::trust::ClientTrust;
 
@@ -35,6 +36,8 @@ pub struct Authentication {
     pub tokens: ArcSwapOption<Tokens>,
     /// Tokens of service accounts.
     pub accounts: Option<ServiceAccounts>,
+    /// Users of an issuer elsewhere.
+    pub oidc: Option<Oidc>,
     /// Whether a request without a credential is served at all.
     pub anonymous: bool,
 }
@@ -46,6 +49,7 @@ impl Authentication {
             clients: ArcSwap::from_pointee(clients),
             tokens: ArcSwapOption::empty(),
             accounts: None,
+            oidc: None,
             anonymous,
         }
     }
@@ -109,21 +113,35 @@ impl Authentication {
             .as_ref()
             .and_then(|tokens| tokens.user(token));
         if let Some(user) = by_file {
-            let own = self.audiences();
-            let is_meant = |own: &&String| audiences.is_empty() || audiences.contains(own);
-            let common: Vec<String> = own.iter().filter(is_meant).cloned().collect();
-            if common.is_empty() && !own.is_empty() {
-                return Err(Doubt::NotOurs);
-            }
-            return Ok(Judged {
-                user,
-                audiences: common,
-            });
+            return self.for_anybody(user, audiences);
         }
-        match &self.accounts {
+        let by_account = match &self.accounts {
             Some(accounts) => accounts.judge(api, token, audiences, now).await,
             None => Err(Doubt::NotOurs),
+        };
+        let (Err(doubt), Some(oidc)) = (&by_account, &self.oidc) else {
+            return by_account;
+        };
+        let seconds = &api.meters().token_seconds;
+        match oidc.judge(token, now, seconds).await {
+            Ok(user) => self.for_anybody(user, audiences),
+            Err(oidc::Doubt::NotTheirs) => Err(doubt.clone()),
+            Err(oidc::Doubt::Bad(why)) => Err(Doubt::Bad(why)),
         }
+    }
+
+    /// A user whose token does not say for whom of this server's names it is: for all of them.
+    fn for_anybody(&self, user: Arc<User>, audiences: &[String]) -> Result<Judged, Doubt> {
+        let own = self.audiences();
+        let is_meant = |own: &&String| audiences.is_empty() || audiences.contains(own);
+        let common: Vec<String> = own.iter().filter(is_meant).cloned().collect();
+        if common.is_empty() && !own.is_empty() {
+            return Err(Doubt::NotOurs);
+        }
+        Ok(Judged {
+            user,
+            audiences: common,
+        })
     }
 
     fn audiences(&self) -> &[String] {

@@ -21,6 +21,10 @@ const WEBHOOK_SECONDS: &[f64] = &[
 const EXPRESSION_SECONDS: &[f64] = &[
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
+/// From 1 ms to 10 s, as upstream.
+const TOKEN_SECONDS: &[f64] = &[
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
 /// From a nanosecond to 10 s, as upstream.
 const WORK_SECONDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0];
 /// From 1 KiB to 128 KiB, as upstream.
@@ -42,6 +46,8 @@ pub(crate) struct Meters {
     deprecated: IntGaugeVec,
     pub(crate) compilation_seconds: Histogram,
     pub(crate) evaluation_seconds: Histogram,
+    /// How long tokens of issuers elsewhere took to judge, by result and issuer.
+    pub(crate) token_seconds: HistogramVec,
     pub(crate) loops: LoopMeters,
     pub(crate) admission: AdmissionMeters,
 }
@@ -90,6 +96,7 @@ impl Meters {
             watch_event_bytes: table.histograms("apiserver_watch_events_sizes", "[ALPHA] Watch event size distribution in bytes", watched, EVENT_BYTES),
             deprecated: table.gauges("apiserver_requested_deprecated_apis", "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.", api),
             compilation_seconds: table.histogram("apiserver_cel_compilation_duration_seconds", "[BETA] CEL compilation time in seconds.", EXPRESSION_SECONDS),
+            token_seconds: table.histograms("apiserver_authentication_jwt_authenticator_latency_seconds", "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent authenticating a token for cache miss only (i.e. when the token is not found in the cache).", &["result", "jwt_issuer_hash"], TOKEN_SECONDS),
             evaluation_seconds: table.histogram("apiserver_cel_evaluation_duration_seconds", "[BETA] CEL evaluation time in seconds.", EXPRESSION_SECONDS),
             admission: AdmissionMeters::new(table),
             loops: LoopMeters {

@@ -51,7 +51,7 @@ struct Route {
 }
 
 impl Client {
-    pub(super) fn new(config: ClientConfig, services: Option<Services>) -> Self {
+    pub(crate) fn new(config: ClientConfig, services: Option<Services>) -> Self {
         Self {
             config,
             services,
@@ -67,23 +67,43 @@ impl Client {
 
     /// Sends JSON and returns what comes back, if it comes with a code of success.
     pub async fn post(&self, body: Bytes, limits: CallLimits) -> Result<Bytes, CallError> {
-        let route = self.route.get_or_init(|| Route::of(&self.config));
-        let route = route.as_ref().map_err(Clone::clone)?;
-        let Target {
-            authority, path, ..
-        } = &route.target;
+        let path = &self.route()?.target.path;
         let asked = format!("{path}?timeout={}s", limits.timeout.as_secs());
+        let request = Request::post(&asked).header(CONTENT_TYPE, JSON);
+        self.send(&asked, request, body, limits).await
+    }
+
+    /// Asks for what is there, if it comes with a code of success.
+    pub(crate) async fn get(&self, limits: CallLimits) -> Result<Bytes, CallError> {
+        let asked = self.route()?.target.path.clone();
+        let request = Request::get(&asked);
+        self.send(&asked, request, Bytes::new(), limits).await
+    }
+
+    fn route(&self) -> Result<&Route, ConfigError> {
+        let route = self.route.get_or_init(|| Route::of(&self.config));
+        route.as_ref().map_err(Clone::clone)
+    }
+
+    async fn send(
+        &self,
+        asked: &str,
+        request: http::request::Builder,
+        body: Bytes,
+        limits: CallLimits,
+    ) -> Result<Bytes, CallError> {
+        let route = self.route()?;
+        let authority = &route.target.authority;
         let told = |problem| CallError::Call {
             url: format!("https://{authority}{asked}"),
             problem,
         };
-        let request = Request::post(&asked)
+        let request = request
             .header(HOST, authority)
-            .header(CONTENT_TYPE, JSON)
             .header(ACCEPT, JSON)
             .header(USER_AGENT, "lockstep")
             .body(Full::new(body))
-            .map_err(|_| ConfigError::Url(asked.clone()))?;
+            .map_err(|_| ConfigError::Url(asked.to_owned()))?;
         let calling = self.call(route, request, limits.answer_bytes_max);
         match tokio::time::timeout(limits.timeout, calling).await {
             Ok(answer) => answer.map_err(told),

@@ -22,6 +22,7 @@ fn files(folder: &Path) -> CredentialFiles {
         client_authorities: Vec::new(),
         tokens: None,
         accounts: AccountSettings::default(),
+        oidc: None,
         kubeconfig: folder.join("admin.kubeconfig"),
         names: ServingNames::new(Some("host"), "10.0.0.7".parse().unwrap()),
     }

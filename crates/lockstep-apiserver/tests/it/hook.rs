@@ -182,7 +182,10 @@ async fn answer(
 ) -> hyper::Result<Response<Full<Bytes>>> {
     let path = request.uri().to_string();
     let body = request.into_body().collect().await?.to_bytes();
-    let body: Value = serde_json::from_slice(&body).unwrap();
+    let body: Value = match &body[..] {
+        [] => Value::Null,
+        body => serde_json::from_slice(body).unwrap(),
+    };
     state.asked.lock().push((path, body.clone()));
     let say = Arc::clone(&*state.say.lock());
     let Some(said) = say(body) else {

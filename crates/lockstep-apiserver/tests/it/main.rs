@@ -20,6 +20,7 @@ mod frame;
 mod hook;
 mod hostile;
 mod loops;
+mod oidc;
 mod openapi;
 mod own_writes;
 mod permissions;

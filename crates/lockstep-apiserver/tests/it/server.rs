@@ -13,6 +13,7 @@ use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::builtin::{ApiWishes, Apis};
 use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
@@ -43,6 +44,7 @@ pub(crate) struct Setup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) controllers: &'static str,
     pub(crate) plugins: Plugins,
+    pub(crate) oidc: Option<OidcSettings>,
 }
 
 impl Setup {
@@ -71,6 +73,7 @@ impl Default for Setup {
             store: memory(),
             controllers: "*",
             plugins: Plugins::default(),
+            oidc: None,
         }
     }
 }
@@ -207,6 +210,7 @@ fn files(folder: &tempfile::TempDir, setup: &Setup) -> CredentialFiles {
             .collect(),
         tokens: setup.tokens.map(|text| write("tokens.csv", text)),
         accounts: AccountSettings::default(),
+        oidc: setup.oidc.clone(),
         kubeconfig: at("admin.kubeconfig"),
         names: ServingNames::new(Some("test-host"), "127.0.0.1".parse().unwrap()),
     }

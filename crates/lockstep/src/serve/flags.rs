@@ -11,6 +11,7 @@ use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::builtin::ApiWishes;
 use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
     CredentialFiles, LoopConfig, ServiceRange, Switches, TlsVersion, parse_go_duration,
@@ -19,6 +20,7 @@ use lockstep_apiserver::{
 use lockstep_storage_embedded::Waiting;
 
 use super::logging;
+use super::oidc::OidcFlags;
 use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
 use crate::failure::{Exit, Failure};
@@ -100,6 +102,9 @@ pub(crate) struct Arguments {
     /// Whom tokens are for that are good here; the issuers when not given
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     api_audiences: Vec<String>,
+
+    #[command(flatten)]
+    oidc: OidcFlags,
 
     /// Which requests are logged how, as an `audit.k8s.io/v1` Policy
     #[arg(long, value_name = "FILE", requires = "audit_log_path")]
@@ -191,7 +196,12 @@ impl Arguments {
         self.data_dir.join("admin.kubeconfig")
     }
 
-    pub(crate) fn credential_files(&self) -> CredentialFiles {
+    /// The issuer whose users may log in, if there is one.
+    pub(crate) fn oidc(&self) -> Result<Option<OidcSettings>, Failure> {
+        self.oidc.settings(&self.service_account_issuer)
+    }
+
+    pub(crate) fn credential_files(&self, oidc: Option<OidcSettings>) -> CredentialFiles {
         let own = self.data_dir.join("pki");
         let host = rustix::system::uname();
         let host = host.nodename().to_str().ok();
@@ -206,6 +216,7 @@ impl Arguments {
             client_authorities: self.client_ca_file.iter().cloned().collect(),
             tokens: self.token_auth_file.clone(),
             accounts: self.accounts(),
+            oidc,
             kubeconfig: self.kubeconfig(),
             names: ServingNames::new(host, self.bind_address),
         }

@@ -4,6 +4,7 @@ mod directory;
 mod flags;
 mod gates;
 mod logging;
+mod oidc;
 mod signals;
 mod stores;
 
@@ -84,6 +85,7 @@ async fn serve(
     let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
     let authorizer = arguments.authorizer()?;
+    let oidc = arguments.oidc()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
     let store = stores::open(
         &arguments.store,
@@ -98,7 +100,7 @@ async fn serve(
         .map_err(|error| cannot_listen(arguments.address(), &error))?;
     directory.say_where(&server_url(address))?;
     let credentials = Credentials::prepare(
-        arguments.credential_files(),
+        arguments.credential_files(oidc),
         arguments.anonymous_auth,
         Timestamp::now(),
     );

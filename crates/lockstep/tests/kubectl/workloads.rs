@@ -178,7 +178,7 @@ fn kubectl_makes_a_quota_sees_it_and_is_held_to_it() {
     );
     let pod = |name: &str| {
         format!(
-            r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}"}}, "spec": {{"containers": [{{"name": "c", "image": "i", "resources": {{"requests": {{"cpu": "500m"}}}}}}]}}}}"#
+            r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}"}}, "spec": {{"containers": [{{"name": "c", "image": "i", "resources": {{"requests": {{"cpu": "1"}}}}}}]}}}}"#
         )
     };
     assert_eq!(server.kubectl("create -f -", &pod("p")), "pod/p created\n");
@@ -191,12 +191,12 @@ fn kubectl_makes_a_quota_sees_it_and_is_held_to_it() {
             "-------- ---- ----",
             "count/deployments.apps 0 2",
             "pods 1 1",
-            "requests.cpu 500m 1",
+            "requests.cpu 1 1",
         ],
     );
     let said = server.kubectl("create -f -", &pod("r"));
     assert!(
-        said.contains("pods \"r\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"),
+        said.contains("pods \"r\" is forbidden: exceeded quota: q, requested: pods=1,requests.cpu=1, used: pods=1,requests.cpu=1, limited: pods=1,requests.cpu=1"),
         "{said}"
     );
 }
