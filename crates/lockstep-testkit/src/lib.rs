@@ -1,3 +1,4 @@
 //! What tests and benchmarks of several crates share. Nothing that ships may use it.
 
 pub mod machine;
+pub mod rows;
