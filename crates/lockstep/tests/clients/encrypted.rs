@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::ListParams;
 
-use crate::server::{Etcd, Server};
+use crate::etcd::Etcd;
+use crate::server::Server;
 
 #[tokio::test]
 async fn a_server_shows_etcd_its_certificate() {

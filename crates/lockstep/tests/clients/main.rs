@@ -7,6 +7,8 @@
 mod apply;
 mod crash;
 mod encrypted;
+#[path = "../etcd/mod.rs"]
+mod etcd;
 mod kube_rs;
 mod python;
 mod server;

@@ -8,7 +8,8 @@ use kube::Api;
 use kube::api::{ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
 
-use crate::server::{Etcd, Server};
+use crate::etcd::Etcd;
+use crate::server::Server;
 use crate::widget::{define, widget, widgets};
 
 /// api-machinery.md §7/linearizable.

@@ -8,5 +8,8 @@ mod auth;
 mod builtins;
 mod custom;
 mod dropin;
+#[path = "../etcd/mod.rs"]
+mod etcd;
 mod server;
+mod transcript;
 mod workloads;

@@ -12,10 +12,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn start(folder: &Path, kubectl: PathBuf) -> Self {
+    /// Starts on a folder with the store that `--store` names.
+    pub(crate) fn start(folder: &Path, store: &str, kubectl: PathBuf) -> Self {
         let data = folder.join("data");
         let mut child = Command::new(env!("CARGO_BIN_EXE_lockstep"))
-            .args(["serve", "--secure-port", "0", "--data-dir"])
+            .args(["serve", "--secure-port", "0", "--store", store])
+            .arg("--data-dir")
             .arg(&data)
             .stderr(Stdio::piped())
             .spawn()
@@ -130,5 +132,5 @@ pub(crate) fn server(folder: &Path) -> Option<Server> {
         println!("SKIPPED: kubectl is not installed, so nobody drove the server as users do");
         return None;
     };
-    Some(Server::start(folder, kubectl))
+    Some(Server::start(folder, "embedded", kubectl))
 }
