@@ -69,6 +69,10 @@ impl Store for Interrupted {
         self.inner.compact(at)
     }
 
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        self.inner.size()
+    }
+
     fn grant_lease(&self, ttl: LeaseTtl) -> StoreFuture<'_, Result<GrantedLease, WriteFailure>> {
         self.inner.grant_lease(ttl)
     }

@@ -145,14 +145,14 @@ mod tests {
 
     #[test]
     fn without_room_nothing_that_needs_room_is_accepted() {
-        // etcd-api.md §8, Quota.
+        // etcd-api.md §8/quota.
         let refused = refused(AlarmKind::NoSpace, WriteError::NoSpace);
         assert_eq!(refused, ["put", "txn with a put in it", "grant"]);
     }
 
     #[test]
     fn a_corrupt_store_accepts_nothing() {
-        // etcd-api.md §8, CORRUPT alarm.
+        // etcd-api.md §8/corrupt.
         let refused = refused(AlarmKind::Corrupt, WriteError::Corrupt);
         let all: Vec<_> = commands().into_iter().map(|(name, _)| name).collect();
         assert_eq!(refused, all);

@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_end_decides_the_shape_of_a_range() {
-        // etcd-api.md §2, "Range key/range_end".
+        // etcd-api.md §2/range-keys.
         let keys: [&[u8]; 5] = [b"\0", b"a", b"b", b"ba", b"c"];
         let held = |range: &KeyRange| -> Vec<&[u8]> {
             let held = keys.iter().filter(|key| range.contains(key));

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_expired_lease_awaiting_revoke_is_not_revived() {
-        // etcd-api.md §4, KeepAlive.
+        // etcd-api.md §4/keep-alive.
         let id = LeaseId(1);
         let mut clock = LeaseClock::default();
         clock.granted(id, 2, Millis(0));
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_new_expirer_restarts_every_ttl() {
-        // etcd-api.md §4, Expiry.
+        // etcd-api.md §4/expiry.
         let id = LeaseId(7);
         let mut machine = Machine::default();
         machine.apply(Command::LeaseGrant { id, ttl_seconds: 3 });

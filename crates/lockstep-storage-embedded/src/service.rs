@@ -1,6 +1,7 @@
 //! What a server for others needs of the store, besides the contract.
 
 use std::io;
+use std::sync::atomic::Ordering;
 
 use lockstep_mvcc::{Command, LeaseId, Machine};
 use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
@@ -67,6 +68,11 @@ impl EmbeddedStore {
     /// How long each commit of the state took.
     pub fn state_commit_times(&self) -> &Histogram {
         &self.keeper.commit_times
+    }
+
+    /// How many commands took longer to carry out than [`Options::slow_apply`](crate::Options).
+    pub fn slow_applies(&self) -> u64 {
+        self.slow_applies.load(Ordering::Relaxed)
     }
 
     /// How large the state is, as of its last commit.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use lockstep_mvcc::{
     Revision, TxnResponse, WriteError,
 };
 use lockstep_storage::{
-    Consistency, GrantedLease, LeaseStatus, Live, ReadFailure, Store, StoreFuture, Watch,
-    WatchRequest, WriteFailure,
+    Consistency, GrantedLease, LeaseStatus, Live, ReadFailure, Store, StoreFuture, Unavailable,
+    Watch, WatchRequest, WriteFailure,
 };
 
 use crate::disk::{Disk, Waiting};
@@ -37,6 +38,8 @@ pub struct Options {
     pub state_interval: Duration,
     /// Whether writes wait for the disk.
     pub waiting: Waiting,
+    /// From how long on carrying out one command counts as slow.
+    pub slow_apply: Duration,
     /// Where a test lets the process die.
     pub faults: Faults,
 }
@@ -48,6 +51,7 @@ impl Default for Options {
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
             waiting: Waiting::ForDisk,
+            slow_apply: Duration::from_millis(100),
             faults: Faults::default(),
         }
     }
@@ -105,6 +109,7 @@ pub struct EmbeddedStore {
     pub(crate) clock: Arc<Clock>,
     pub(crate) folder: PathBuf,
     pub(crate) sync_times: Arc<Histogram>,
+    pub(crate) slow_applies: Arc<AtomicU64>,
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
@@ -145,6 +150,7 @@ impl EmbeddedStore {
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
         let keeper = Arc::new(Keeper::new(applied, row_bytes, options.state_interval));
+        let slow_applies: Arc<AtomicU64> = Arc::default();
         let mut writer = Writer {
             live: live.clone(),
             queue: queue.clone(),
@@ -152,6 +158,8 @@ impl EmbeddedStore {
             clock: clock.clone(),
             log,
             faults,
+            slow_apply: options.slow_apply,
+            slow_applies: slow_applies.clone(),
         };
         writer.remove_rows(garbage);
         for (index, command) in commands {
@@ -174,6 +182,7 @@ impl EmbeddedStore {
             clock,
             folder: folder.to_owned(),
             sync_times,
+            slow_applies,
             limits: options.limits,
             threads,
             next_index,
@@ -294,6 +303,15 @@ impl Store for EmbeddedStore {
         _consistency: Consistency,
     ) -> StoreFuture<'_, Result<Revision, ReadFailure>> {
         Box::pin(async move { Ok(self.live.revision()) })
+    }
+
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        Box::pin(async move {
+            let size = self.state_size().map_err(|error| Unavailable {
+                reason: format!("looking at the state's file: {error}"),
+            })?;
+            Ok(size.file_bytes)
+        })
     }
 
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {

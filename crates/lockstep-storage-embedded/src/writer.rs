@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Machine, Sweep};
 use lockstep_storage::{Live, WriteFailure};
@@ -30,6 +32,9 @@ pub(crate) struct Writer {
     pub(crate) clock: Arc<Clock>,
     pub(crate) log: Log,
     pub(crate) faults: Faults,
+    /// From how long on carrying out one command counts as slow, and how many did.
+    pub(crate) slow_apply: Duration,
+    pub(crate) slow_applies: Arc<AtomicU64>,
 }
 
 /// A command in a frame and who waits for it.
@@ -122,7 +127,12 @@ impl Writer {
             answer,
         } in entries
         {
-            let applied = self.live.apply(command, self.clock.now());
+            let begun = self.clock.now();
+            let applied = self.live.apply(command, begun);
+            let took = self.clock.now().0.saturating_sub(begun.0);
+            if Duration::from_millis(took) >= self.slow_apply {
+                self.slow_applies.fetch_add(1, Ordering::Relaxed);
+            }
             self.note(&mut pending, &applied);
             last_index = index;
             answers.extend(answer.map(|answer| (answer, Done { index, applied })));

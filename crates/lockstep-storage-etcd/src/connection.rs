@@ -153,6 +153,10 @@ impl Connection {
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
+    pub(crate) fn maintenance(&self) -> MaintenanceClient<Channel> {
+        MaintenanceClient::with_origin(self.channel(), self.shared.address.origin.clone())
+    }
+
     fn channel(&self) -> Channel {
         self.shared.channel.clone()
     }

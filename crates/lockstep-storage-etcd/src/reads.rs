@@ -58,6 +58,15 @@ pub(crate) async fn revision(
     Ok(range(cluster, &nothing, consistency).await?.revision)
 }
 
+/// How large the database of the member in use is.
+pub(crate) async fn size(cluster: &Cluster) -> Result<u64, ReadFailure> {
+    let status = cluster.ask(Twice::Harmless, |connection| async move {
+        connection.maintenance().status(pb::StatusRequest {}).await
+    });
+    let status = status.await.map_err(Verdict::of_read)?;
+    Ok(u64::try_from(status.db_size).unwrap_or_default())
+}
+
 async fn send(
     cluster: &Cluster,
     range: &Range,

@@ -120,6 +120,10 @@ impl Store for EtcdStore {
         Box::pin(reads::revision(&self.cluster, consistency))
     }
 
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        Box::pin(reads::size(&self.cluster))
+    }
+
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {
         Box::pin(writes::compact(&self.cluster, at))
     }

@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// etcd-api.md §7: a write that timed out may still commit.
+    /// etcd-api.md §7/uncertain: a write that timed out may still commit.
     #[test]
     fn everything_else_may_have_happened() {
         for (code, text) in [

@@ -35,6 +35,8 @@
 //! **Compaction.** After [`Store::compact`] the compacted revision itself stays readable, and a
 //! watch may start at it.
 //!
+//! **Size.** [`Store::size`] reaches what was written and is kept, a little later.
+//!
 //! The suite in `contract` (feature `contract`) states each rule as a test, named after its row.
 
 mod failure;
@@ -50,7 +52,7 @@ pub mod contract;
 
 pub use failure::{ReadFailure, Unavailable, WriteFailure};
 pub use guarded::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
-pub use live::Live;
+pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
     Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,
     Filters, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse, Predicate,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use lockstep_mvcc::{
-    Applied, CheckedTxn, Command, LeaseId, LeaseTtl, Limits, Machine, Millis, Range, RangeResponse,
-    Response, Revision, Sweep, TxnResponse, WriteError,
+    Applied, CheckedTxn, Command, KeyRange, LeaseId, LeaseTtl, Limits, Machine, Millis, Range,
+    RangeResponse, Response, Revision, Sweep, TxnResponse, WriteError,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -121,6 +121,14 @@ impl Store for MemoryStore {
         _consistency: Consistency,
     ) -> StoreFuture<'_, Result<Revision, ReadFailure>> {
         Box::pin(async move { Ok(self.shared.live.revision()) })
+    }
+
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        Box::pin(async move {
+            let pairs = self.shared.live.range(&Range::new(KeyRange::all()))?.kvs;
+            let bytes = pairs.iter().map(|kv| kv.key.len() + kv.value.len());
+            Ok(bytes.map(|bytes| bytes as u64).sum())
+        })
     }
 
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {

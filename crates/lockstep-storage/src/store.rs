@@ -61,6 +61,12 @@ pub trait Store: Send + Sync + 'static {
     /// The revision of the newest state, without reading a key.
     fn revision(&self, consistency: Consistency) -> StoreFuture<'_, Result<Revision, ReadFailure>>;
 
+    /// How many bytes the store takes on its disk; one without a disk counts its keys and values.
+    ///
+    /// For people who watch it grow: what was written a moment ago may not be in it yet, and what
+    /// was deleted may be in it for ever.
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>>;
+
     /// Forgets what was overwritten or deleted before a revision.
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>>;
 

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_bare_number_is_hours_or_revisions_by_the_mode() {
-        // etcd-api.md §8, Auto compaction.
+        // etcd-api.md §8/auto-compaction.
         let hours = |hours: u64| {
             Ok(Some(AutoCompaction::Periodic(Duration::from_secs(
                 3600 * hours,

@@ -45,10 +45,15 @@ pub struct Config {
     pub watch_progress_interval: Duration,
     /// The most streams of one connection.
     pub streams_max: u32,
+    /// How long a client has to wait between asking whether the server is there; zero lets it ask as
+    /// often as it likes.
+    pub keepalive_interval_min: Duration,
     /// How often an idle connection is asked whether it is there.
     pub keepalive_interval: Duration,
     /// How long the answer to that may take.
     pub keepalive_timeout: Duration,
+    /// From how long on carrying out one write counts as slow, in metrics.
+    pub slow_apply: Duration,
     /// Whether a write waits for the disk. Without it, a crash of the machine loses writes.
     pub waits_for_disk: bool,
 }
@@ -99,8 +104,10 @@ impl Default for Config {
             auto_compaction: None,
             watch_progress_interval: Duration::from_secs(10 * 60),
             streams_max: u32::MAX,
+            keepalive_interval_min: Duration::from_secs(5),
             keepalive_interval: Duration::from_secs(2 * 60 * 60),
             keepalive_timeout: Duration::from_secs(20),
+            slow_apply: Duration::from_millis(100),
             waits_for_disk: true,
         }
     }

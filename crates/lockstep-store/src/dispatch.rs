@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn metadata_that_cannot_be_honoured_is_refused() {
-        // etcd-api.md §1, metadata in.
+        // etcd-api.md §1/metadata.
         assert_eq!(checked("hasleader", b"true"), Ok(()));
         assert_eq!(checked("client-api-version", b"3.5"), Ok(()));
         assert_eq!(

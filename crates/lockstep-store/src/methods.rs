@@ -51,7 +51,8 @@ use Kind::{BidiStream, ServerStream, Unary};
 
 pub(crate) const METHODS: &[Method] = &[
     row("KV", "Range", Unary, &["kv/range"]),
-    row("KV", "RangeStream", ServerStream, &[]),
+    // etcd's definitions name no path for it; this one is spelled as the others are.
+    row("KV", "RangeStream", ServerStream, &["kv/rangestream"]),
     row("KV", "Put", Unary, &["kv/put"]),
     row("KV", "DeleteRange", Unary, &["kv/deleterange"]),
     row("KV", "Txn", Unary, &["kv/txn"]),

@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_request_waits_for_its_limit_and_not_much_longer() {
-        // etcd-api.md §8, request timeout.
+        // etcd-api.md §8/timeout.
         let patience = Patience::new(3 * TICK);
         let mut waiting = pin!(patience.wait_for(std::future::pending::<()>()));
         for _ in 0..3 {

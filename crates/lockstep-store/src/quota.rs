@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_transaction_costs_its_larger_branch_nested_ones_included() {
-        // etcd-api.md §8, Quota.
+        // etcd-api.md §8/quota.
         let nested = Txn {
             failure: vec![put(43)],
             ..Txn::default()

@@ -171,6 +171,7 @@ fn open(config: Config) -> Result<Arc<Member>, StartError> {
         } else {
             Waiting::Never
         },
+        slow_apply: config.slow_apply,
         ..Options::default()
     };
     let store = EmbeddedStore::open(&config.data_dir, &options)?;

@@ -224,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_that_cannot_be_taken_are_refused() {
-        // etcd-api.md §1, max receive size: what is above it is refused before it is read.
+        // etcd-api.md §1/receive-size: what is above it is refused before it is read.
         use tonic::Code;
         let too_large = "grpc: received message larger than max (11 vs. 10)".to_owned();
         assert_eq!(

@@ -42,6 +42,7 @@ impl Server {
             .spawn()
             .unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap()).lines();
+        // etcd-api.md §10/ready-line.
         let is_ready = |line: String| line.contains("ready to serve client requests");
         assert!(
             log.by_ref().map_while(Result::ok).any(is_ready),

@@ -14,6 +14,9 @@ use crate::resources::Resource;
 /// The condition that groups of the community have.
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
+/// The condition of a CRD that goes away.
+const TERMINATING: &str = "Terminating";
+
 /// Names of one group that others have.
 #[derive(Default)]
 pub(super) struct Taken {
@@ -105,7 +108,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
     };
     let approval = Approval::of(crd);
     let was_established = Definition::of(crd).is("Established");
-    let going = Definition::of(crd).is_going();
+    let going = Definition::of(crd).is_cleaned();
     let status = crd
         .fields_mut()
         .entry("status")
@@ -130,18 +133,73 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
         let (reason, message) = (approval.reason(), approval.to_string());
         set(&mut kept, APPROVED, value, reason, &message, now);
     }
-    if going {
-        let message = "CustomResource deletion is in progress";
-        set(
-            &mut kept,
-            "Terminating",
-            "True",
-            "InstanceDeletionInProgress",
-            message,
-            now,
-        );
+    let is_told = kept
+        .iter()
+        .any(|known| known["type"] == TERMINATING && known["status"] == "True");
+    if going && !is_told {
+        Cleanup::InProgress.write_into(&mut kept, now);
     }
     status["conditions"] = kept.into();
+}
+
+/// How the objects of a CRD go that goes away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Cleanup {
+    /// They are being deleted.
+    InProgress,
+    /// Somebody holds some of them for long.
+    Waits,
+    /// Some cannot be deleted.
+    Failed(String),
+    /// None is left.
+    Completed,
+    /// There never was one.
+    NeverEstablished,
+}
+
+impl Cleanup {
+    /// Writes it into the status of the CRD.
+    pub(super) fn write(&self, crd: &mut Object, now: Seconds) {
+        let status = crd.fields().get("status");
+        let conditions = status.and_then(|status| status["conditions"].as_array());
+        let mut conditions = conditions.cloned().unwrap_or_default();
+        self.write_into(&mut conditions, now);
+        let fields = crd.fields_mut();
+        let status = fields.entry("status").or_insert_with(|| json!({}));
+        status["conditions"] = conditions.into();
+    }
+
+    fn write_into(&self, conditions: &mut Vec<Value>, now: Seconds) {
+        let (value, reason, message) = match self {
+            Self::InProgress => (
+                "True",
+                "InstanceDeletionInProgress",
+                "CustomResource deletion is in progress".to_owned(),
+            ),
+            Self::Waits => (
+                "True",
+                "InstanceDeletionCheck",
+                "could not confirm zero CustomResources remaining: context deadline exceeded"
+                    .to_owned(),
+            ),
+            Self::Failed(why) => (
+                "True",
+                "InstanceDeletionFailed",
+                format!("could not issue all deletes: {why}"),
+            ),
+            Self::Completed => (
+                "False",
+                "InstanceDeletionCompleted",
+                "removed all instances".to_owned(),
+            ),
+            Self::NeverEstablished => (
+                "False",
+                "NeverEstablished",
+                "resource was never established".to_owned(),
+            ),
+        };
+        set(conditions, TERMINATING, value, reason, &message, now);
+    }
 }
 
 /// Sets one condition among others.

@@ -1,6 +1,6 @@
 //! From CRDs to what is served.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lockstep_object::metadata::Seconds;
@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
 use super::conditions::{self, Taken, Verdict};
-use super::{BUCKET, Definition, GROUP, PLURAL, resource};
+use super::{BUCKET, Definition, GROUP, PLURAL, cleanup, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
-use crate::resources::{Api, Ending, FINALIZER_CRD, Origin, Served};
+use crate::resources::{Api, Ending, Origin};
 use crate::webhooks::Clients;
 
 /// Follows all CRDs of a store and keeps the registry of a server up to date.
@@ -24,7 +24,9 @@ pub struct Follower {
     /// What is served of each CRD, and what ends with it.
     serving: BTreeMap<String, Serving>,
     /// Clean-ups of CRDs that go away; they end with the follower.
-    cleaning: JoinSet<()>,
+    cleaning: JoinSet<String>,
+    /// The CRDs that somebody cleans up behind.
+    cleaned: BTreeSet<String>,
 }
 
 /// What clients were told about a CRD that is served.
@@ -44,6 +46,7 @@ impl Follower {
             clients,
             serving: BTreeMap::new(),
             cleaning: JoinSet::new(),
+            cleaned: BTreeSet::new(),
         }
     }
 
@@ -111,12 +114,25 @@ impl Follower {
         conditions::write(&mut told, &verdict, (self.now)());
         if told != crd {
             self.store(told, stored.revision).await;
-        } else if definition.is_going() {
-            let api = self.api.clone();
-            let name = definition.name().to_owned();
-            self.cleaning.spawn(clean(api, name, self.now));
+        } else if definition.is_cleaned() {
+            self.clean(definition.name());
         }
-        while self.cleaning.try_join_next().is_some() {}
+    }
+
+    /// Sees to it that somebody cleans up behind a CRD.
+    fn clean(&mut self, name: &str) {
+        while let Some(ended) = self.cleaning.try_join_next() {
+            if let Ok(name) = ended {
+                self.cleaned.remove(&name);
+            }
+        }
+        if self.cleaned.insert(name.to_owned()) {
+            let (api, name, now) = (self.api.clone(), name.to_owned(), self.now);
+            self.cleaning.spawn(async move {
+                cleanup::run(&api, &name, now).await;
+                name
+            });
+        }
     }
 
     fn judge(&self, crd: Definition<'_>) -> Verdict {
@@ -193,44 +209,4 @@ fn fingerprint(crd: &Object) -> [u8; 32] {
 fn parse(stored: &Cached) -> Option<Object> {
     let value: Value = serde_json::from_slice(&stored.value).ok()?;
     Object::from_value(value).ok()
-}
-
-/// Deletes the objects of a CRD that goes away, and lets it go when none is left.
-async fn clean(api: Arc<Api>, name: String, now: fn() -> Seconds) {
-    let Some((crd, _)) = api.read_internally(GROUP, PLURAL, &name).await else {
-        return;
-    };
-    let definition = Definition::of(&crd);
-    let registry = api.registry();
-    let served = registry.resource(definition.group(), definition.names("plural"));
-    if let Some(resource) = served {
-        let served = Served {
-            resource: resource.clone(),
-            version: resource.storage,
-        };
-        let bucket = api.cache().bucket(&resource.bucket);
-        let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
-        while api.delete_all_internally(&served, now()).await > 0 {
-            if watching.next().await.is_err() {
-                return;
-            }
-        }
-    }
-    loop {
-        let Some((mut crd, revision)) = api.read_internally(GROUP, PLURAL, &name).await else {
-            return;
-        };
-        let kept = crd.finalizers().filter(|held| *held != FINALIZER_CRD);
-        let kept: Vec<String> = kept.map(str::to_owned).collect();
-        let is_free = kept.is_empty();
-        crd.set_finalizers(kept);
-        let next = (!is_free).then_some(crd);
-        let expected = Expected::At(revision);
-        if api
-            .store_internally(GROUP, PLURAL, &name, expected, next)
-            .await
-        {
-            return;
-        }
-    }
 }

@@ -4,6 +4,7 @@
 //! changes, the registry is swapped first and the conditions of the CRD are written after, so that
 //! whatever says `Established` is served.
 
+mod cleanup;
 mod columns;
 mod conditions;
 mod conversion;

@@ -132,12 +132,12 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Page(page) => zpages::answer(server, request, page),
         Endpoint::Features => features(server),
         Endpoint::Metrics => {
-            let text = server.metrics.text(server);
+            let text = Box::pin(server.metrics.text(server)).await;
             response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
         }
-        Endpoint::Health(kind) => health::answer(server, request, kind, below).await,
-        Endpoint::OpenApiV2 => openapi::v2(server, request).await,
-        Endpoint::OpenApiV3 => openapi::v3(server, request, below).await,
+        Endpoint::Health(kind) => Box::pin(health::answer(server, request, kind, below)).await,
+        Endpoint::OpenApiV2 => Box::pin(openapi::v2(server, request)).await,
+        Endpoint::OpenApiV3 => Box::pin(openapi::v3(server, request, below)).await,
         Endpoint::Issuer => issuer(server),
         Endpoint::Keys => keys(server),
         Endpoint::Version => pretty(&version::document(&server.gates)),

@@ -151,9 +151,9 @@ async fn answer_in(
     };
     let accounts = server.authentication.accounts.as_ref();
     let answer = match (Review::of(&asked.served), accounts) {
-        (Some(review), _) => review.answer(server, &request.user, &asked).await,
+        (Some(review), _) => Box::pin(review.answer(server, &request.user, &asked)).await,
         (None, Some(accounts)) if asks_token(&asked) => {
-            accounts::create(server, accounts, &asked).await
+            Box::pin(accounts::create(server, accounts, &asked)).await
         }
         (None, _) => server.api.answer(&asked).await,
     };

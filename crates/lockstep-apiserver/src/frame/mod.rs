@@ -129,7 +129,8 @@ async fn handle(
     received: Moment,
 ) -> Result<Response, Refusal> {
     let deadline = deadline::of(request, server.limits.request_timeout)?;
-    let steps = panics::caught(steps(server, connection, request, trail, received));
+    let steps = Box::pin(steps(server, connection, request, trail, received));
+    let steps = panics::caught(steps);
     let outcome = match deadline {
         None => steps.await,
         Some(duration) => {

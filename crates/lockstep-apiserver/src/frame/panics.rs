@@ -1,6 +1,7 @@
 //! A panic ends one request and no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::task::Poll;
 
 /// A handler panicked.
@@ -8,8 +9,11 @@ use std::task::Poll;
 pub(super) struct Panicked;
 
 /// The future, with a panic as a value. The panic hook of the process has said where it was.
-pub(super) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
-    let mut future = Box::pin(future);
+///
+/// It comes in a box, since it is large and would be moved several times before it runs.
+pub(super) async fn caught<T>(
+    mut future: Pin<Box<impl Future<Output = T>>>,
+) -> Result<T, Panicked> {
     std::future::poll_fn(move |context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         match polled {

@@ -81,11 +81,13 @@ impl Metrics {
     }
 
     /// Everything in the text format.
-    pub(crate) fn text(&self, server: &Server) -> Vec<u8> {
+    pub(crate) async fn text(&self, server: &Server) -> Vec<u8> {
+        let store_bytes = server.api.store_bytes().await;
         let mut families = self.registry.gather();
         families.extend(gates::families(&server.gates));
         families.extend(process::families(server.started.wall));
         families.extend(objects::families(&server.api));
+        families.extend(store_bytes.map(objects::store_size));
         families.push(build_info(server));
         families.sort_by(|a, b| a.name().cmp(b.name()));
         let mut text = Vec::new();

@@ -66,7 +66,7 @@ impl Provider {
             endpoint: Endpoint::Url(url.clone()),
             ca_bundle: self.authorities.clone(),
         };
-        let body = Client::new(config).get(LIMITS).await?;
+        let body = Client::new(config, None).get(LIMITS).await?;
         let value: Option<Value> = serde_json::from_slice(&body).ok();
         let object = value.filter(Value::is_object);
         object.ok_or(ProviderError::NotJson(url))

@@ -47,9 +47,7 @@ impl RequestInfo {
     /// Reads method, path and the parameters `watch` and `fieldSelector`.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
         let trimmed = raw_path.trim_matches('/');
-        let decoded: Cow<'_, str> = percent_decode_str(trimmed).decode_utf8_lossy();
-        let path = format!("/{decoded}");
-        let decode = |part| percent_decode_str(part).decode_utf8_lossy();
+        let path = format!("/{}", decode(trimmed));
         let parts: Vec<Cow<'_, str>> = match trimmed {
             "" => Vec::new(),
             path => path.split('/').map(decode).collect(),
@@ -79,6 +77,15 @@ impl RequestInfo {
             self.verb.as_str(),
             "get" | "list" | "watch" | "head" | "options"
         )
+    }
+}
+
+/// Most paths have nothing to decode.
+fn decode(text: &str) -> Cow<'_, str> {
+    if text.contains('%') {
+        percent_decode_str(text).decode_utf8_lossy()
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

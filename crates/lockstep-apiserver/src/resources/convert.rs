@@ -44,7 +44,8 @@ impl Served {
         if self.is_asked(&value) {
             return Ok(value);
         }
-        let mut made = self.convert(converter, &[value]).await?;
+        // In a box: those who need no conversion, which are most, keep no room for one.
+        let mut made = Box::pin(self.convert(converter, &[value])).await?;
         made.pop().ok_or_else(unreadable)
     }
 

@@ -259,29 +259,33 @@ impl Api {
     }
 
     /// Deletes all objects of a resource that nobody holds, asks the holders of the others, and
-    /// tells how many are left.
-    pub(crate) async fn delete_all_internally(&self, served: &Served, now: Seconds) -> usize {
+    /// tells what is left.
+    pub(crate) async fn delete_all_internally(&self, served: &Served, now: Seconds) -> Left {
         let resource = &served.resource;
-        if self.cache.caught_up().await.is_err() {
-            return 1;
+        if let Err(error) = self.cache.caught_up().await {
+            return Left::Failed(error.to_string());
         }
         let snapshot = self.cache.bucket(&resource.bucket).snapshot();
-        let mut left = 0;
+        let (mut left, mut failed) = (Left::Nothing, None);
         for stored in snapshot.objects(&Scope::All, None) {
             let key = String::from_utf8_lossy(&stored.key).into_owned();
             let kept = kept_in(resource, &stored.value);
             let Ok(mut object) = parse(&kept, &stored.value, stored.revision) else {
-                left += 1;
+                failed = Some(format!("{key}: the stored bytes are no object"));
                 continue;
             };
             let expected = Expected::At(stored.revision);
             if is_free(resource, &object) {
                 let deleted = self.commit(resource, &key, expected, Written::Delete).await;
                 self.wrote(resource, &key, Verb::Delete, code(Verb::Delete, &deleted));
-                left += usize::from(!matches!(deleted, Ok(Outcome::Done { .. })));
+                match deleted {
+                    Ok(Outcome::Done { .. }) => {}
+                    Ok(Outcome::Stopped { .. }) => left = Left::Some,
+                    Err(status) => failed = Some(status.message),
+                }
                 continue;
             }
-            left += 1;
+            left = Left::Some;
             if object.deletion_timestamp().is_none() {
                 super::delete::request_deletion(resource, &mut object, now);
                 if let Ok(value) = encode(resource, kept.version, &mut object) {
@@ -290,8 +294,19 @@ impl Api {
                 }
             }
         }
-        left
+        failed.map_or(left, Left::Failed)
     }
+}
+
+/// What is left of objects that were all to be deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// Nothing.
+    Nothing,
+    /// Some that others hold, or that changed meanwhile.
+    Some,
+    /// Some that could not be deleted, for this reason among others.
+    Failed(String),
 }
 
 /// What a client would have been answered.

@@ -51,7 +51,7 @@ use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
 pub(crate) use delete::Propagation;
-pub(crate) use internal::{FINALIZER_CRD, Internal};
+pub(crate) use internal::{FINALIZER_CRD, Internal, Left};
 pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
@@ -227,6 +227,11 @@ impl Api {
         self.registry.load_full()
     }
 
+    /// How large the store is; none while it cannot say.
+    pub(crate) async fn store_bytes(&self) -> Option<u64> {
+        self.store.size().await.ok()
+    }
+
     /// Answers a request.
     pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let resource = &request.served.resource;
@@ -254,16 +259,17 @@ impl Api {
         Ok(answer)
     }
 
+    /// What writes needs much room, in which gets, which are frequent, would be moved about too.
     async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
         match request.route.verb {
             Verb::Get => self.get(request).await,
-            Verb::List => self.list(request).await,
-            Verb::Watch => self.watch(request).await,
-            Verb::Create => self.create(request).await,
-            Verb::Update => self.update(request).await,
-            Verb::Delete => self.delete(request).await,
-            Verb::DeleteCollection => self.delete_collection(request).await,
-            Verb::Patch => self.patch(request).await,
+            Verb::List => Box::pin(self.list(request)).await,
+            Verb::Watch => Box::pin(self.watch(request)).await,
+            Verb::Create => Box::pin(self.create(request)).await,
+            Verb::Update => Box::pin(self.update(request)).await,
+            Verb::Delete => Box::pin(self.delete(request)).await,
+            Verb::DeleteCollection => Box::pin(self.delete_collection(request)).await,
+            Verb::Patch => Box::pin(self.patch(request)).await,
         }
     }
 }

@@ -133,6 +133,10 @@ async fn objects_watches_and_the_store_are_measured() {
     ] {
         assert!(metrics.lines().any(|one| one == line), "{line}\n{metrics}");
     }
+    // api-machinery.md §14, metrics: apiserver_storage_size_bytes.
+    let size = "apiserver_storage_size_bytes{storage_cluster_id=\"etcd-0\"} ";
+    let size = metrics.lines().find_map(|one| one.strip_prefix(size));
+    assert!(size.unwrap().parse::<u64>().unwrap() > 0);
     let compiled = "apiserver_cel_compilation_duration_seconds_count ";
     let compiled = metrics.lines().find_map(|one| one.strip_prefix(compiled));
     assert!(compiled.unwrap().parse::<u64>().unwrap() > 0);

@@ -1,4 +1,4 @@
-//! etcd-api.md §7: clients match on code and text.
+//! etcd-api.md §7/errors: clients match on code and text.
 
 use lockstep_etcd_api::Refusal;
 use tonic::{Code, Status};

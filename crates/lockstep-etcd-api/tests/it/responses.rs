@@ -1,4 +1,4 @@
-//! etcd-api.md §1, response headers; §2, answers.
+//! etcd-api.md §1/header; §2, answers.
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! What a server for others needs besides the contract.
 
+use std::time::Duration;
+
 use lockstep_mvcc::{
     Alarm, AlarmKind, Command, Key, LeaseId, Machine, MemberId, Put, Response, Revision, WriteError,
 };
@@ -62,6 +64,24 @@ async fn a_lease_keeps_the_id_that_the_client_chose() {
 }
 
 #[tokio::test]
+async fn commands_that_take_long_are_counted() {
+    let applies = async |slow_apply| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            slow_apply,
+            ..Options::default()
+        };
+        let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+        for _ in 0..3 {
+            store.propose(put(vec![1])).await.unwrap();
+        }
+        store.slow_applies()
+    };
+    assert_eq!(applies(Duration::ZERO).await, 3);
+    assert_eq!(applies(Duration::from_secs(3600)).await, 0);
+}
+
+#[tokio::test]
 async fn a_packed_state_gives_back_what_a_compaction_freed() {
     const VALUE_BYTES: usize = 1 << 20;
     let folder = tempfile::tempdir().unwrap();
@@ -89,6 +109,7 @@ async fn a_packed_state_gives_back_what_a_compaction_freed() {
     assert_eq!(store.state_size().unwrap().row_bytes, packed.row_bytes);
 }
 
+/// etcd-api.md §8/history-memory.
 #[tokio::test]
 async fn a_large_compaction_is_swept_in_pieces_and_settles() {
     const PUTS: u64 = 6000;

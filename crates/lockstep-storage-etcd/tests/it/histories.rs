@@ -136,6 +136,10 @@ impl Store for Patient {
         self.0.compact(at)
     }
 
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        self.0.size()
+    }
+
     fn grant_lease(&self, ttl: LeaseTtl) -> StoreFuture<'_, Result<GrantedLease, WriteFailure>> {
         self.0.grant_lease(ttl)
     }

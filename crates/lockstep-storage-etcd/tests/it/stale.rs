@@ -44,7 +44,7 @@ async fn member(reads: impl IntoIterator<Item = Answer>) -> Fake {
     .await
 }
 
-/// etcd-api.md §2, serializable; the contract's "not older than what was shown before".
+/// etcd-api.md §2/serializable; the contract's "not older than what was shown before".
 #[test]
 fn a_serializable_read_that_would_go_back_is_asked_for_again() {
     Runtime::new().unwrap().block_on(async {

@@ -160,6 +160,10 @@ impl Subject {
         compacted.expect("the revision can be compacted");
     }
 
+    pub(super) async fn size(&self) -> u64 {
+        self.store.size().await.expect("the store tells its size")
+    }
+
     pub(super) async fn watch(&self, selector: WatchSelector, from: Option<Revision>) -> Watch {
         let request = WatchRequest { selector, from };
         let watch = self.store.watch(request).await;

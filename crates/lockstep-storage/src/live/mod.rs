@@ -18,6 +18,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::{LeaseStatus, Watch, WatchRequest};
 use source::LiveSource;
+pub use watchers::Backlog;
 use watchers::Watchers;
 
 /// How many changes one step of [`Live::sweep`] looks at: some 100 µs during which writers wait.
@@ -124,6 +125,13 @@ impl Live {
         self.state.read().clock.next_deadline()
     }
 
+    /// What watchers have not delivered yet.
+    pub fn backlog(&self) -> Backlog {
+        let state = self.state.read();
+        let watchers = self.watchers.lock();
+        watchers.backlog(state.machine.revision())
+    }
+
     /// Starts a watch.
     pub fn watch(self: &Arc<Self>, request: WatchRequest) -> Watch {
         let state = self.state.read();
@@ -134,5 +142,43 @@ impl Live {
             .lock()
             .add(request.selector.clone(), from, current);
         Watch::new(current, LiveSource::new(self.clone(), id, request.selector))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Context;
+
+    use lockstep_mvcc::{Key, KeyRange, Put, WatchSelector};
+
+    use super::*;
+
+    #[test]
+    fn a_backlog_is_what_watchers_have_not_looked_at() {
+        let live = Live::new(Machine::default(), Millis::default());
+        let watch = |from| {
+            let selector = WatchSelector::new(KeyRange::all());
+            live.watch(WatchRequest { selector, from })
+        };
+        let put = || {
+            let key = Key::new("k").expect("a key");
+            live.apply(Command::Put(Put::new(key, "v")), Millis::default())
+        };
+        let backlog = |watchers, revisions| Backlog {
+            watchers,
+            revisions,
+        };
+        let mut next = watch(None);
+        assert_eq!(live.backlog(), backlog(0, 0));
+        put();
+        put();
+        assert_eq!(live.backlog(), backlog(1, 2));
+        let past = watch(Some(Revision(1)));
+        assert_eq!(live.backlog(), backlog(2, 5));
+        let polled = next.poll_next(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_ready());
+        assert_eq!(live.backlog(), backlog(1, 3));
+        drop(past);
+        assert_eq!(live.backlog(), backlog(0, 0));
     }
 }

@@ -19,6 +19,15 @@ pub(super) struct Watchers {
     early: BTreeSet<WatcherId>,
 }
 
+/// What watchers have not delivered yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    /// How many of them have something to deliver.
+    pub watchers: u64,
+    /// How many revisions they have to look at, each on its own account.
+    pub revisions: u64,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct WatcherId(pub(super) usize);
 
@@ -68,6 +77,19 @@ impl Watchers {
 
     pub(super) fn get(&mut self, id: WatcherId) -> Option<&mut Watcher> {
         self.by_id[id.0].as_mut()
+    }
+
+    /// Who has something to deliver, and how many revisions they all have to look at for it.
+    pub(super) fn backlog(&self, current: Revision) -> Backlog {
+        let behind = self
+            .by_id
+            .iter()
+            .flatten()
+            .filter_map(|watcher| watcher.pending);
+        behind.fold(Backlog::default(), |sum, from| Backlog {
+            watchers: sum.watchers + 1,
+            revisions: sum.revisions + current.next().0.saturating_sub(from.0),
+        })
     }
 
     /// Has the watcher woken when its watch begins.

@@ -198,6 +198,10 @@ impl Store for Planted {
         self.store.compact(at)
     }
 
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        self.store.size()
+    }
+
     fn grant_lease(&self, ttl: LeaseTtl) -> StoreFuture<'_, Result<GrantedLease, WriteFailure>> {
         self.store.grant_lease(ttl)
     }

@@ -13,9 +13,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const FRAME_HEAD_BYTES: usize = 9;
-const HEADERS: u8 = 1;
+use super::frames::{Frames, HEADERS};
+
 const PADDED: u8 = 0x08;
 const PRIORITY: u8 = 0x20;
 
@@ -74,75 +73,26 @@ impl Mend {
 /// A connection whose requests are mended.
 pub(super) struct Lenient<T> {
     connection: T,
-    position: Position,
-}
-
-/// Where in what the client sends the next byte stands.
-enum Position {
-    /// So many bytes into what a connection of HTTP/2 begins with.
-    Preface(usize),
-    /// So many bytes before the next frame.
-    Inside(usize),
-    /// Some bytes of a frame's head have come.
-    Head([u8; FRAME_HEAD_BYTES], usize),
-    /// It is another protocol.
-    Other,
+    frames: Frames,
 }
 
 impl<T> Lenient<T> {
     pub(super) fn new(connection: T) -> Self {
         Self {
             connection,
-            position: Position::Preface(0),
+            frames: Frames::of_client(),
         }
     }
 }
 
-impl Position {
-    /// Looks at what has come, and mends it.
-    fn pass(&mut self, mut bytes: &mut [u8]) {
-        while !bytes.is_empty() {
-            let taken = match self {
-                Self::Other => return,
-                Self::Preface(at) => {
-                    let expected = &PREFACE[*at..];
-                    let length = expected.len().min(bytes.len());
-                    *self = if bytes[..length] != expected[..length] {
-                        Self::Other
-                    } else if length == expected.len() {
-                        Self::Inside(0)
-                    } else {
-                        Self::Preface(*at + length)
-                    };
-                    length
-                }
-                Self::Inside(0) => {
-                    *self = Self::Head([0; FRAME_HEAD_BYTES], 0);
-                    0
-                }
-                Self::Inside(left) => {
-                    let length = (*left).min(bytes.len());
-                    *left -= length;
-                    length
-                }
-                Self::Head(head, have) => {
-                    let length = (FRAME_HEAD_BYTES - *have).min(bytes.len());
-                    head[*have..*have + length].copy_from_slice(&bytes[..length]);
-                    *have += length;
-                    if *have == FRAME_HEAD_BYTES {
-                        let [a, b, c, kind, flags, ..] = *head;
-                        let payload = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-                        if kind == HEADERS
-                            && let Some(block) = bytes[length..].get_mut(..payload)
-                        {
-                            mend_headers(block, flags);
-                        }
-                        *self = Self::Inside(payload);
-                    }
-                    length
-                }
-            };
-            bytes = &mut bytes[taken..];
+/// Looks at what has come, and mends it.
+fn pass(frames: &mut Frames, bytes: &mut [u8]) {
+    let mut at = 0;
+    while let Some(head) = frames.next(bytes, &mut at) {
+        if head.kind == HEADERS
+            && let Some(block) = bytes[at..].get_mut(..head.payload)
+        {
+            mend_headers(block, head.flags);
         }
     }
 }
@@ -219,13 +169,10 @@ impl<T: AsyncRead + Unpin> AsyncRead for Lenient<T> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self {
-            connection,
-            position,
-        } = self.get_mut();
+        let Self { connection, frames } = self.get_mut();
         let before = buffer.filled().len();
         ready!(Pin::new(connection).poll_read(cx, buffer))?;
-        position.pass(&mut buffer.filled_mut()[before..]);
+        pass(frames, &mut buffer.filled_mut()[before..]);
         Poll::Ready(Ok(()))
     }
 }

@@ -1,7 +1,10 @@
 //! Connections: taking them, encrypting them, and letting them end.
 
 mod address;
+mod calm;
 mod compat;
+mod frames;
+mod pings;
 mod tls;
 
 use std::io;
@@ -19,6 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use address::Place;
 pub use address::{Address, InvalidAddress};
+use calm::Calm;
 use compat::Lenient;
 pub(crate) use tls::Tls;
 
@@ -191,6 +195,7 @@ impl Connections {
         let builder = self.builder();
         let dispatch = self.dispatch.clone();
         let service = service_fn(move |request| dispatch.answer(request, serves));
+        let connection = Calm::new(connection, self.member.config.keepalive_interval_min);
         let talking = builder.serve_connection(TokioIo::new(Lenient::new(connection)), service);
         tokio::pin!(talking);
         let stopping = self.member.stopping.token();

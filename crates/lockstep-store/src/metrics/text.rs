@@ -231,6 +231,21 @@ fn server_rows(member: &Member) -> Vec<Row> {
             metrics.failed_proposals.value(),
         ),
         counter(
+            "etcd_server_slow_apply_total",
+            "Commands that took long to carry out.",
+            member.store.slow_applies(),
+        ),
+        counter(
+            "etcd_server_slow_read_indexes_total",
+            "Reads that waited long for the leader: none, it is this member.",
+            0,
+        ),
+        counter(
+            "etcd_server_heartbeat_send_failures_total",
+            "Heartbeats to other members that failed: there are no others.",
+            0,
+        ),
+        counter(
             "etcd_server_read_indexes_failed_total",
             "Reads that found no leader.",
             0,
@@ -322,6 +337,7 @@ fn debugging_rows(member: &Member) -> Vec<Row> {
     };
     let keys = member.range(&all).map_or(0, |answer| answer.count as u64);
     let metrics = &member.metrics;
+    let backlog = member.live().backlog();
     vec![
         gauge(
             "etcd_debugging_mvcc_current_revision",
@@ -347,6 +363,36 @@ fn debugging_rows(member: &Member) -> Vec<Row> {
             "etcd_debugging_mvcc_watcher_total",
             "How many watchers there are.",
             metrics.watchers.present(),
+        ),
+        gauge(
+            "etcd_debugging_mvcc_slow_watcher_total",
+            "How many watchers have something to deliver.",
+            backlog.watchers,
+        ),
+        gauge(
+            "etcd_debugging_mvcc_pending_events_total",
+            "How many revisions watchers have to look at for that, each on its own account.",
+            backlog.revisions,
+        ),
+        counter(
+            "etcd_debugging_mvcc_range_total",
+            "Reads of keys.",
+            metrics.operations.ranges.value(),
+        ),
+        counter(
+            "etcd_debugging_mvcc_put_total",
+            "Puts of keys.",
+            metrics.operations.puts.value(),
+        ),
+        counter(
+            "etcd_debugging_mvcc_delete_total",
+            "Deletes of keys.",
+            metrics.operations.deletes.value(),
+        ),
+        counter(
+            "etcd_debugging_mvcc_txn_total",
+            "Transactions.",
+            metrics.operations.txns.value(),
         ),
         counter(
             "etcd_debugging_mvcc_events_total",

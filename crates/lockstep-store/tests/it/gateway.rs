@@ -1,4 +1,4 @@
-//! etcd-api.md §9: the API as JSON.
+//! etcd-api.md §9/gateway: the API as JSON.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -215,6 +215,30 @@ async fn a_watch_is_a_line_for_each_response() {
         line().await,
         format!("{{\"result\":{{{header},\"events\":[{event}]}}}}\n")
     );
+}
+
+/// etcd-api.md §2/range-stream, etcd-api.md §9/gateway.
+#[tokio::test]
+async fn a_range_stream_is_a_line_for_each_chunk() {
+    let server = Running::start().await;
+    server.put("a", "1").await;
+    server.put("b", "2").await;
+    let mut browser = Browser::open(server.port).await;
+    let all = r#"{"key":"AA==","range_end":"AA==","keys_only":true}"#;
+    let (status, text) = browser.post("/v3/kv/rangestream", all).await;
+    let kv = |key, revision| {
+        format!(
+            r#"{{"key":"{key}","create_revision":"{revision}","mod_revision":"{revision}","version":"1"}}"#
+        )
+    };
+    let header = r#""header":{"revision":"3","raft_term":"2"}"#;
+    let kvs = format!(r#""kvs":[{},{}]"#, kv("YQ==", 2), kv("Yg==", 3));
+    let line =
+        format!("{{\"result\":{{\"range_response\":{{{header},{kvs},\"count\":\"2\"}}}}}}\n");
+    assert_eq!((status, masked(text.as_bytes())), (200, line));
+    let sorted = r#"{"key":"AA==","range_end":"AA==","sort_order":"DESCEND"}"#;
+    let (status, text) = browser.post("/v3/kv/rangestream", sorted).await;
+    assert_eq!(status, 501, "{text}");
 }
 
 #[tokio::test]

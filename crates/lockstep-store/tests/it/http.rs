@@ -24,6 +24,7 @@ mod pretty {
     }
 }
 
+/// etcd-api.md §9/health, etcd-api.md §9/probes, etcd-api.md §9/version, etcd-api.md §1/transport.
 #[tokio::test]
 async fn health_and_probes_are_served_where_grpc_is() {
     let server = Running::start().await;
@@ -67,6 +68,7 @@ async fn an_alarm_makes_a_member_unhealthy_unless_it_is_excluded() {
     );
 }
 
+/// etcd-api.md §9/metrics.
 #[tokio::test]
 async fn metrics_have_the_names_that_dashboards_know() {
     let server = Running::start().await;
@@ -108,12 +110,19 @@ async fn metrics_have_the_names_that_dashboards_know() {
         "etcd_mvcc_put_total 1",
         "etcd_server_health_success 1",
         "etcd_server_proposals_failed_total 0",
+        "etcd_server_slow_apply_total ",
+        "etcd_server_slow_read_indexes_total 0",
+        "etcd_debugging_mvcc_put_total 1",
+        "etcd_debugging_mvcc_slow_watcher_total 0",
+        "etcd_debugging_mvcc_pending_events_total 0",
     ] {
         assert!(
             text.lines().any(|told| told.starts_with(line)),
             "{line} is not in {text}"
         );
     }
+    // Without other members there is nobody to count for.
+    assert!(!text.contains("etcd_network_peer_"), "{text}");
     for line in [
         "etcd_server_has_leader 1",
         "etcd_server_is_leader 1",
@@ -129,6 +138,7 @@ async fn metrics_have_the_names_that_dashboards_know() {
     }
 }
 
+/// etcd-api.md §1/health-service.
 #[tokio::test]
 async fn the_health_service_says_serving() {
     let server = Running::start().await;

@@ -5,6 +5,7 @@ use tokio_stream::StreamExt;
 
 use crate::harness::{Running, all, get, put, told};
 
+/// etcd-api.md §1/header.
 #[tokio::test]
 async fn every_reply_names_cluster_member_revision_and_term() {
     let server = Running::start().await;
@@ -20,6 +21,7 @@ async fn every_reply_names_cluster_member_revision_and_term() {
     assert_eq!(read.header, Some(header));
 }
 
+/// etcd-api.md §7/errors.
 #[tokio::test]
 async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     let server = Running::start_with(|config| config.txn_ops_max = 2).await;
@@ -60,6 +62,7 @@ async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     assert_eq!(told(&twice), text);
 }
 
+/// etcd-api.md §1/receive-size.
 #[tokio::test]
 async fn a_request_above_the_limit_is_too_large_and_one_at_it_is_not() {
     let server = Running::start().await;
@@ -74,6 +77,7 @@ async fn a_request_above_the_limit_is_too_large_and_one_at_it_is_not() {
     assert_eq!(answer.header.unwrap().revision, 2);
 }
 
+/// etcd-api.md §2/txn-own-puts, etcd-api.md §1/header.
 #[tokio::test]
 async fn a_transaction_sees_its_own_puts_and_tells_the_revision_so_far() {
     use pb::request_op::Request::{RequestPut, RequestRange};
@@ -109,6 +113,7 @@ async fn a_transaction_sees_its_own_puts_and_tells_the_revision_so_far() {
     assert_eq!(seen, [(2, "0".into()), (3, "put".into()), (3, "1".into())]);
 }
 
+/// etcd-api.md §2/range-stream.
 #[tokio::test]
 async fn the_chunks_of_a_range_stream_are_the_unary_answer() {
     let server = Running::start().await;
@@ -167,7 +172,7 @@ async fn fill(server: &Running) {
 
 #[tokio::test]
 async fn a_read_of_many_pairs_is_the_same_as_its_pages() {
-    // etcd-api.md §2, limit: 0 is all; the count is of the whole range.
+    // etcd-api.md §2/limit: 0 is all; the count is of the whole range.
     use pb::range_request::{SortOrder, SortTarget};
     let server = Running::start().await;
     fill(&server).await;
@@ -203,7 +208,7 @@ async fn a_read_of_many_pairs_is_the_same_as_its_pages() {
 
 #[tokio::test]
 async fn a_read_of_many_pairs_is_refused_like_any_other() {
-    // etcd-api.md §2, revision.
+    // etcd-api.md §2/revision.
     let server = Running::start().await;
     fill(&server).await;
     let future = pb::RangeRequest {
@@ -217,6 +222,7 @@ async fn a_read_of_many_pairs_is_refused_like_any_other() {
     );
 }
 
+/// etcd-api.md §2/range-stream.
 #[tokio::test]
 async fn a_range_stream_does_not_sort_and_does_not_filter() {
     let server = Running::start().await;
@@ -236,6 +242,7 @@ async fn a_range_stream_does_not_sort_and_does_not_filter() {
     assert_eq!(told(&refused), text);
 }
 
+/// etcd-api.md §2/compact, etcd-api.md §2/revision.
 #[tokio::test]
 async fn the_compacted_revision_is_readable_and_what_is_before_it_is_not() {
     let server = Running::start().await;

@@ -29,6 +29,7 @@ async fn time_to_live(server: &Running, id: i64) -> pb::LeaseTimeToLiveResponse 
     }
 }
 
+/// etcd-api.md §4/grant, etcd-api.md §11/lease.
 #[tokio::test]
 async fn a_grant_has_the_wished_id_or_a_positive_one_and_a_ttl_that_is_long_enough() {
     let server = Running::start().await;
@@ -45,6 +46,7 @@ async fn a_grant_has_the_wished_id_or_a_positive_one_and_a_ttl_that_is_long_enou
     assert_eq!(listed, [pb::LeaseStatus { id: 5 }, pb::LeaseStatus { id }]);
 }
 
+/// etcd-api.md §4/revoke, etcd-api.md §4/leases.
 #[tokio::test]
 async fn a_revoke_deletes_the_keys_at_one_revision_and_survives_a_restart() {
     let server = Running::start().await;
@@ -84,6 +86,7 @@ async fn a_revoke_deletes_the_keys_at_one_revision_and_survives_a_restart() {
     assert_eq!(time_to_live(&server, 5).await, gone);
 }
 
+/// etcd-api.md §4/keep-alive, etcd-api.md §4/time-to-live.
 #[tokio::test]
 async fn a_keep_alive_renews_and_an_unknown_lease_answers_zero() {
     let server = Running::start().await;
@@ -106,6 +109,7 @@ async fn a_keep_alive_renews_and_an_unknown_lease_answers_zero() {
     assert_eq!(keep_alive(6).await, (6, 0, 1));
 }
 
+/// etcd-api.md §4/expiry.
 #[tokio::test]
 async fn an_expired_lease_takes_its_keys_along() {
     let server = Running::start().await;

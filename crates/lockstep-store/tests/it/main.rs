@@ -11,4 +11,5 @@ mod lease;
 mod maintenance;
 mod quota;
 mod tls;
+mod transport;
 mod watch;

@@ -27,6 +27,7 @@ pub(crate) async fn alarm(
         .alarms
 }
 
+/// etcd-api.md §5/status.
 #[tokio::test]
 async fn status_tells_the_level_the_sizes_and_the_alarms() {
     let server = Running::start().await;
@@ -60,6 +61,7 @@ async fn status_tells_the_level_the_sizes_and_the_alarms() {
     assert_eq!(status.errors, ["memberID:9 alarm:NOSPACE "]);
 }
 
+/// etcd-api.md §5/alarm.
 #[tokio::test]
 async fn alarms_are_raised_listed_and_cleared_for_one_member_or_all() {
     let server = Running::start().await;
@@ -96,6 +98,7 @@ async fn alarms_are_raised_listed_and_cleared_for_one_member_or_all() {
     assert_eq!(server.put("a", "1").await, 2);
 }
 
+/// etcd-api.md §8/corrupt.
 #[tokio::test]
 async fn a_corrupt_store_refuses_reads_and_writes() {
     let server = Running::start().await;
@@ -107,6 +110,7 @@ async fn a_corrupt_store_refuses_reads_and_writes() {
     assert_eq!(told(&read), text);
 }
 
+/// etcd-api.md §5/hash.
 #[tokio::test]
 async fn a_hash_depends_on_the_revision_and_on_nothing_else() {
     let one = Running::start().await;
@@ -133,6 +137,7 @@ async fn a_hash_depends_on_the_revision_and_on_nothing_else() {
     assert_eq!(hash(&one, 2).await, Err(gone.to_owned()));
 }
 
+/// etcd-api.md §5/snapshot.
 #[tokio::test]
 async fn a_snapshot_is_whole_blocks_and_their_checksum_with_the_machine_inside() {
     let server = Running::start().await;
@@ -176,6 +181,7 @@ async fn a_snapshot_is_whole_blocks_and_their_checksum_with_the_machine_inside()
     assert_eq!(refused(&changed), SnapshotError::UnknownFormat { found: 9 });
 }
 
+/// etcd-api.md §5/defragment.
 #[tokio::test]
 async fn a_defragmented_member_answers_as_before() {
     let server = Running::start().await;
@@ -191,6 +197,7 @@ async fn a_defragmented_member_answers_as_before() {
     assert_eq!(server.put("a", "2").await, 3);
 }
 
+/// etcd-api.md §5/move-leader.
 #[tokio::test]
 async fn leadership_stays_where_it_is() {
     let server = Running::start().await;

@@ -1,4 +1,4 @@
-//! etcd-api.md §8, Quota.
+//! etcd-api.md §8/quota.
 
 use lockstep_etcd_api::etcdserverpb as pb;
 use pb::alarm_request::AlarmAction;

@@ -1,4 +1,4 @@
-//! etcd-api.md §10, TLS; §1, unix sockets.
+//! etcd-api.md §10/tls, etcd-api.md §1/transport.
 
 use std::path::Path;
 

@@ -89,6 +89,7 @@ fn show(event: &mvccpb::Event) -> String {
     )
 }
 
+/// etcd-api.md §3/create.
 #[tokio::test]
 async fn created_comes_first_and_ids_count_from_zero() {
     let server = Running::start().await;
@@ -107,6 +108,7 @@ async fn created_comes_first_and_ids_count_from_zero() {
     assert_eq!(next.watch_id, 2);
 }
 
+/// etcd-api.md §3/create, etcd-api.md §3/range, etcd-api.md §3/start-negative.
 #[tokio::test]
 async fn an_id_in_use_an_empty_range_and_a_negative_start_are_created_and_canceled() {
     let server = Running::start().await;
@@ -139,6 +141,7 @@ async fn an_id_in_use_an_empty_range_and_a_negative_start_are_created_and_cancel
     );
 }
 
+/// etcd-api.md §3/start-compacted.
 #[tokio::test]
 async fn a_start_before_the_compaction_is_canceled_and_one_at_it_delivers_its_deletes() {
     let server = Running::start().await;
@@ -162,6 +165,7 @@ async fn a_start_before_the_compaction_is_canceled_and_one_at_it_delivers_its_de
     assert_eq!(client.events().await, (1, expected));
 }
 
+/// etcd-api.md §3/start-future.
 #[tokio::test]
 async fn a_start_in_the_future_is_silent_until_then() {
     let server = Running::start().await;
@@ -173,6 +177,7 @@ async fn a_start_in_the_future_is_silent_until_then() {
     assert_eq!(client.events().await, (0, vec!["put k=c@4".to_owned()]));
 }
 
+/// etcd-api.md §3/filters, etcd-api.md §3/prev-kv.
 #[tokio::test]
 async fn filters_and_previous_values_are_the_servers_work() {
     let server = Running::start().await;
@@ -192,6 +197,7 @@ async fn filters_and_previous_values_are_the_servers_work() {
     );
 }
 
+/// etcd-api.md §3/atomicity.
 #[tokio::test]
 async fn all_events_of_a_revision_are_in_one_response() {
     let server = Running::start().await;
@@ -209,6 +215,7 @@ async fn all_events_of_a_revision_are_in_one_response() {
     assert_eq!(client.events().await, (0, expected.to_vec()));
 }
 
+/// etcd-api.md §3/atomicity.
 #[tokio::test]
 async fn a_response_is_cut_only_if_that_was_asked_for() {
     let server = Running::start_with(|config| config.request_bytes_max = 5000).await;
@@ -230,6 +237,7 @@ async fn a_response_is_cut_only_if_that_was_asked_for() {
     assert_eq!((second.events.len(), second.fragment), (2, false));
 }
 
+/// etcd-api.md §3/cancel.
 #[tokio::test]
 async fn a_canceled_watcher_is_told_so_and_an_unknown_one_is_ignored() {
     let server = Running::start().await;
@@ -250,6 +258,7 @@ async fn a_canceled_watcher_is_told_so_and_an_unknown_one_is_ignored() {
     assert_eq!(client.events().await, (1, vec!["put k=seen@3".to_owned()]));
 }
 
+/// etcd-api.md §3/progress-request, etcd-api.md §11/watch.
 #[tokio::test]
 async fn manual_progress_comes_behind_all_events_of_all_watchers() {
     let server = Running::start().await;
@@ -265,6 +274,7 @@ async fn manual_progress_comes_behind_all_events_of_all_watchers() {
     assert_eq!(client.progress().await, (-1, 3));
 }
 
+/// etcd-api.md §3/progress-request.
 #[tokio::test]
 async fn progress_waits_for_a_watcher_in_the_future() {
     let server = Running::start().await;
@@ -279,6 +289,7 @@ async fn progress_waits_for_a_watcher_in_the_future() {
     assert_eq!((told.watch_id, told.header.unwrap().revision), (-1, 3));
 }
 
+/// etcd-api.md §3/progress-notify.
 #[tokio::test]
 async fn an_idle_watcher_that_asked_for_it_is_told_its_progress() {
     let interval = Duration::from_millis(100);
@@ -291,6 +302,7 @@ async fn an_idle_watcher_that_asked_for_it_is_told_its_progress() {
     assert_eq!(told.events, []);
 }
 
+/// etcd-api.md §3/stream-end.
 #[tokio::test]
 async fn a_stream_goes_on_after_the_client_closed_its_half() {
     let server = Running::start().await;
@@ -323,7 +335,7 @@ async fn streams_end_when_the_server_does() {
     );
 }
 
-/// etcd-api.md §3, slow consumer: bounded, others are not slowed down, and it catches up from the
+/// etcd-api.md §3/slow-consumer: bounded, others are not slowed down, and it catches up from the
 /// history or is told that the history is gone.
 #[tokio::test]
 async fn a_watcher_that_never_reads_costs_nobody_anything() {
@@ -357,6 +369,7 @@ async fn a_watcher_that_never_reads_costs_nobody_anything() {
     assert_eq!(read.kvs[0].version, i64::try_from(PUTS).unwrap());
 }
 
+/// etcd-api.md §3/slow-consumer, etcd-api.md §3/catch-up.
 #[tokio::test]
 async fn a_watcher_too_slow_for_the_kept_history_is_canceled_with_the_compact_revision() {
     let server = Running::start().await;

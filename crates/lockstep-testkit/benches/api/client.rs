@@ -73,14 +73,19 @@ impl Call {
 
 impl Client {
     pub(crate) async fn connect(port: u16) -> anyhow::Result<Self> {
+        Self::connect_with(port, WINDOW_BYTES).await
+    }
+
+    /// The same, with room for so much that nobody has read yet.
+    pub(crate) async fn connect_with(port: u16, window_bytes: u32) -> anyhow::Result<Self> {
         let tcp = TcpStream::connect(("127.0.0.1", port)).await?;
         tcp.set_nodelay(true)?;
         let connector = TlsConnector::from(Arc::new(tls()?));
         let name = ServerName::try_from("localhost")?;
         let stream = TokioIo::new(connector.connect(name, tcp).await?);
         let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-            .initial_stream_window_size(WINDOW_BYTES)
-            .initial_connection_window_size(WINDOW_BYTES)
+            .initial_stream_window_size(window_bytes)
+            .initial_connection_window_size(window_bytes)
             .handshake(stream)
             .await?;
         let mut driving = JoinSet::new();

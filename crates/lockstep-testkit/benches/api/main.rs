@@ -12,6 +12,7 @@
 )]
 
 mod client;
+mod crowd;
 mod load;
 mod objects;
 mod parts;
@@ -44,6 +45,9 @@ struct Options {
     /// Objects to hold in `memory`
     #[arg(long, default_value_t = 100_000)]
     many: usize,
+    /// Watches to open in `crowd`, a tenth of which nobody reads
+    #[arg(long, default_value_t = 10_000)]
+    watches: usize,
     /// Only these parts, with commas between
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
@@ -76,6 +80,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         clients: options.clients.max(1),
         crds: options.crds,
         many: options.many,
+        watches: options.watches,
     };
     println!("machine: {}", machine::description());
     // One thread: the client must leave the server a processor of its own.

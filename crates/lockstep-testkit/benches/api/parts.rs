@@ -9,6 +9,7 @@ use futures::future::try_join_all;
 use http_body_util::BodyExt as _;
 
 use crate::client::{Call, Client};
+use crate::crowd;
 use crate::load::Clients;
 use crate::objects::{collection, crd, name, object};
 use crate::server::{Program, Server};
@@ -23,8 +24,10 @@ const WATCHERS: usize = 50;
 const WATCHED_CHANGES: usize = 400;
 /// Changes that all clients make.
 const WATCHED_CROWD_CHANGES: usize = 1_600;
+/// How long a resource may take to be served.
+const SERVED_MAX: Duration = Duration::from_secs(120);
 /// What memory is measured after, so that what happens in the background has happened.
-const SETTLE: Duration = Duration::from_secs(3);
+pub(crate) const SETTLE: Duration = Duration::from_secs(3);
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -33,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) clients: usize,
     pub(crate) crds: usize,
     pub(crate) many: usize,
+    pub(crate) watches: usize,
 }
 
 /// A part of the benchmark.
@@ -44,6 +48,8 @@ pub(crate) enum Part {
     Requests,
     /// What watch events cost
     Watch,
+    /// Thousands of watches, some of which nobody reads
+    Crowd,
     /// A start with many CRDs
     Crds,
     /// Many objects in memory
@@ -117,10 +123,11 @@ const MANY_OBJECTS: Measure = Measure {
 };
 
 impl Part {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Start,
         Self::Requests,
         Self::Watch,
+        Self::Crowd,
         Self::Crds,
         Self::Memory,
     ];
@@ -136,6 +143,7 @@ impl Part {
             Self::Start => start(program, &mut add).await,
             Self::Requests => requests(program, settings, &mut add).await,
             Self::Watch => watch(program, settings, &mut add).await,
+            Self::Crowd => crowd::run(program, settings, &mut add).await,
             Self::Crds => crds(program, settings, &mut add).await,
             Self::Memory => memory(program, settings, &mut add).await,
         }
@@ -163,22 +171,30 @@ async fn start(program: &Program, add: &mut impl FnMut(Measure, f64)) -> anyhow:
 }
 
 /// Makes a CRD, and an object of it, as soon as the server takes it.
-async fn define(client: &Client, number: usize) -> anyhow::Result<()> {
+pub(crate) async fn define(client: &Client, number: usize) -> anyhow::Result<()> {
     client
         .send(&Call::post(
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
             crd(number),
         ))
         .await?;
-    while number == 0
-        && client
-            .send(&Call::post(collection(0), object(0)))
-            .await
-            .is_err()
-    {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    if number == 0 {
+        until_served(client, &Call::post(collection(0), object(0))).await?;
     }
     Ok(())
+}
+
+/// Sends a request again and again until it is answered, as a client has to where a new resource is
+/// served some time after its CRD was made, or after a start.
+async fn until_served(client: &Client, call: &Call) -> anyhow::Result<()> {
+    let begun = crate::server::now();
+    loop {
+        match client.send(call).await {
+            Ok(_) => return Ok(()),
+            Err(error) if begun.elapsed() > SERVED_MAX => return Err(error),
+            Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
 }
 
 async fn requests(
@@ -320,8 +336,8 @@ async fn crds(
     let server = server.restart(program).await?;
     add(MANY_CRDS, milliseconds(server.start_time));
     let last = Client::connect(server.port).await?;
-    last.send(&Call::get(collection(settings.crds.saturating_sub(1))))
-        .await?;
+    let objects = Call::get(collection(settings.crds.saturating_sub(1)));
+    until_served(&last, &objects).await?;
     tokio::time::sleep(SETTLE).await;
     add(MANY_CRDS_MEMORY, server.megabytes()?);
     Ok(())

@@ -156,6 +156,11 @@ pub(super) const FLAGS: &[Flag] = &[
         "How often watchers are told their progress [default: 10m]",
     ),
     used(
+        "grpc-keepalive-min-time",
+        Duration,
+        "How long clients wait between pings; who does not is cut off, 0 lets them [default: 5s]",
+    ),
+    used(
         "grpc-keepalive-interval",
         Duration,
         "How often an idle connection is asked whether it is there [default: 2h]",
@@ -164,6 +169,11 @@ pub(super) const FLAGS: &[Flag] = &[
         "grpc-keepalive-timeout",
         Duration,
         "How long the answer may take [default: 20s]",
+    ),
+    used(
+        "warning-apply-duration",
+        Duration,
+        "From how long on a write counts as slow, in metrics [default: 100ms]",
     ),
     used(
         "enable-grpc-gateway",
@@ -299,20 +309,10 @@ pub(super) const FLAGS: &[Flag] = &[
     idle("auth-token", Text, NO_AUTH),
     idle("auth-token-ttl", Text, NO_AUTH),
     idle("bcrypt-cost", Text, NO_AUTH),
-    idle(
-        "grpc-keepalive-min-time",
-        Duration,
-        "clients may ask as often as they like",
-    ),
     idle("enable-pprof", Switch, "there are no profiles to serve"),
     idle("enable-v2", Switch, "there is no v2 API"),
     idle("metrics", Text, "all metrics are always served"),
     idle("logger", Text, "there is one logger"),
-    idle(
-        "warning-apply-duration",
-        Duration,
-        "slow writes are not told",
-    ),
     idle(
         "experimental-watch-progress-notify-interval",
         Duration,

@@ -156,10 +156,13 @@ impl Settings {
             auto_compaction: self.auto_compaction()?,
             watch_progress_interval: self.progress_interval(default.watch_progress_interval)?,
             streams_max: self.number("max-concurrent-streams", default.streams_max)?,
+            keepalive_interval_min: self
+                .duration("grpc-keepalive-min-time", default.keepalive_interval_min)?,
             keepalive_interval: self
                 .duration("grpc-keepalive-interval", default.keepalive_interval)?,
             keepalive_timeout: self
                 .duration("grpc-keepalive-timeout", default.keepalive_timeout)?,
+            slow_apply: self.duration("warning-apply-duration", default.slow_apply)?,
             waits_for_disk: !self.switch("unsafe-no-fsync", false)?,
             name,
             listen_client,

@@ -121,3 +121,8 @@ fn every_command_about_workloads_prints_what_the_transcript_says() {
 fn every_command_about_a_cluster_prints_what_the_transcript_says() {
     on_each_store(|server| check(server, include_str!("verbs/cluster.txt")));
 }
+
+#[test]
+fn what_people_do_all_day_prints_what_the_transcript_says() {
+    on_each_store(|server| check(server, include_str!("verbs/daily.txt")));
+}

@@ -131,7 +131,7 @@ fn a_disk_without_room_for_the_log_is_told() {
 
 #[test]
 fn a_disk_that_fills_up_ends_the_server_with_the_reason() {
-    // etcd-api.md §7: a write with an unknown outcome is never told as a definite failure.
+    // etcd-api.md §7/uncertain: a write with an unknown outcome is never told as a definite failure.
     let Some(etcdctl) = Etcdctl::all().into_iter().next() else {
         return;
     };
@@ -152,7 +152,7 @@ fn a_disk_that_fills_up_ends_the_server_with_the_reason() {
 
 #[test]
 fn flags_without_effect_are_told_in_one_line() {
-    // etcd-api.md §10, unknown etcd flags.
+    // etcd-api.md §10/unknown-flags.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log");
     let arguments = [
@@ -180,6 +180,7 @@ fn flags_without_effect_are_told_in_one_line() {
     }
 }
 
+/// etcd-api.md §10/flags.
 #[test]
 fn variables_and_a_file_say_the_same_as_flags() {
     let folder = tempfile::tempdir().unwrap();

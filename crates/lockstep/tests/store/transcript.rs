@@ -131,6 +131,7 @@ fn a_snapshot_that_etcdctl_saved_comes_back_by_restore() {
     }
 }
 
+/// etcd-api.md §4/leases, etcd-api.md §4/time-to-live.
 #[test]
 fn etcdctl_leads_a_lease_through_its_life() {
     for etcdctl in Etcdctl::all() {
@@ -157,6 +158,7 @@ fn etcdctl_leads_a_lease_through_its_life() {
     }
 }
 
+/// etcd-api.md §5/member-list, etcd-api.md §5/status.
 #[test]
 fn etcdctl_shows_status_members_and_hashes_as_tables() {
     for etcdctl in Etcdctl::all() {

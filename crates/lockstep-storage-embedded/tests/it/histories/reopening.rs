@@ -129,6 +129,10 @@ impl Store for Reopening {
         Box::pin(self.read(async move |store| store.revision(consistency).await))
     }
 
+    fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>> {
+        Box::pin(self.read(async move |store| store.size().await))
+    }
+
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {
         Box::pin(self.write(async move |store| store.compact(at).await))
     }

@@ -1,5 +1,6 @@
 //! Bytes as clients send them.
 
+use super::super::frames::PREFACE;
 use super::*;
 
 /// `http://127.0.0.1:2379` in Huffman's code.
@@ -51,7 +52,7 @@ fn block_of_data() -> Vec<u8> {
 
 fn mended(bytes: &[u8]) -> Vec<u8> {
     let mut mended = bytes.to_vec();
-    Position::Preface(0).pass(&mut mended);
+    pass(&mut Frames::of_client(), &mut mended);
     mended
 }
 
@@ -91,9 +92,9 @@ fn a_connection_is_followed_wherever_its_bytes_are_cut() {
     let last = expected.len() - 8 - block(b"http://a:1", false).len();
     for cut in 0..last {
         let (mut first, mut second) = (given[..cut].to_vec(), given[cut..].to_vec());
-        let mut position = Position::Preface(0);
-        position.pass(&mut first);
-        position.pass(&mut second);
+        let mut frames = Frames::of_client();
+        pass(&mut frames, &mut first);
+        pass(&mut frames, &mut second);
         let passed = [first, second].concat();
         assert_eq!(passed[last..], expected[last..], "cut at {cut}");
     }
