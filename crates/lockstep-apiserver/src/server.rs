@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lockstep_builtins::services::ServiceRange;
 use lockstep_featuregate::Gates;
+use lockstep_gates::CRD_FIELD_LEVEL_VERSIONING;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
@@ -20,7 +21,7 @@ use crate::authz::{Authorizer, StoredRules};
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock::{self, Moment};
-use crate::crd::Follower;
+use crate::crd::{FieldGates, Follower};
 use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
 use crate::frame::{InFlight, record_own};
@@ -123,6 +124,8 @@ impl ApiServer {
         let api = api.with_meters(metrics.meters.clone());
         let api = api.with_event_ttl(config.event_ttl);
         let api = api.with_service_range(config.service_range);
+        let field_gates = config.gates.enabled(CRD_FIELD_LEVEL_VERSIONING);
+        let api = api.with_field_gates(FieldGates::when(field_gates));
         let api = Arc::new(api);
         let server = Server {
             client_ca: config.client_ca,

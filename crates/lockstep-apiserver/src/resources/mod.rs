@@ -17,6 +17,7 @@ mod ending;
 mod escalation;
 mod expiry;
 mod field_manager;
+mod gating;
 mod get;
 mod grace;
 mod internal;
@@ -69,7 +70,7 @@ pub use watch::WatchStream;
 use crate::admission::Plugins;
 use crate::authz::StoredRules;
 use crate::cache::Cache;
-use crate::crd;
+use crate::crd::{self, FieldGates};
 use crate::metrics::Meters;
 use crate::route::Verb;
 
@@ -96,6 +97,8 @@ pub struct Api {
     service_range: ServiceRange,
     /// Which steps of admission are on.
     plugins: Plugins,
+    /// Whether gates of fields are looked at.
+    field_gates: FieldGates,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -121,6 +124,7 @@ impl Api {
             own_writes: OnceLock::new(),
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),
+            field_gates: FieldGates::default(),
             fresh: Box::new(fresh),
         }
     }
@@ -165,6 +169,20 @@ impl Api {
     #[must_use]
     pub fn with_plugins(self, plugins: Plugins) -> Self {
         Self { plugins, ..self }
+    }
+
+    /// The same with gates of fields looked at, or not.
+    #[must_use]
+    pub fn with_field_gates(self, field_gates: FieldGates) -> Self {
+        Self {
+            field_gates,
+            ..self
+        }
+    }
+
+    /// Whether gates of fields are looked at.
+    pub(crate) fn field_gates(&self) -> FieldGates {
+        self.field_gates
     }
 
     /// Which steps of admission are on.

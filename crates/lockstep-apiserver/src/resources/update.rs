@@ -13,6 +13,7 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
+use super::gating::Gated;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Subresource};
 use crate::admission::{Attributes, Mutated, Operation};
 use crate::route::Verb;
@@ -90,13 +91,18 @@ impl Api {
                 return Err(no_version(request));
             }
             let asked = take_asked(&mut next.object);
+            self.keep_gates(request, &mut next.object, Some(&current.object));
             let mut next = next_state(request, part, next, &current, absent)?;
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
-            self.admit_change(request, part, &current, &mut next, dry_run)
+            let gated = self
+                .admit_change(request, part, &current, &mut next, dry_run)
                 .await?;
-            match self.replace(request, next, current, dry_run).await? {
+            match self
+                .replace(request, next, &gated, current, dry_run)
+                .await?
+            {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
                 None => self.see_claims(&request.served.resource).await,
@@ -114,7 +120,7 @@ impl Api {
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
-    ) -> Result<(), Status> {
+    ) -> Result<Gated, Status> {
         let old = &current.object;
         let attributes = Attributes {
             operation: Operation::Update,
@@ -127,11 +133,14 @@ impl Api {
             let rules = &request.served.resource.rules;
             rules.shape(request.served.version, next, Some(old));
         }
+        let gated = self.gate(request, next, Some(current)).await?;
         count(request, part, next, old);
         self.assign(request, next, Some(old)).await?;
-        check(request, part, next, old)?;
+        check(request, part, next, old, &gated)?;
+        gated.warn_of_deprecated(request);
         self.check_escalation(request, next, Some(old))?;
-        self.validate(&attributes, Some(next)).await
+        self.validate(&attributes, Some(next)).await?;
+        Ok(gated)
     }
 
     /// Stores the next state, or removes the object if nothing holds it any more. None if the
@@ -140,6 +149,7 @@ impl Api {
         &self,
         request: &Request<'_>,
         object: Object,
+        gated: &Gated,
         current: Current,
         dry_run: DryRun,
     ) -> Result<Option<Answer>, Status> {
@@ -151,7 +161,7 @@ impl Api {
             let body = served.shown(current.value, current.revision).await?;
             return Ok(Some(Answer::ok(body)));
         }
-        let value = served.to_stored(object).await?;
+        let value = request.to_stored(object, gated).await?;
         // What cannot be shown is not stored either.
         let shown = served.converted(value.clone()).await?;
         let answer = |revision| {
@@ -256,10 +266,12 @@ fn check(
     part: Option<Subresource>,
     object: &Object,
     old: &Object,
+    gated: &Gated,
 ) -> Result<(), Status> {
     let served = &request.served;
     let rules = &served.resource.rules;
     let mut errors = validate_update(object, old);
+    errors.extend(gated.errors.iter().cloned());
     let verdict = rules.validate(served.version, object, Some(old), part);
     for warning in verdict.warnings {
         request.notes.warn(warning);

@@ -12,6 +12,7 @@ mod credentials;
 mod crowds;
 mod drain;
 mod endpoints;
+mod field_gates;
 mod forms;
 mod frame;
 mod hook;

@@ -9,4 +9,5 @@ mod builtins;
 mod custom;
 mod dropin;
 mod server;
+mod tutorials;
 mod workloads;

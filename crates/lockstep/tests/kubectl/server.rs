@@ -12,11 +12,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn start(folder: &Path, kubectl: PathBuf) -> Self {
+    fn start(folder: &Path, kubectl: PathBuf, flags: &[&str]) -> Self {
         let data = folder.join("data");
         let mut child = Command::new(env!("CARGO_BIN_EXE_lockstep"))
             .args(["serve", "--secure-port", "0", "--data-dir"])
             .arg(&data)
+            .args(flags)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -58,6 +59,19 @@ impl Server {
         let output = child.wait_with_output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(text).unwrap())
+    }
+
+    /// What kubectl prints that is run in a folder.
+    pub(crate) fn in_folder(&self, folder: &Path, arguments: &[String]) -> String {
+        let output = Command::new(&self.kubectl)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .args(arguments)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).unwrap()
     }
 
     /// What kubectl prints when it has opened an editor.
@@ -126,9 +140,14 @@ pub(crate) fn kubectl() -> Option<PathBuf> {
 
 /// A server with an empty store; none, aloud, if there is no kubectl to drive it.
 pub(crate) fn server(folder: &Path) -> Option<Server> {
+    server_with(folder, &[])
+}
+
+/// The same with more flags.
+pub(crate) fn server_with(folder: &Path, flags: &[&str]) -> Option<Server> {
     let Some(kubectl) = kubectl() else {
         println!("SKIPPED: kubectl is not installed, so nobody drove the server as users do");
         return None;
     };
-    Some(Server::start(folder, kubectl))
+    Some(Server::start(folder, kubectl, flags))
 }
