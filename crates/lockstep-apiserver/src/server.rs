@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lockstep_builtins::services::ServiceRange;
 use lockstep_featuregate::Gates;
+use lockstep_gates::CRD_FIELD_LEVEL_VERSIONING;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
@@ -21,7 +22,7 @@ use crate::authz::{Authorizer, StoredRules};
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock::{self, Moment};
-use crate::crd::Follower;
+use crate::crd::{FieldGates, Follower};
 use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
 use crate::featuregates::{self, Publisher};
@@ -133,6 +134,8 @@ impl ApiServer {
         let authorizer = rules.after(config.authorizer);
         let api = api.with_authorizer(Arc::clone(&authorizer));
         let api = api.with_plugins(config.plugins);
+        let field_gates = config.gates.enabled(CRD_FIELD_LEVEL_VERSIONING);
+        let api = api.with_field_gates(FieldGates::when(field_gates));
         let api = Arc::new(api);
         let host = config.loops.host.clone();
         let loops = Loops::new(Arc::clone(&api), config.loops);

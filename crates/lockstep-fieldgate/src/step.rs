@@ -58,8 +58,11 @@ impl<'g> Walk<'g> {
             .filter(|node| node.keys.is_empty())
             .filter_map(|node| node.each)
             .collect();
+        if let ([node], []) = (nodes, &*each) {
+            return self.fields(&gates.nodes[*node as usize].named, new, old);
+        }
         for (at, node) in nodes.iter().enumerate() {
-            for (name, child) in &gates.nodes[*node as usize].named {
+            for (name, _) in &gates.nodes[*node as usize].named {
                 if let [first, _, ..] = nodes
                     && first != node
                     && nodes[..at]
@@ -68,13 +71,9 @@ impl<'g> Walk<'g> {
                 {
                     continue;
                 }
-                if nodes.len() == 1 && each.is_empty() {
-                    self.field(&[*child], name, new, old);
-                } else {
-                    let mut children = each.clone();
-                    children.extend(nodes.iter().filter_map(|node| self.child(*node, name)));
-                    self.field(&children, name, new, old);
-                }
+                let mut children = each.clone();
+                children.extend(nodes.iter().filter_map(|node| self.child(*node, name)));
+                self.field(&children, name, new, old);
             }
         }
         let Value::Object(entries) = new else { return };
@@ -88,6 +87,31 @@ impl<'g> Walk<'g> {
                 self.value(&each, value, old.and_then(|old| old.get(key)));
                 self.stepped(from, || Part::Key(key.as_str().into()));
             }
+        }
+    }
+
+    /// The fields that paths name, where there is one way to each: by their names, or by those that are there if
+    /// these are fewer.
+    fn fields(&mut self, named: &[(Box<str>, NodeId)], new: &mut Value, old: Option<&Value>) {
+        let keys = |value: &Value| value.as_object().map_or(0, lockstep_object::Map::len);
+        if named.len() <= keys(new) + old.map_or(0, keys) {
+            for (name, child) in named {
+                self.field(&[*child], name, new, old);
+            }
+            return;
+        }
+        let maps = [Some(&*new), old].into_iter().flatten();
+        let present = maps.filter_map(Value::as_object).flat_map(|map| map.keys());
+        let found = present.filter_map(|key| {
+            let place = named.binary_search_by(|(name, _)| (**name).cmp(key));
+            place.ok()
+        });
+        let mut found: Vec<usize> = found.collect();
+        found.sort_unstable();
+        found.dedup();
+        for place in found {
+            let (name, child) = &named[place];
+            self.field(&[*child], name, new, old);
         }
     }
 
@@ -147,6 +171,11 @@ impl<'g> Walk<'g> {
 
     fn list(&mut self, each: NodeId, keys: &[Box<str>], new: &mut [Value], old: Option<&Value>) {
         let old = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let is_touched =
+            |elements: &[Value]| elements.iter().any(|element| self.touches(each, element));
+        if !is_touched(new) && !is_touched(old) {
+            return;
+        }
         let mut index = None;
         for (at, element) in new.iter_mut().enumerate() {
             let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));
@@ -158,6 +187,13 @@ impl<'g> Walk<'g> {
             self.value(&[each], element, before);
             self.stepped(from, || Part::Element(told_keys(keys, element)));
         }
+    }
+
+    /// Whether a value has anything on the way to a gated field.
+    fn touches(&self, node: NodeId, value: &Value) -> bool {
+        let node = &self.gates.nodes[node as usize];
+        let mut names = node.named.iter();
+        node.each.is_some() || names.any(|(name, _)| value.get(&**name).is_some())
     }
 
     /// What was done below a step gets the step.

@@ -12,7 +12,7 @@ const KIND: &str = "what this object is";
 const METADATA: &str = "what every object has";
 
 /// Keywords of version 3.0 that 2.0 does not have.
-const LOST: [&str; 5] = ["anyOf", "default", "not", "nullable", "oneOf"];
+const LOST: [&str; 6] = ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
 
 /// The schema of the objects of a custom resource: that of its definition, with what every object has.
 pub(crate) fn object(resource: &Resource<'_>, schema: &Value, flavour: Flavour) -> Value {

@@ -89,7 +89,7 @@ struct Row {
     shape: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
     /// What is not wrong, but worth telling whoever writes it.
-    warnings: fn(&Object, Compatibility) -> Vec<String>,
+    warnings: fn(&Object, Option<&Object>, Compatibility) -> Vec<String>,
 }
 
 /// What somebody gets who deletes an object that goes at once.
@@ -124,7 +124,7 @@ const PLAIN: Row = Row {
     deprecation: "",
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
-    warnings: |_, _| Vec::new(),
+    warnings: |_, _, _| Vec::new(),
 };
 
 /// The four kinds of RBAC.
@@ -509,12 +509,10 @@ impl Rules for BuiltIn {
         part: Option<Subresource>,
     ) -> Verdict {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
+        let warnings = (self.row.warnings)(object, old, self.compatibility);
         let old = old.map(Object::as_value);
         errors.extend(self.rules.check(object.as_value(), old, judged(part)));
-        Verdict {
-            errors,
-            warnings: (self.row.warnings)(object, self.compatibility),
-        }
+        Verdict { errors, warnings }
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use lockstep_fieldgate::{GateList, Gates, relieved};
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{Scope, StatusField};
@@ -13,7 +14,7 @@ use prometheus::Histogram;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
-use super::{Converter, Definition, scales};
+use super::{Converter, Definition, FieldGates, scales};
 use crate::cache::BucketKey;
 use crate::clock;
 use crate::resources::{
@@ -61,16 +62,26 @@ pub fn resource(
     revision: Revision,
     clients: &Clients,
     ending: Arc<Ending>,
+    field_gates: FieldGates,
 ) -> Result<Resource, CustomError> {
     let definition = Definition::of(crd);
+    let list = match field_gates {
+        FieldGates::On => GateList::of(crd),
+        FieldGates::Off => GateList::default(),
+    };
     let mut defined: Vec<DefinedVersion<'_>> = definition.versions().collect();
     defined.sort_by(|a, b| compare_versions(a.name(), b.name()));
     let storage = defined.iter().position(|version| version.is_storage());
     let storage = storage.ok_or(CustomError::Incomplete)?;
+    let converter = Converter::of(definition, clients);
     let schemas = defined
         .iter()
         .copied()
-        .map(|version| compile(version, clients))
+        .map(|version| {
+            // A webhook may call a field otherwise in another version.
+            let is_known = version.is_storage() || converter.is_none();
+            compile(version, is_known.then_some(&list), clients)
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let texts = |names: Vec<&str>| names.into_iter().map(Into::into).collect();
     let scope = match definition.scope() {
@@ -99,12 +110,16 @@ pub fn resource(
         is_going: definition.is_going(),
         rules: Arc::new(CustomRules {
             merged: schemas.iter().map(|_| OnceLock::new()).collect(),
+            gates: match field_gates {
+                FieldGates::On => Gates::compile(crd),
+                FieldGates::Off => None,
+            },
             schemas,
             alike: defined
                 .iter()
                 .map(|version| alike(&defined, *version))
                 .collect(),
-            converter: Converter::of(definition, clients),
+            converter,
             evaluation_seconds: clients.meters().evaluation_seconds.clone(),
             ending,
             columns: defined.iter().copied().map(columns).collect(),
@@ -122,19 +137,42 @@ fn alike(versions: &[DefinedVersion<'_>], of: DefinedVersion<'_>) -> usize {
     versions.iter().position(same).unwrap_or_default()
 }
 
-fn compile(version: DefinedVersion<'_>, clients: &Clients) -> Result<Schema, CustomError> {
+fn compile(
+    version: DefinedVersion<'_>,
+    gates: Option<&GateList>,
+    clients: &Clients,
+) -> Result<Compiled, CustomError> {
     let schema = version.schema().ok_or(CustomError::Incomplete)?;
     let began = clock::now().steady;
-    let compiled = Schema::compile(schema).map_err(|error| CustomError::Schema {
-        version: version.name().to_owned(),
-        error,
-    })?;
+    let compile = |schema| {
+        Schema::compile(schema).map_err(|error| CustomError::Schema {
+            version: version.name().to_owned(),
+            error,
+        })
+    };
+    let relieved = gates.and_then(|gates| relieved(schema, gates));
+    let plain = match &relieved {
+        Some(_) => Some(compile(schema)?),
+        None => None,
+    };
+    let compiled = compile(relieved.as_ref().unwrap_or(schema))?;
     if compiled.has_rules() {
         let took = clock::now().steady - began;
         let timer = &clients.meters().compilation_seconds;
         timer.observe(took.as_secs_f64());
     }
-    Ok(compiled)
+    Ok(Compiled {
+        schema: compiled,
+        plain,
+    })
+}
+
+/// The schema of a version.
+struct Compiled {
+    /// What objects are judged by: what gates close is neither required nor filled in.
+    schema: Schema,
+    /// The schema as it is written, if that is another.
+    plain: Option<Schema>,
 }
 
 fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
@@ -181,9 +219,11 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
 
 /// What the schemas say.
 struct CustomRules {
-    schemas: Vec<Schema>,
+    schemas: Vec<Compiled>,
     /// The same for merging objects, made when the first one is written: most are never used.
     merged: Vec<OnceLock<Types>>,
+    /// The gates of its fields, if they do anything.
+    gates: Option<Gates>,
     /// For each version the first that has the same schema.
     alike: Vec<usize>,
     converter: Option<Converter>,
@@ -221,12 +261,16 @@ impl Rules for CustomRules {
         self.converter.as_ref()
     }
 
+    fn gates(&self) -> Option<&Gates> {
+        self.gates.as_ref()
+    }
+
     fn ending(&self) -> Option<&Ending> {
         Some(&self.ending)
     }
 
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
-        let schema = &self.schemas[version];
+        let schema = &self.schemas[version].schema;
         let mut unknown = Vec::new();
         let mut value =
             std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
@@ -239,7 +283,10 @@ impl Rules for CustomRules {
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {
-        let types = self.merged[version].get_or_init(|| Types::custom(&self.schemas[version]));
+        let types = self.merged[version].get_or_init(|| {
+            let Compiled { schema, plain } = &self.schemas[version];
+            Types::custom(plain.as_ref().unwrap_or(schema))
+        });
         Some(types.object())
     }
 
@@ -255,7 +302,7 @@ impl Rules for CustomRules {
             Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
-        let schema = &self.schemas[version];
+        let schema = &self.schemas[version].schema;
         let began = clock::now().steady;
         let outcome = schema.validate(object.as_value(), stored, part);
         if schema.has_rules() {

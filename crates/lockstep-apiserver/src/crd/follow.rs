@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use lockstep_fieldgate::GateList;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, json};
 use lockstep_storage::{Expected, Revision};
@@ -10,8 +11,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
 use super::conditions::{self, Taken, Verdict};
-use super::{BUCKET, Definition, GROUP, PLURAL, cleanup, resource};
+use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, field_gates, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
+use crate::metrics::GateLabels;
 use crate::resources::{Api, Ending, Origin};
 use crate::webhooks::Clients;
 
@@ -34,6 +36,8 @@ struct Serving {
     /// The fingerprint of its spec.
     spec: [u8; 32],
     ending: Arc<Ending>,
+    /// Its gates as metrics name them.
+    gates: Vec<GateLabels>,
 }
 
 impl Follower {
@@ -96,13 +100,31 @@ impl Follower {
         let ending = same
             .map(|same| Arc::clone(&same.ending))
             .unwrap_or_default();
-        match resource(&crd, stored.revision, &self.clients, Arc::clone(&ending)) {
+        let looked_at = self.api.field_gates();
+        let custom = resource(
+            &crd,
+            stored.revision,
+            &self.clients,
+            Arc::clone(&ending),
+            looked_at,
+        );
+        match custom {
             Ok(custom) if is_served => {
                 self.api.serve(custom);
                 let name = definition.name().to_owned();
-                self.serving.insert(name, Serving { spec, ending });
+                let gates = self.count_gates(&crd, before.as_ref());
+                let serving = Serving {
+                    spec,
+                    ending,
+                    gates,
+                };
+                self.serving.insert(name, serving);
             }
-            _ => self.drop_resource(&crd, stored.revision),
+            _ => {
+                let gates = before.as_ref().map_or(&[][..], |before| &before.gates);
+                self.api.meters().field_gates.follow(gates, &[]);
+                self.drop_resource(&crd, stored.revision);
+            }
         }
         // Whoever begins anew now finds what is served from now on.
         let goes_on = self.serving.get(definition.name());
@@ -112,6 +134,9 @@ impl Follower {
         }
         let mut told = crd.clone();
         conditions::write(&mut told, &verdict, (self.now)());
+        if looked_at == FieldGates::On {
+            field_gates::write_status(&mut told, (self.now)());
+        }
         if told != crd {
             self.store(told, stored.revision).await;
         } else if definition.is_cleaned() {
@@ -133,6 +158,29 @@ impl Follower {
                 name
             });
         }
+    }
+
+    /// Tells metrics about the gates of a CRD, or whoever reads the log that they do nothing here.
+    fn count_gates(&self, crd: &Object, before: Option<&Serving>) -> Vec<GateLabels> {
+        let list = GateList::of(crd);
+        let name = crd.name();
+        if self.api.field_gates() == FieldGates::Off {
+            if before.is_none() && !list.gates.is_empty() {
+                tracing::warn!(
+                    crd = name,
+                    "its gates of fields do nothing: feature gate CRDFieldLevelVersioning is disabled"
+                );
+            }
+            return Vec::new();
+        }
+        let gates = list.gates.iter().map(|gate| {
+            let parts = [name, &list.component, &gate.name, gate.stage.as_str()];
+            (parts.map(str::to_owned), gate.state().enabled)
+        });
+        let now: Vec<(GateLabels, bool)> = gates.collect();
+        let before = before.map_or(&[][..], |before| &before.gates);
+        self.api.meters().field_gates.follow(before, &now);
+        now.into_iter().map(|(labels, _)| labels).collect()
     }
 
     fn judge(&self, crd: Definition<'_>) -> Verdict {
@@ -160,15 +208,18 @@ impl Follower {
         self.api
             .stop_serving(definition.group(), definition.names("plural"));
         if let Some(serving) = self.serving.remove(definition.name()) {
+            self.api.meters().field_gates.follow(&serving.gates, &[]);
             serving.ending.end(at);
         }
     }
 
     /// Ends what belongs to CRDs that went unseen.
     fn end_all_but(&mut self, there: &Snapshot) {
+        let meters = &self.api.meters().field_gates;
         self.serving.retain(|name, serving| {
             let stays = there.get(name.as_bytes()).is_some();
             if !stays {
+                meters.follow(&serving.gates, &[]);
                 serving.ending.end(there.revision());
             }
             stays

@@ -10,6 +10,7 @@ mod conditions;
 mod conversion;
 mod custom;
 mod definition;
+mod field_gates;
 mod follow;
 mod scales;
 mod shape;
@@ -19,6 +20,8 @@ pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, failed as conversi
 pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
 pub use custom::{CustomError, resource};
 pub use definition::Definition;
+pub use field_gates::FieldGates;
+pub(crate) use field_gates::keep_gates;
 pub use follow::Follower;
 pub(crate) use shape::shape;
 pub(crate) use validate::{validate, warnings};

@@ -1,6 +1,7 @@
 //! What is wrong with a CRD.
 
 use lockstep_cel::Version;
+use lockstep_fieldgate::{check_gates, gate_warnings};
 use lockstep_object::Object;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_schema::{check_definition, unrecognized_formats};
@@ -12,6 +13,7 @@ use super::definition::DefinedVersion;
 pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
     let mut errors = check_definition(crd, old, version);
     errors.extend(check_bundle_kept(crd, old));
+    errors.extend(check_gates(crd, old));
     errors
 }
 
@@ -35,12 +37,14 @@ fn check_bundle_kept(crd: &Object, old: Option<&Object>) -> Option<FieldError> {
     ))
 }
 
-/// What validates nothing although it looks so.
-pub(crate) fn warnings(crd: &Object, version: Version) -> Vec<String> {
+/// What validates nothing although it looks so, and what gates no longer do.
+pub(crate) fn warnings(crd: &Object, old: Option<&Object>, version: Version) -> Vec<String> {
     let schemas = Definition::of(crd)
         .versions()
         .filter_map(DefinedVersion::schema);
-    schemas
+    let mut warnings: Vec<String> = schemas
         .flat_map(|schema| unrecognized_formats(schema, version))
-        .collect()
+        .collect();
+    warnings.extend(gate_warnings(crd, old));
+    warnings
 }

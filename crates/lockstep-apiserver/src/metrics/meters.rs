@@ -50,6 +50,7 @@ pub(crate) struct Meters {
     pub(crate) token_seconds: HistogramVec,
     pub(crate) loops: LoopMeters,
     pub(crate) admission: AdmissionMeters,
+    pub(crate) field_gates: FieldGateMeters,
 }
 
 /// What the background loops have to do, and did.
@@ -58,6 +59,46 @@ pub(crate) struct LoopMeters {
     pub(crate) added: IntCounter,
     pub(crate) depth: IntGauge,
     pub(crate) work_seconds: Histogram,
+}
+
+/// What gates of fields did.
+#[derive(Clone)]
+pub(crate) struct FieldGateMeters {
+    enabled: IntGaugeVec,
+    actions: IntCounterVec,
+    step_seconds: HistogramVec,
+}
+
+/// A gate as metrics name it: CRD, component, gate and stage.
+pub(crate) type GateLabels = [String; 4];
+
+impl FieldGateMeters {
+    /// Gates of a CRD are open or closed from now on; others that it had are gone.
+    pub(crate) fn follow(&self, before: &[GateLabels], now: &[(GateLabels, bool)]) {
+        for labels in before {
+            // One that was never told is not there.
+            let _gone = self
+                .enabled
+                .remove_label_values(&labels.each_ref().map(String::as_str));
+        }
+        for (labels, enabled) in now {
+            let gauge = self
+                .enabled
+                .with_label_values(&labels.each_ref().map(String::as_str));
+            gauge.set(i64::from(*enabled));
+        }
+    }
+
+    /// A gate did something to a field.
+    pub(crate) fn acted(&self, crd: &str, gate: &str, action: &str) {
+        self.actions.with_label_values(&[crd, gate, action]).inc();
+    }
+
+    /// All gates of a CRD were asked.
+    pub(crate) fn stepped(&self, crd: &str, took: Duration) {
+        let timer = self.step_seconds.with_label_values(&[crd]);
+        timer.observe(took.as_secs_f64());
+    }
 }
 
 /// What the events of one watch are counted with.
@@ -99,6 +140,11 @@ impl Meters {
             token_seconds: table.histograms("apiserver_authentication_jwt_authenticator_latency_seconds", "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent authenticating a token for cache miss only (i.e. when the token is not found in the cache).", &["result", "jwt_issuer_hash"], TOKEN_SECONDS),
             evaluation_seconds: table.histogram("apiserver_cel_evaluation_duration_seconds", "[BETA] CEL evaluation time in seconds.", EXPRESSION_SECONDS),
             admission: AdmissionMeters::new(table),
+            field_gates: FieldGateMeters {
+                enabled: table.gauges("lockstep_crd_field_gate_enabled", "Whether the gate of fields of a custom resource is open.", &["crd", "component", "gate", "stage"]),
+                actions: table.counters("lockstep_crd_field_gate_actions_total", "What gates of fields did to writes, by field.", &["crd", "gate", "action"]),
+                step_seconds: table.histograms("lockstep_crd_field_gate_step_seconds", "How long gates of fields took for a write.", &["crd"], WORK_SECONDS),
+            },
             loops: LoopMeters {
                 added: table.counters("workqueue_adds_total", "[BETA] Total number of adds handled by workqueue", &["name"]).with_label_values(&[LOOPS]),
                 depth: table.gauges("workqueue_depth", "[BETA] Current depth of workqueue", &["name"]).with_label_values(&[LOOPS]),

@@ -14,7 +14,7 @@ use prometheus::{
 };
 use serde_json::Value;
 
-pub(crate) use meters::{LoopMeters, Meters, WatchMeters};
+pub(crate) use meters::{GateLabels, LoopMeters, Meters, WatchMeters};
 pub(crate) use request::{RequestLabels, user_label};
 
 use crate::server::Server;

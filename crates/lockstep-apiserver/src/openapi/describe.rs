@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use lockstep_fieldgate::{GateList, publish};
 use lockstep_object::Object;
 use lockstep_openapi::{Part, Resource as Described, Source};
 use serde_json::Value;
 
 use crate::cache::BucketKey;
-use crate::crd::{self, Definition};
+use crate::crd::{self, Definition, FieldGates};
 use crate::resources::{Api, Origin, Resource, patch_types};
 use crate::route::Verb;
 
@@ -57,8 +58,11 @@ fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
     let crd = Object::from_value(serde_json::from_slice(&stored.value).ok()?).ok()?;
     let name = &*resource.versions[version].name;
     let mut versions = Definition::of(&crd).versions();
-    versions
-        .find(|version| version.name() == name)?
-        .schema()
-        .cloned()
+    let version = versions.find(|version| version.name() == name)?;
+    let mut schema = version.schema()?.clone();
+    let is_known = version.is_storage() || resource.rules.converter().is_none();
+    if api.field_gates() == FieldGates::On && is_known {
+        publish(&mut schema, &GateList::of(&crd), &resource.group);
+    }
+    Some(schema)
 }

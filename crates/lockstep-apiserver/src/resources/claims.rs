@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use lockstep_kinds::{Table, typed};
-use lockstep_merge::fields::Set;
+use lockstep_merge::fields::{Element, Set};
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
 use lockstep_merge::types::Type;
 use lockstep_object::metadata::StatusField;
@@ -96,6 +96,11 @@ impl Endpoint for Written<'_> {
             read.expect("an empty map is an object of every kind");
         }
         Value::Object(empty)
+    }
+
+    fn is_frozen(&self, api_version: &str, path: &[Element]) -> bool {
+        let gates = self.request.served.resource.rules.gates();
+        gates.is_some_and(|gates| self.request.has_paths(api_version) && gates.is_frozen(path))
     }
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {
@@ -222,15 +227,7 @@ impl<'a> Request<'a> {
                 self.track(part, live, object, before).await?
             }
         };
-        let is_as_it_was = live.is_some_and(|live| {
-            is_same(live, object) && without_times(&managed) == without_times(&stored(Some(live)))
-        });
-        let entries = match live {
-            // Times alone are no change.
-            Some(live) if is_as_it_was => live.managed_fields().to_vec(),
-            _ => managed.write(),
-        };
-        put_on(object, entries);
+        put_on(object, renewed(live, object, &managed));
         Ok(())
     }
 
@@ -290,11 +287,22 @@ pub(super) fn stored(live: Option<&Object>) -> Managed {
     Managed::read(entries).unwrap_or_default()
 }
 
+/// The entries of claims on an object. Times alone are no change.
+pub(super) fn renewed(live: Option<&Object>, object: &Object, managed: &Managed) -> Vec<Value> {
+    let is_as_it_was = live.is_some_and(|live| {
+        is_same(live, object) && without_times(managed) == without_times(&stored(Some(live)))
+    });
+    match live {
+        Some(live) if is_as_it_was => live.managed_fields().to_vec(),
+        _ => managed.write(),
+    }
+}
+
 /// What lies around an entry in an object: the object, its metadata, the list.
 const LEVELS_AROUND: usize = 3;
 
 /// Claims on fields that lie too deep to be read again are not kept: the object counts for more.
-fn put_on(object: &mut Object, entries: Vec<Value>) {
+pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
     let metadata = object.metadata_mut();
     let deepest = entries.iter().map(json::depth).max().unwrap_or_default();
     if entries.is_empty() || deepest + LEVELS_AROUND > json::DEPTH_MAX {

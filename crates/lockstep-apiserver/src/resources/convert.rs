@@ -72,12 +72,18 @@ impl Served {
     }
 
     /// The bytes to store of an object of this version.
-    pub(super) async fn to_stored(&self, mut object: ApiObject) -> Result<Bytes, Status> {
+    pub(super) async fn to_stored(&self, object: ApiObject) -> Result<Bytes, Status> {
+        let mut object = self.in_storage(object).await?;
+        encode(&self.resource, self.resource.storage, &mut object)
+    }
+
+    /// An object of this version in the one that is stored, without a resource version.
+    pub(super) async fn in_storage(&self, mut object: ApiObject) -> Result<ApiObject, Status> {
         let resource = &self.resource;
         let (asked, storage) = (self.version, resource.storage);
         object.set_meta_text("resourceVersion", "");
         if asked == storage {
-            return encode(resource, storage, &mut object);
+            return Ok(object);
         }
         match resource.rules.converter() {
             Some(converter) => {
@@ -91,7 +97,10 @@ impl Served {
             }
             None => {}
         }
-        encode(resource, storage, &mut object)
+        let api_version = resource.api_version(storage);
+        let fields = object.fields_mut();
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        Ok(object)
     }
 
     /// Makes an object one of this version that is in another, or is of another resource that is kept

@@ -13,6 +13,7 @@ use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::convert::kept;
 use super::current::{parse, serve};
+use super::gating::Gated;
 use super::quota::Bill;
 use super::signing::sign;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
@@ -70,6 +71,7 @@ impl Api {
         let is_generated = given.is_empty() && !object.generate_name().is_empty();
         let mut fence = self.check_namespace_is_open(request, &given).await?;
         let uid = self.fresh_uid();
+        self.keep_gates(request, &mut object, None);
         let mut draft = object.clone();
         let pruned = self.prepare(request, &mut draft, &uid);
         let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
@@ -83,6 +85,7 @@ impl Api {
             self.prepare(request, &mut draft, &uid);
         }
         sign(request, &mut draft);
+        let gated = self.gate(request, &mut draft, None).await?;
         let mut tries = 0;
         loop {
             let mut made = draft.clone();
@@ -91,11 +94,12 @@ impl Api {
                 self.prepare(request, &mut made, &uid);
             }
             self.assign(request, &mut made, None).await?;
-            check(request, &made)?;
+            check(request, &made, &gated)?;
+            gated.warn_of_deprecated(request);
             self.check_escalation(request, &made, None)?;
             self.validate(&attributes, Some(&made)).await?;
             let bill = self.billed(&attributes, &made).await?;
-            let trial = self.create_once(request, made, dry_run, fence, bill.as_ref());
+            let trial = self.create_once(request, made, &gated, dry_run, fence, bill.as_ref());
             match trial.await? {
                 Made::Done(answer) => return Ok(answer),
                 Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
@@ -175,6 +179,7 @@ impl Api {
         &self,
         request: &Request<'_>,
         object: Object,
+        gated: &Gated,
         dry_run: DryRun,
         fence: Option<Fence>,
         bill: Option<&Bill>,
@@ -184,7 +189,7 @@ impl Api {
             .resource
             .object_key(object.namespace(), object.name());
         let name = object.name().to_owned();
-        let value = served.to_stored(object).await?;
+        let value = request.to_stored(object, gated).await?;
         // What cannot be shown is not stored either.
         let shown = served.converted(value.clone()).await?;
         if dry_run == DryRun::All {
@@ -247,12 +252,13 @@ impl Api {
 }
 
 /// Refuses an object that is wrong.
-fn check(request: &Request<'_>, object: &Object) -> Result<(), Status> {
+fn check(request: &Request<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.rules.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
         errors.extend(validate_finalizers_of_builtin(object));
     }
+    errors.extend(gated.errors.iter().cloned());
     let verdict = resource.rules.validate(*version, object, None, None);
     for warning in verdict.warnings {
         request.notes.warn(warning);

@@ -17,6 +17,7 @@ mod ending;
 mod escalation;
 mod expiry;
 mod field_manager;
+mod gating;
 mod get;
 mod grace;
 mod internal;
@@ -71,7 +72,7 @@ pub use watch::WatchStream;
 use crate::admission::{Plugins, Webhooks};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::Cache;
-use crate::crd;
+use crate::crd::{self, FieldGates};
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
@@ -110,6 +111,8 @@ pub struct Api {
     authorizer: Authorizer,
     /// Who charges quotas.
     turns: quota::Turns,
+    /// Whether gates of fields are looked at.
+    field_gates: FieldGates,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -140,6 +143,7 @@ impl Api {
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
             turns: quota::Turns::default(),
+            field_gates: FieldGates::default(),
             fresh: Box::new(fresh),
         }
     }
@@ -215,6 +219,20 @@ impl Api {
     /// A number that nobody had before.
     pub(crate) fn fresh(&self) -> u128 {
         (self.fresh)()
+    }
+
+    /// The same with gates of fields looked at, or not.
+    #[must_use]
+    pub fn with_field_gates(self, field_gates: FieldGates) -> Self {
+        Self {
+            field_gates,
+            ..self
+        }
+    }
+
+    /// Whether gates of fields are looked at.
+    pub(crate) fn field_gates(&self) -> FieldGates {
+        self.field_gates
     }
 
     /// Which steps of admission are on.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lockstep_fieldgate::Gates;
 use lockstep_merge::types::Type;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -213,6 +214,11 @@ pub trait Rules: Send + Sync {
     /// Who makes an object of one version one of another; none if only its `apiVersion` differs,
     /// and its shape.
     fn converter(&self) -> Option<&Converter> {
+        None
+    }
+
+    /// The gates of its fields, if they do anything.
+    fn gates(&self) -> Option<&Gates> {
         None
     }
 

@@ -82,7 +82,7 @@ impl Api {
         let part = Some(Subresource::Scale);
         let next = Next::Made(&next);
         let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
-        request.scale_of(&answer.await?)
+        request.written_scale_of(&answer.await?)
     }
 }
 
@@ -126,7 +126,23 @@ impl Request<'_> {
             let why = format!("the spec replicas field {path:?} does not exist");
             return Err(Status::internal_error(&why));
         }
-        let scale = paths.view(&object, object.resource_version())?;
+        self.shown_scale(answer, &object)
+    }
+
+    /// The same of an object that was written: one whose gate keeps it without replicas has none.
+    fn written_scale_of(&self, answer: &Answer) -> Result<Answer, Status> {
+        let mut object = answer.object()?;
+        let paths = self.scale_paths()?;
+        if paths.replicas(&object)?.is_none() {
+            paths.set_replicas(&mut object, 0)?;
+        }
+        self.shown_scale(answer, &object)
+    }
+
+    fn shown_scale(&self, answer: &Answer, object: &Object) -> Result<Answer, Status> {
+        let scale = self
+            .scale_paths()?
+            .view(object, object.resource_version())?;
         Ok(Answer {
             code: answer.code,
             ..Answer::ok(lockstep_object::json::encode(scale.as_value()))

@@ -13,6 +13,7 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
+use super::gating::Gated;
 use super::quota::Bill;
 use super::{Answer, Api, DryRun, Incoming, LastWrite, Origin, Request, Subresource};
 use crate::admission::{Attributes, Mutated, Operation};
@@ -20,6 +21,13 @@ use crate::route::Verb;
 
 /// How often a change without a resource version is tried again when the object moved.
 const RETRIES_MAX: usize = 5;
+
+/// What admission found out about the next state of an object.
+struct Admitted {
+    gated: Gated,
+    /// What quotas are to be charged.
+    bill: Option<Bill>,
+}
 
 /// What makes the next state of an object.
 pub(super) enum Next<'n> {
@@ -79,15 +87,18 @@ impl Api {
                 return Err(no_version(request));
             }
             let asked = take_asked(&mut next.object);
+            self.keep_gates(request, &mut next.object, Some(&current.object));
             let mut next = next_state(request, part, next, &current, absent)?;
             request
                 .claim(part, Some(&current.object), &mut next, asked, claims)
                 .await?;
-            let bill = self
+            let admitted = self
                 .admit_change(request, part, &current, &mut next, dry_run)
                 .await?;
-            let trial = self.replace(request, next, current, dry_run, bill.as_ref());
-            match trial.await? {
+            match self
+                .replace(request, next, &admitted, current, dry_run)
+                .await?
+            {
                 Some(answer) => return Ok(answer),
                 None if insists => break,
                 None => self.see_claims(&request.served.resource).await,
@@ -106,12 +117,12 @@ impl Api {
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
-    ) -> Result<Option<Bill>, Status> {
+    ) -> Result<Admitted, Status> {
         let old = &current.object;
         if part == Some(Subresource::Binding) {
             // It is the binding that was admitted.
-            self.finish_change(request, part, old, next).await?;
-            return Ok(None);
+            let gated = self.finish_change(request, part, current, next).await?;
+            return Ok(Admitted { gated, bill: None });
         }
         let seen = Seen::of(request, part, current, next)?;
         let attributes = Attributes {
@@ -131,24 +142,34 @@ impl Api {
             let rules = &request.served.resource.rules;
             rules.shape(request.served.version, next, Some(old));
         }
-        self.finish_change(request, part, old, next).await?;
-        let stored = changed.as_ref().unwrap_or(next);
+        let gated = self.finish_change(request, part, current, next).await?;
+        let stored = match changed {
+            Some(_) => Some(request.scale_view(next, next.resource_version())?),
+            None => None,
+        };
+        let stored = stored.as_ref().unwrap_or(next);
         self.validate(&attributes, Some(stored)).await?;
-        self.billed(&attributes, next).await
+        let bill = self.billed(&attributes, next).await?;
+        Ok(Admitted { gated, bill })
     }
 
-    /// Gives the next state what the server decides, and checks it.
+    /// Gives the next state what the server decides, takes what is behind closed gates, and checks
+    /// it.
     async fn finish_change(
         &self,
         request: &Request<'_>,
         part: Option<Subresource>,
-        old: &Object,
+        current: &Current,
         next: &mut Object,
-    ) -> Result<(), Status> {
+    ) -> Result<Gated, Status> {
+        let old = &current.object;
+        let gated = self.gate(request, next, Some(current)).await?;
         count(request, part, next, old);
         self.assign(request, next, Some(old)).await?;
-        check(request, part, next, old)?;
-        self.check_escalation(request, next, Some(old))
+        check(request, part, next, old, &gated)?;
+        gated.warn_of_deprecated(request);
+        self.check_escalation(request, next, Some(old))?;
+        Ok(gated)
     }
 
     /// Stores the next state, or removes the object if nothing holds it any more. None if the
@@ -157,9 +178,9 @@ impl Api {
         &self,
         request: &Request<'_>,
         object: Object,
+        admitted: &Admitted,
         current: Current,
         dry_run: DryRun,
-        bill: Option<&Bill>,
     ) -> Result<Option<Answer>, Status> {
         let served = &request.served;
         let resource = &served.resource;
@@ -169,7 +190,7 @@ impl Api {
             let body = served.shown(current.value, current.revision).await?;
             return Ok(Some(Answer::ok(body)));
         }
-        let value = served.to_stored(object).await?;
+        let value = request.to_stored(object, &admitted.gated).await?;
         // What cannot be shown is not stored either.
         let shown = served.converted(value.clone()).await?;
         let answer = |revision| {
@@ -187,7 +208,7 @@ impl Api {
         };
         let expected = Expected::At(current.revision);
         // Whatever goes uses no more.
-        let bill = bill.filter(|_| !is_released);
+        let bill = admitted.bill.as_ref().filter(|_| !is_released);
         let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
         match trial.await? {
             Outcome::Done { revision } => answer(revision),
@@ -302,10 +323,12 @@ fn check(
     part: Option<Subresource>,
     object: &Object,
     old: &Object,
+    gated: &Gated,
 ) -> Result<(), Status> {
     let served = &request.served;
     let rules = &served.resource.rules;
     let mut errors = validate_update(object, old);
+    errors.extend(gated.errors.iter().cloned());
     let verdict = rules.validate(served.version, object, Some(old), part);
     for warning in verdict.warnings {
         request.notes.warn(warning);

@@ -15,6 +15,7 @@ mod drain;
 mod emulation;
 mod endpoints;
 mod featuregates;
+mod field_gates;
 mod forms;
 mod frame;
 mod hook;

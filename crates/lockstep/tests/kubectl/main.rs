@@ -8,5 +8,6 @@ mod builtins;
 mod custom;
 mod dropin;
 mod server;
+mod tutorials;
 mod verbs;
 mod workloads;

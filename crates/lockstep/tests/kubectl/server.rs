@@ -1,5 +1,6 @@
 //! A server process, and kubectl as its user.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -49,11 +50,12 @@ impl Kubectl {
 }
 
 impl Server {
-    fn start(kubectl: &Kubectl, folder: &Path, store: &str) -> Self {
+    fn start(kubectl: &Kubectl, folder: &Path, store: &str, flags: &[&str]) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_lockstep"));
         let data = folder.join("data");
+        let flags: Vec<&OsStr> = flags.iter().map(OsStr::new).collect();
         Self {
-            served: processes::Server::start(program, &data, store, &[]),
+            served: processes::Server::start(program, &data, store, &flags),
             kubectl: kubectl.clone(),
             folder: folder.to_owned(),
         }
@@ -121,6 +123,19 @@ impl Server {
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8(text).unwrap();
         (output.status.success(), without_namespaces(&text))
+    }
+
+    /// What kubectl prints that is run in a folder.
+    pub(crate) fn in_folder(&self, folder: &Path, arguments: &[String]) -> String {
+        let output = self
+            .command()
+            .args(arguments)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).unwrap()
     }
 
     /// What kubectl prints when it has opened an editor.
@@ -218,10 +233,20 @@ pub(crate) fn on_each_store(test: impl Fn(&Server)) {
     let start = |name: &str, store: &str| {
         let folder = folder.path().join(name);
         std::fs::create_dir(&folder).unwrap();
-        Server::start(&kubectl, &folder, store)
+        Server::start(&kubectl, &folder, store, &[])
     };
     test(&start("on-embedded", "embedded"));
     if let Some(etcd) = Etcd::start(folder.path(), "http", &[]) {
         test(&start("on-etcd", &etcd.store()));
     }
+}
+
+/// A server with an empty embedded store and more flags; none, aloud, if there is no kubectl to
+/// drive it.
+pub(crate) fn server_with(folder: &Path, flags: &[&str]) -> Option<Server> {
+    let Some(kubectl) = Kubectl::find() else {
+        processes::skipped("kubectl is not installed, so nobody drove the server as users do");
+        return None;
+    };
+    Some(Server::start(&kubectl, folder, "embedded", flags))
 }

@@ -1,0 +1,236 @@
+//! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
+
+use lockstep_fieldgate::{Action, Gates, Kind};
+use lockstep_merge::managers::Managed;
+use lockstep_object::field::FieldErrors;
+use lockstep_object::{Map, Object, Status, Value, json};
+use serde_json::json;
+
+use super::claims::{put_on, renewed, stored};
+use super::convert::unreadable;
+use super::current::{Current, encode, parse};
+use super::{Api, Request, Served};
+use crate::clock;
+use crate::crd::{self, keep_gates};
+use crate::views::PROTOBUF;
+
+/// The annotation of audit events that tells what gates did.
+const ACTIONS: &str = "field-gates.lockstep.dev/actions";
+/// How much of it is told.
+const ACTIONS_MAX: usize = 20;
+
+/// What a gate step left.
+#[derive(Default)]
+pub(super) struct Gated {
+    /// The object in the version that it is stored in, where a request is about another: what that
+    /// cannot say is in there.
+    stored: Option<Object>,
+    actions: Vec<Action>,
+    /// What is refused, where the definition asks for it.
+    pub(super) errors: FieldErrors,
+}
+
+impl Api {
+    /// Makes the gates of a CRD that came in what this server lets them be.
+    pub(super) fn keep_gates(
+        &self,
+        request: &Request<'_>,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) {
+        let resource = &request.served.resource;
+        if &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP {
+            let is_message = request.content_type.starts_with(PROTOBUF);
+            keep_gates(object, old, self.field_gates(), is_message);
+        }
+    }
+
+    /// Puts back what nobody can change, and tells the client. The object is in shape, and nobody
+    /// but who checks it looks at it afterwards.
+    pub(super) async fn gate(
+        &self,
+        request: &Request<'_>,
+        object: &mut Object,
+        current: Option<&Current>,
+    ) -> Result<Gated, Status> {
+        let resource = &request.served.resource;
+        let Some(gates) = resource.rules.gates() else {
+            return Ok(Gated::default());
+        };
+        let began = clock::now().steady;
+        let mut step = if request.served.version == resource.storage {
+            let old = current.map(|current| &current.object);
+            Gated {
+                actions: apply(gates, object, old),
+                ..Gated::default()
+            }
+        } else {
+            request.gate_converted(gates, object, current).await?
+        };
+        let took = clock::now().steady - began;
+        step.errors = gates.refusals(&step.actions);
+        self.tell(request, gates, &step.actions, took);
+        request.settle_claims(gates, object, current.map(|current| &current.object));
+        Ok(step)
+    }
+
+    fn tell(
+        &self,
+        request: &Request<'_>,
+        gates: &Gates,
+        actions: &[Action],
+        took: std::time::Duration,
+    ) {
+        for warning in gates.warnings(actions) {
+            request.notes.warn(warning);
+        }
+        let resource = &request.served.resource;
+        let crd = format!("{}.{}", resource.plural, resource.group);
+        let meters = &self.meters.field_gates;
+        meters.stepped(&crd, took);
+        for action in actions {
+            meters.acted(&crd, gates.name(action), action.kind.as_str());
+        }
+        if actions.is_empty() {
+            return;
+        }
+        let told = actions.iter().take(ACTIONS_MAX).map(|action| {
+            json!({
+                "gate": gates.name(action),
+                "path": action.place(),
+                "action": action.kind.as_str(),
+            })
+        });
+        let told: Value = told.collect();
+        let told = json::encode_to_string(&told);
+        request.notes.annotate(ACTIONS, &told);
+        tracing::debug!(
+            crd,
+            name = request.route.name,
+            actions = told,
+            "gates of fields acted"
+        );
+    }
+}
+
+impl Gated {
+    /// Warns of deprecated fields, once nothing keeps the write from happening.
+    pub(super) fn warn_of_deprecated(&self, request: &Request<'_>) {
+        if let Some(gates) = request.served.resource.rules.gates() {
+            for warning in gates.deprecations(&self.actions) {
+                request.notes.warn(warning);
+            }
+        }
+    }
+}
+
+impl Request<'_> {
+    /// The gate step for a version that is not the stored one: there and back.
+    async fn gate_converted(
+        &self,
+        gates: &Gates,
+        object: &mut Object,
+        current: Option<&Current>,
+    ) -> Result<Gated, Status> {
+        let kept = Served {
+            resource: self.served.resource.clone(),
+            version: self.served.resource.storage,
+        };
+        let old = match current {
+            None => None,
+            Some(current) => {
+                let value = kept.converted(current.value.clone()).await?;
+                Some(parse(&kept, &value, current.revision)?)
+            }
+        };
+        let mut new = self.served.in_storage(object.clone()).await?;
+        let mut actions = apply(gates, &mut new, old.as_ref());
+        let is_changed = !actions.is_empty();
+        if let Some(current) = current
+            && actions
+                .iter()
+                .any(|action| action.kind == Kind::RemovalRefused)
+        {
+            // What the version cannot say was not left out.
+            let mut same = self.served.in_storage(current.object.clone()).await?;
+            let lost = apply(gates, &mut same, old.as_ref());
+            actions.retain(|action| action.kind != Kind::RemovalRefused || !lost.contains(action));
+        }
+        if is_changed {
+            let back = self.served.out_of_storage(new.clone()).await?;
+            let metadata = std::mem::take(object.metadata_mut());
+            *object = back;
+            *object.metadata_mut() = metadata;
+        }
+        Ok(Gated {
+            stored: Some(new),
+            actions,
+            ..Gated::default()
+        })
+    }
+
+    /// Claims on what nobody can change are those that are stored.
+    fn settle_claims(&self, gates: &Gates, object: &mut Object, live: Option<&Object>) {
+        let Ok(managed) = Managed::read(object.managed_fields()) else {
+            return;
+        };
+        let settled =
+            gates.frozen_claims(managed, &stored(live), |version| self.has_paths(version));
+        put_on(object, renewed(live, object, &settled));
+    }
+
+    /// Whether paths of gates mean the same in a version.
+    pub(super) fn has_paths(&self, api_version: &str) -> bool {
+        let resource = &self.served.resource;
+        resource.rules.converter().is_none()
+            || resource.version_of(api_version) == Some(resource.storage)
+    }
+
+    /// The bytes to store of an object that went through the gate step.
+    pub(super) async fn to_stored(
+        &self,
+        object: Object,
+        gated: &Gated,
+    ) -> Result<bytes::Bytes, Status> {
+        let Some(mut stored) = gated.stored.clone() else {
+            return self.served.to_stored(object).await;
+        };
+        let mut metadata = object.metadata().clone();
+        metadata.remove("resourceVersion");
+        for field in ["labels", "annotations"] {
+            match stored.metadata_mut().remove(field) {
+                Some(value) => drop(metadata.insert(field.to_owned(), value)),
+                None => drop(metadata.remove(field)),
+            }
+        }
+        *stored.metadata_mut() = metadata;
+        let resource = &self.served.resource;
+        encode(resource, resource.storage, &mut stored)
+    }
+}
+
+impl Served {
+    /// An object of the version that is stored, in this one.
+    async fn out_of_storage(&self, mut object: Object) -> Result<Object, Status> {
+        let resource = &self.resource;
+        let desired = resource.api_version(self.version);
+        if let Some(converter) = resource.rules.converter() {
+            let made = converter.convert(&[object], &desired).await?;
+            object = made.into_iter().next().ok_or_else(unreadable)?;
+        }
+        let fields = object.fields_mut();
+        fields.insert("apiVersion".to_owned(), desired.into());
+        resource.rules.shape(self.version, &mut object, None);
+        Ok(object)
+    }
+}
+
+fn apply(gates: &Gates, object: &mut Object, old: Option<&Object>) -> Vec<Action> {
+    let taken = std::mem::replace(object, Object::from_map(Map::new()));
+    let mut value = taken.into_value();
+    let actions = gates.apply(&mut value, old.map(Object::as_value));
+    if let Value::Object(fields) = value {
+        *object = Object::from_map(fields);
+    }
+    actions
+}
