@@ -206,6 +206,7 @@ async fn a_crd_that_became_wrong_keeps_working() {
             lease: LeaseId::NONE,
         },
         fences: Vec::new(),
+        ceilings: Vec::new(),
         beside: Vec::new(),
     };
     let txn = write.txn(Limits::default().txn_ops_max).unwrap();
