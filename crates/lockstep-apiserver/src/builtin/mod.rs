@@ -13,6 +13,7 @@ mod secrets;
 mod selectable;
 mod server_fields;
 mod types;
+mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 

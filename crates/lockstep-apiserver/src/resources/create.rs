@@ -92,7 +92,8 @@ impl Api {
             self.assign(request, &mut made, None).await?;
             check(request, &made)?;
             self.check_escalation(request, &made, None)?;
-            self.validate(&attributes, Some(&made)).await?;
+            let named = Attributes::create(request, made.name(), dry_run);
+            self.validate(&named, Some(&made)).await?;
             match self.create_once(request, made, dry_run, fence).await? {
                 Made::Done(answer) => return Ok(answer),
                 Made::NamespaceMoved => self.see_claims(&request.served.resource).await,

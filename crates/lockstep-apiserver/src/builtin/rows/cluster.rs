@@ -2,7 +2,7 @@
 
 use lockstep_object::metadata::Scope;
 
-use super::super::{Deleted, PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row, webhooks};
 use crate::resources::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -97,6 +97,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "mutatingwebhookconfigurations",
         counts_generations: true,
+        validate: webhooks::validate,
         ..PLAIN
     },
     Row {
@@ -108,6 +109,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         bucket: "validatingwebhookconfigurations",
         counts_generations: true,
+        validate: webhooks::validate,
         ..PLAIN
     },
     Row {
