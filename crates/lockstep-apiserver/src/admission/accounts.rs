@@ -20,8 +20,11 @@ pub(super) async fn mount(
     attributes: &Attributes<'_>,
     pod: &mut Object,
 ) -> Result<(), Status> {
-    if !attributes.makes("", "pods") || accounts::is_mirror(pod) {
+    if !attributes.makes("", "pods") {
         return Ok(());
+    }
+    if accounts::is_mirror(pod) {
+        return check(api, attributes, pod).await;
     }
     let account = accounts::name_account(pod);
     let account = find(api, attributes, pod, &account).await?;
@@ -30,7 +33,8 @@ pub(super) async fn mount(
         std::array::from_fn(|at| u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0));
     let volume = generated_name(TOKEN_VOLUME_PREFIX, letters);
     accounts::mount(pod, account.as_value(), &volume);
-    Ok(())
+    let checked = accounts::check_secrets(pod.as_value(), account.as_value(), Looked::AtNew);
+    checked.map_err(|why| refused(attributes, pod, &why))
 }
 
 /// Refuses a pod without an account that is there, or with what its account does not give.

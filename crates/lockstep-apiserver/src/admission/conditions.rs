@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use lockstep_cel::authorizer::{Authorization, ResourceAttributes};
 use lockstep_cel::context::{namespace_schema, request_schema};
 use lockstep_cel::{
-    Activation, Arena, Budget, EXPRESSION_COST_MAX, Env, EvalError, Issue, Opaque, Program, Type,
+    Activation, Arena, Budget, EXPRESSION_COST_MAX, Env, EvalError, Opaque, Program, Type,
     Value as CelValue, Version, issue,
 };
 use lockstep_object::Value;
@@ -66,11 +66,6 @@ pub fn environment(version: Version) -> Env {
         .with_variable("authorizer.requestResource", opaque("ResourceCheck"))
 }
 
-/// Compiles one condition, which must be a bool.
-pub fn compile(env: &Env, expression: &str) -> Result<Program, Vec<Issue>> {
-    env.compile_to(expression, &[Type::Bool], "must evaluate to bool")
-}
-
 impl Conditions {
     /// Compiles the conditions of a webhook that was stored: whatever any server took.
     pub fn read(conditions: &Value) -> Self {
@@ -80,7 +75,8 @@ impl Conditions {
             let expression = condition["expression"].as_str().unwrap_or_default();
             Condition {
                 expression: expression.to_owned(),
-                program: compile(&STORED, expression)
+                program: STORED
+                    .compile_to(expression, &[Type::Bool], "must evaluate to bool")
                     .map_err(|issues| format!("compilation error: {}", issue::render(&issues))),
             }
         });

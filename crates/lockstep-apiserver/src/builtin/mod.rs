@@ -14,6 +14,7 @@ mod secrets;
 mod selectable;
 mod server_fields;
 mod types;
+mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 

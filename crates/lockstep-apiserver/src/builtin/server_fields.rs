@@ -4,6 +4,11 @@
 pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]] {
     match (group, plural) {
         ("", "namespaces") => &[&["spec", "finalizers"]],
+        ("", "pods") => &[
+            &["spec", "preemptionPolicy"],
+            &["spec", "priority"],
+            &["spec", "tolerations"],
+        ],
         ("", "services") => &[
             &["spec", "clusterIP"],
             &["spec", "clusterIPs"],

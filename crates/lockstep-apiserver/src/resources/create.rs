@@ -97,8 +97,9 @@ impl Api {
             check(request, &made, &gated)?;
             gated.warn_of_deprecated(request);
             self.check_escalation(request, &made, None)?;
-            self.validate(&attributes, Some(&made)).await?;
-            let bill = self.billed(&attributes, &made).await?;
+            let named = Attributes::create(request, made.name(), dry_run);
+            self.validate(&named, Some(&made)).await?;
+            let bill = self.billed(&named, &made).await?;
             let trial = self.create_once(request, made, &gated, dry_run, fence, bill.as_ref());
             match trial.await? {
                 Made::Done(answer) => return Ok(answer),

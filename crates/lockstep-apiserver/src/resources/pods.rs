@@ -69,6 +69,7 @@ impl Api {
             part: Some(part),
             ..Attributes::create(request, &request.route.name, dry_run)
         };
+        created.set_meta_text("namespace", &request.route.namespace);
         self.mutate(&attributes, Some(&mut created)).await?;
         self.validate(&attributes, Some(&created)).await?;
         Ok(created)

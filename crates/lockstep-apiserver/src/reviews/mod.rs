@@ -8,6 +8,7 @@ mod spec;
 use lockstep_object::metadata::check_namespace;
 use lockstep_object::{Object, Status, Value, json};
 
+use crate::admission::Attributes;
 use crate::authn::User;
 use crate::resources::{Answer, Request, Served, check_scope};
 use crate::route::Verb;
@@ -57,11 +58,15 @@ impl Review {
         if request.route.verb != Verb::Create || request.route.is_named() {
             return Err(Status::method_not_allowed());
         }
-        request.dry_run()?;
+        let dry_run = request.dry_run()?;
         let incoming = request.object()?;
         request.complain(&incoming.duplicates, &incoming.unknown)?;
         let mut object = incoming.object;
         check_namespace(&object, &request.route.namespace)?;
+        let name = object.name().to_owned();
+        let attributes = Attributes::create(request, &name, dry_run);
+        server.api.mutate(&attributes, Some(&mut object)).await?;
+        server.api.validate(&attributes, Some(&object)).await?;
         server.rules.settled().await;
         let status = self.status(server, user, request, &mut object).await?;
         object.set_gvk(&request.served.gvk());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use lockstep_cel::ext::go_url::parse_request_uri;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Value, names};
@@ -11,6 +12,8 @@ use crate::look::{list, number, some, text};
 
 /// How long a webhook may take.
 const TIMEOUT_SECONDS: std::ops::RangeInclusive<i64> = 1..=30;
+/// How many conditions a webhook may have.
+const CONDITIONS_MAX: usize = 64;
 /// Versions of reviews that are sent.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
@@ -89,11 +92,31 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let policy = of("reinvocationPolicy");
     let place = path.field("reinvocationPolicy");
     one_of_or_none(policy, &["IfNeeded", "Never"], &place, errors);
-    let path = path.field("matchConditions");
-    for (index, condition) in list(webhook, "matchConditions").iter().enumerate() {
+    conditions(webhook, &path.field("matchConditions"), errors);
+}
+
+/// Names of conditions, and that there is something to decide. Whether it can be decided is the
+/// business of whoever knows the language.
+fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let all = list(webhook, "matchConditions");
+    if all.len() > CONDITIONS_MAX {
+        errors.push(FieldError::too_many(path, all.len(), CONDITIONS_MAX));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, condition) in all.iter().enumerate() {
         let path = path.index(index);
-        required(condition, "expression", &path, errors);
-        required(condition, "name", &path, errors);
+        if text(condition, "expression").trim().is_empty() {
+            errors.push(FieldError::required(&path.field("expression"), ""));
+        }
+        let (name, place) = (text(condition, "name"), path.field("name"));
+        if name.is_empty() {
+            errors.push(FieldError::required(&place, ""));
+            continue;
+        }
+        told(names::qualified_name(name), name, &place, errors);
+        if !seen.insert(name) {
+            errors.push(FieldError::duplicate(&place, name));
+        }
     }
 }
 
@@ -104,6 +127,16 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = format!("must specify one of {}", REVIEWS.join(", "));
         errors.push(FieldError::required(&place, why));
         return;
+    }
+    let mut seen = BTreeSet::new();
+    for (index, version) in versions.iter().enumerate() {
+        let version = version.as_str().unwrap_or_default();
+        let place = place.index(index);
+        if !seen.insert(version) {
+            errors.push(FieldError::invalid(&place, version, "duplicate version"));
+            continue;
+        }
+        told(names::dns1035_label(version), version, &place, errors);
     }
     let known = |version: &Value| version.as_str().is_some_and(|name| REVIEWS.contains(&name));
     if !versions.iter().any(known) {
@@ -119,20 +152,18 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("operations", "operations"),
         ("apiGroups", "API groups"),
         ("apiVersions", "API versions"),
-        ("resources", "resources without subresources"),
     ];
     for (field, words) in lists {
         let (all, place) = (list(rule, field), path.field(field));
         if all.is_empty() {
             errors.push(FieldError::required(&place, ""));
         }
-        let plain = all.iter().filter(|item| {
-            let text = item.as_str().unwrap_or_default();
-            field != "resources" || !text.contains('/')
-        });
-        if plain.count() > 1 && all.iter().any(|item| item == "*") {
+        if all.len() > 1 && all.iter().any(|item| item == "*") {
             let why = format!("if '*' is present, must not specify other {words}");
             errors.push(FieldError::invalid(&place, rule[field].clone(), why));
+        }
+        if field == "apiVersions" {
+            empty_items(all, &place, errors);
         }
         if field == "operations" {
             for (index, operation) in all.iter().enumerate() {
@@ -141,6 +172,7 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
         }
     }
+    resources(rule, &path.field("resources"), errors);
     let scope = text(rule, "scope");
     one_of_or_none(
         scope,
@@ -148,6 +180,61 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         &path.field("scope"),
         errors,
     );
+}
+
+fn empty_items(items: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    for (index, item) in items.iter().enumerate() {
+        if item == "" {
+            errors.push(FieldError::required(&path.index(index), ""));
+        }
+    }
+}
+
+/// Resources and their parts, none of which is said twice.
+fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let all = list(rule, "resources");
+    if all.is_empty() {
+        errors.push(FieldError::required(path, ""));
+    }
+    empty_items(all, path, errors);
+    let (mut with_all_parts, mut parts_of_all) = (BTreeSet::new(), BTreeSet::new());
+    for (index, named) in all.iter().enumerate() {
+        let named = named.as_str().unwrap_or_default();
+        let Some((resource, part)) = named.split_once('/') else {
+            continue;
+        };
+        let place = path.index(index);
+        let mut covered = |by: String| {
+            let why = format!("if '{by}' is present, must not specify {named}");
+            errors.push(FieldError::invalid(&place, named, why));
+        };
+        if with_all_parts.contains(resource) {
+            covered(format!("{resource}/*"));
+        }
+        if parts_of_all.contains(part) {
+            covered(format!("*/{part}"));
+        }
+        if part == "*" {
+            with_all_parts.insert(resource);
+        }
+        if resource == "*" {
+            parts_of_all.insert(part);
+        }
+    }
+    let has = |text: &str| all.iter().any(|item| item == text);
+    let is_plain = |item: &Value| {
+        let text = item.as_str().unwrap_or_default();
+        !text.is_empty() && !text.contains('/') && text != "*"
+    };
+    let value = || rule["resources"].clone();
+    if all.len() > 1 && has("*/*") {
+        let why = "if '*/*' is present, must not specify other resources";
+        errors.push(FieldError::invalid(path, value(), why));
+    }
+    if has("*") && all.iter().any(is_plain) {
+        let why = "if '*' is present, must not specify other resources without subresources";
+        errors.push(FieldError::invalid(path, value(), why));
+    }
 }
 
 fn client(config: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -167,11 +254,14 @@ fn client(config: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 fn check_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
     const FORM: &str = "; desired format: https://host[/path]";
-    let Some((scheme, rest)) = url.split_once("://") else {
-        let why = format!("url must be a valid URL{FORM}");
-        errors.push(FieldError::invalid(path, url, why));
+    let address = url.split('#').next().unwrap_or_default();
+    if let (true, Err(error)) = (url.contains("://"), parse_request_uri(address)) {
+        let why = format!("url must be a valid URL: {error}{FORM}");
+        errors.push(FieldError::required(path, why));
         return;
-    };
+    }
+    // What has no scheme has no host either.
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", ""));
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let host = place.split(['/', '#']).next().unwrap_or_default();
     if scheme != "https" {
@@ -215,10 +305,16 @@ fn check_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = "must start with a '/'";
         errors.push(FieldError::invalid(&place, own, why));
     }
-    for (index, part) in own.trim_matches('/').split('/').enumerate() {
-        if part.is_empty() {
-            let why = format!("segment[{index}] may not be empty");
-            errors.push(FieldError::invalid(&place, own, why));
-        }
+    let steps = own.get(1..).unwrap_or_default();
+    let steps = steps.strip_suffix('/').unwrap_or(steps);
+    for (index, step) in steps.split('/').enumerate() {
+        let problems = match step {
+            "" => vec![format!("segment[{index}] may not be empty")],
+            step => names::dns1123_subdomain(step)
+                .into_iter()
+                .map(|problem| format!("segment[{index}]: {problem}"))
+                .collect(),
+        };
+        told(problems, own, &place, errors);
     }
 }

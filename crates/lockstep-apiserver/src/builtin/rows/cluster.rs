@@ -2,7 +2,7 @@
 
 use lockstep_object::metadata::Scope;
 
-use super::super::{Deleted, PLAIN, Row};
+use super::super::{Deleted, PLAIN, Row, webhooks};
 use crate::resources::{LastWrite, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -103,6 +103,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "mutatingwebhookconfigurations",
         counts_generations: true,
         last_write: LastWrite::IsRefused,
+        validate: webhooks::validate,
         ..PLAIN
     },
     Row {
@@ -115,6 +116,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "validatingwebhookconfigurations",
         counts_generations: true,
         last_write: LastWrite::IsRefused,
+        validate: webhooks::validate,
         ..PLAIN
     },
     Row {

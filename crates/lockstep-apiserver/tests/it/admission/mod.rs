@@ -4,5 +4,6 @@ mod accounts;
 mod asked;
 mod changes;
 mod failures;
+mod kubectl;
 mod versions;
 mod world;
