@@ -79,7 +79,7 @@ impl Mapping {
         Ok(user)
     }
 
-    /// Whether the token is from the issuer, for this server, and for now.
+    /// Whether the token is from the issuer, for this server, and good at this time.
     fn check(&self, payload: &Value, now: i64) -> Result<(), String> {
         let wrong = |why: String| Err(format!("oidc: verify token: {why}"));
         if issuer(payload).as_ref() != Some(&self.issuer) {

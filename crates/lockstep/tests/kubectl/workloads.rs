@@ -163,42 +163,40 @@ fn kubectl_makes_every_kind_that_it_has_a_command_for() {
 /// api-machinery.md §12/quota: made, shown, exceeded.
 #[test]
 fn kubectl_makes_a_quota_sees_it_and_is_held_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(server) = server(folder.path()) else {
-        return;
-    };
-    server.says(
-        "create quota q --hard=pods=1,count/deployments.apps=2,requests.cpu=1",
-        "resourcequota/q created",
-    );
-    let said = server.kubectl("run p --image=busybox", "");
-    assert_eq!(
-        said,
-        "Error from server (Forbidden): pods \"p\" is forbidden: failed quota: q: must specify requests.cpu for: p\n"
-    );
-    let pod = |name: &str| {
-        format!(
-            r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}"}}, "spec": {{"containers": [{{"name": "c", "image": "i", "resources": {{"requests": {{"cpu": "1"}}}}}}]}}}}"#
-        )
-    };
-    assert_eq!(server.kubectl("create -f -", &pod("p")), "pod/p created\n");
-    server.shows(
-        "describe quota q",
-        &[
-            "Name: q",
-            "Namespace: default",
-            "Resource Used Hard",
-            "-------- ---- ----",
-            "count/deployments.apps 0 2",
-            "pods 1 1",
-            "requests.cpu 1 1",
-        ],
-    );
-    let said = server.kubectl("create -f -", &pod("r"));
-    assert!(
+    on_each_store(|server| {
+        server.says(
+            "create quota q --hard=pods=1,count/deployments.apps=2,requests.cpu=1",
+            "resourcequota/q created",
+        );
+        let said = server.kubectl("run p --image=busybox", "");
+        assert_eq!(
+            said,
+            "Error from server (Forbidden): pods \"p\" is forbidden: failed quota: q: must specify requests.cpu for: p\n"
+        );
+        let pod = |name: &str| {
+            format!(
+                r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}"}}, "spec": {{"containers": [{{"name": "c", "image": "i", "resources": {{"requests": {{"cpu": "1"}}}}}}]}}}}"#
+            )
+        };
+        assert_eq!(server.kubectl("create -f -", &pod("p")), "pod/p created\n");
+        server.shows(
+            "describe quota q",
+            &[
+                "Name: q",
+                "Namespace: default",
+                "Resource Used Hard",
+                "-------- ---- ----",
+                "count/deployments.apps 0 2",
+                "pods 1 1",
+                "requests.cpu 1 1",
+            ],
+        );
+        let said = server.kubectl("create -f -", &pod("r"));
+        assert!(
         said.contains("pods \"r\" is forbidden: exceeded quota: q, requested: pods=1,requests.cpu=1, used: pods=1,requests.cpu=1, limited: pods=1,requests.cpu=1"),
         "{said}"
     );
+    });
 }
 
 /// What every cluster has for its pods, and what is refused.
