@@ -434,7 +434,7 @@ async fn loops_run_on_one_server_and_move_to_another_when_it_stops() {
     assert_eq!(list["items"].as_array().unwrap().len(), 2, "{list}");
 }
 
-/// §16: ours are switched off by `--controllers`.
+/// §16/controllers: ours are switched off by `--controllers`.
 #[tokio::test]
 async fn a_loop_that_is_switched_off_does_nothing() {
     let server = TestServer::with(Setup {
