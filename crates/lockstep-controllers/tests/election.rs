@@ -111,7 +111,7 @@ fn a_holder_renews_and_lets_go() {
     assert_eq!(brief(&taken), r#"write at Some(6) "b" 4"#);
 }
 
-/// api-machinery.md §16: ours are switched off by `--controllers`, with upstream's names.
+/// api-machinery.md §16/controllers: ours are switched off by `--controllers`, with upstream's names.
 #[test]
 fn loops_are_switched_by_upstreams_names() {
     let on = |text: &str| -> Vec<&str> {

@@ -24,6 +24,7 @@
 //! );
 //! ```
 
+mod descriptions;
 pub mod format;
 mod go_type;
 pub mod proto;

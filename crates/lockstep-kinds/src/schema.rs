@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::descriptions;
 use crate::table::{Field, Leaf, ListType, Shape, Special, Table, TypeId};
 
 /// Which OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// 2.0: no defaults, no `oneOf`, a reference stands alone.
+    /// 2.0: no defaults, no `oneOf`, a reference stands alone but for its description.
     V2,
     /// 3.0.
     V3,
@@ -72,6 +73,9 @@ pub fn named(table: &Table, name: &str, flavour: Flavour) -> Option<Value> {
 pub fn structure(table: &Table, id: TypeId, flavour: Flavour) -> Value {
     let kind = table.get(id);
     let mut schema = Map::new();
+    if let Some(words) = descriptions::of_type(table, id) {
+        schema.insert("description".into(), words.into());
+    }
     schema.insert("type".into(), "object".into());
     let properties: Map<String, Value> = kind
         .json
@@ -113,6 +117,9 @@ fn property(table: &Table, id: TypeId, field: &Field, flavour: Flavour) -> Value
     let Value::Object(entries) = &mut schema else {
         return schema;
     };
+    if let Some(words) = descriptions::of_field(table, id, field) {
+        entries.insert("description".into(), words.into());
+    }
     if flavour == Flavour::V3
         && let Some(default) = default(field)
     {

@@ -1,4 +1,4 @@
-//! Claims in several versions of a kind (A15): objects are converted, and claims with them.
+//! Claims in several versions of a kind (§10/A15): objects are converted, and claims with them.
 
 #![expect(clippy::unwrap_used, reason = "a case that does not fit is a failure")]
 

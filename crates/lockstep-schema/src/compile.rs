@@ -56,10 +56,10 @@ fn compile_at(
     };
     let alternative = |json: &Value| compile_at(json, Place::Alternative, version, depth);
     let ty = value_type(json)?;
-    let mut properties = std::collections::BTreeMap::new();
-    for (name, property) in entries(json, "properties") {
-        properties.insert(name.as_str().into(), part(property)?);
-    }
+    // Collected, not inserted one by one: a map that is made at once has no room to spare.
+    let properties = entries(json, "properties")
+        .map(|(name, property)| Ok((name.as_str().into(), part(property)?)))
+        .collect::<Result<_, CompileError>>()?;
     let additional = match json.get("additionalProperties") {
         Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
         Some(schema @ Value::Object(_)) => Additional::Schema(Box::new(part(schema)?)),
@@ -95,7 +95,7 @@ fn compile_at(
         embedded: flag(json, "x-kubernetes-embedded-resource"),
         list_kind: list_kind(json),
         atomic_map: text(json, "x-kubernetes-map-type") == "atomic",
-        limits: limits(json),
+        limits: limits(json).into(),
         alternatives: alternatives.any().then(|| Box::new(alternatives)),
         rules: compiled_rules,
         work: Work::default(),
@@ -124,7 +124,27 @@ fn list_kind(json: &Value) -> ListKind {
     }
 }
 
-fn limits(json: &Value) -> Limits {
+/// The keywords that limit a value.
+const LIMITING: [&str; 13] = [
+    "enum",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "required",
+    "uniqueItems",
+];
+
+fn limits(json: &Value) -> Option<Limits> {
+    if !LIMITING.iter().any(|keyword| json.get(keyword).is_some()) {
+        return None;
+    }
     let bound = |keyword: &str, exclusive: &str| {
         number(json, keyword).map(|limit| Bound {
             limit,
@@ -135,7 +155,7 @@ fn limits(json: &Value) -> Limits {
         "" => None,
         pattern => Some(TextPattern::new(pattern)),
     };
-    Limits {
+    Some(Limits {
         maximum: bound("maximum", "exclusiveMaximum"),
         minimum: bound("minimum", "exclusiveMinimum"),
         multiple_of: number(json, "multipleOf"),
@@ -149,7 +169,7 @@ fn limits(json: &Value) -> Limits {
         min_properties: integer(json, "minProperties"),
         required: texts(json, "required").map(Into::into).collect(),
         enumeration: list(json, "enum").to_vec(),
-    }
+    })
 }
 
 impl Alternatives {

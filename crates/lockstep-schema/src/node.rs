@@ -5,6 +5,7 @@ use crate::rules::Rule;
 use lockstep_cel::ext::re2::Pattern;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 /// The type a value has, or none when anything goes.
@@ -121,14 +122,48 @@ pub(crate) struct Node {
     pub(crate) list_kind: ListKind,
     /// Whether an apply owns the map as a whole.
     pub(crate) atomic_map: bool,
-    pub(crate) limits: Limits,
+    pub(crate) limits: MaybeLimits,
     pub(crate) alternatives: Option<Box<Alternatives>>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) work: Work,
 }
 
+/// Limits of a value that may have none: most have none, and a cluster has many nodes.
+#[derive(Debug)]
+pub(crate) struct MaybeLimits(Option<Box<Limits>>);
+
+static NO_LIMITS: Limits = Limits {
+    maximum: None,
+    minimum: None,
+    multiple_of: None,
+    max_length: None,
+    min_length: None,
+    pattern: None,
+    max_items: None,
+    min_items: None,
+    unique_items: false,
+    max_properties: None,
+    min_properties: None,
+    required: Vec::new(),
+    enumeration: Vec::new(),
+};
+
+impl Deref for MaybeLimits {
+    type Target = Limits;
+
+    fn deref(&self) -> &Limits {
+        self.0.as_deref().unwrap_or(&NO_LIMITS)
+    }
+}
+
+impl From<Option<Limits>> for MaybeLimits {
+    fn from(limits: Option<Limits>) -> Self {
+        Self(limits.map(Box::new))
+    }
+}
+
 /// Limits of one value.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) maximum: Option<Bound>,
     pub(crate) minimum: Option<Bound>,

@@ -463,7 +463,7 @@ async fn quotas_tell_what_is_used_when_objects_go_or_end() {
     make(&mut client, &path("pods"), &pod("d")).await;
 }
 
-/// §16: ours are switched off by `--controllers`.
+/// §16/controllers: ours are switched off by `--controllers`.
 #[tokio::test]
 async fn a_loop_that_is_switched_off_does_nothing() {
     let server = TestServer::with(Setup {

@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// ux.md §3.1 E10: an unknown flag stops the start, and so does one that cannot be ignored.
+    /// ux.md §3.1/E10: an unknown flag stops the start, and so does one that cannot be ignored.
     #[test]
     fn wrong_flags_are_told() {
         for (words, expected) in [
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 
-    /// ux.md §3.1 E10: every flag is taken, or refused with its reason.
+    /// ux.md §3.1/E10: every flag is taken, or refused with its reason.
     #[test]
     fn every_flag_is_known() {
         for flag in table::read(TABLE).unwrap() {

@@ -30,7 +30,7 @@ async fn reasons(events: &Api<Event>) -> Vec<String> {
     reasons
 }
 
-/// api-machinery.md §15: finalizers by merge patch, status, events, watches of every namespace.
+/// api-machinery.md §15/python: finalizers by merge patch, status, events, watches of every namespace.
 #[tokio::test]
 async fn an_operator_of_kopf_runs_to_completion() {
     let Some(python) = python("LOCKSTEP_TEST_KOPF", "kopf") else {

@@ -1,4 +1,4 @@
-//! kube-rs: its client and its runtime.
+//! kube-rs: its client and its runtime (api-machinery.md §15/kube-rs).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The Python client.
+//! The Python client (api-machinery.md §15/python).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -106,7 +106,7 @@ fn kubectl_validates_and_explains_with_what_the_server_publishes() {
             "explain widget.spec"
         };
         server.says(older, explained);
-        let explained = "KIND:       ConfigMap\nVERSION:    v1\n\nFIELD: data <map[string]string>\n\n\nDESCRIPTION:\n    <empty>";
+        let explained = "KIND:       ConfigMap\nVERSION:    v1\n\nFIELD: data <map[string]string>\n\n\nDESCRIPTION:\n    Values that are text.";
         if explains_anew {
             server.says("explain configmap.data", explained);
         }

@@ -1,5 +1,5 @@
 //! The program under the names of others, started, asked and stopped as controller-runtime's envtest
-//! does it. Letters are of ux.md §3.1.
+//! does it (api-machinery.md §16/names). Letters are of ux.md, as §3.1/E1.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -138,6 +138,7 @@ fn certificates(folder: &Path) -> PathBuf {
     data.join("pki")
 }
 
+/// §3.1/E1.
 #[test]
 fn e1_help_names_flags_at_the_start_of_a_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,13 +165,13 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (assets, pki) = (assets(folder.path()), certificates(folder.path()));
-    // E2, E3.
+    // §3.1/E2, §3.1/E3.
     let store_port = free_port();
     let mut store = Process::start(&mut etcd(&assets, &folder.path().join("etcd"), store_port));
     wait_for(|| {
         ask(store_port, "/health").is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
     });
-    // E4: what is in the directory of certificates is used without being named.
+    // §3.1/E4: what is in the directory of certificates is used without being named.
     let serving = folder.path().join("serving");
     fs::create_dir(&serving).unwrap();
     for name in ["apiserver.crt", "apiserver.key"] {
@@ -201,9 +202,9 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         let words = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(words).unwrap())
     };
-    // E5: without credentials, and without knowing whom to trust.
+    // §3.1/E5: without credentials, and without knowing whom to trust.
     wait_for(|| anonymous(&address, "/healthz").is_some_and(|answer| answer == "ok"));
-    // E6: a client certificate says who it is.
+    // §3.1/E6: a client certificate says who it is.
     let file = |name: &str| pki.join(name).to_str().unwrap().to_owned();
     let (ca, crt, key) = (file("ca.crt"), file("admin.crt"), file("admin.key"));
     let admin = |arguments: &str| {
@@ -212,6 +213,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         let words: Vec<&str> = arguments.split(' ').collect();
         run(&[&who[..], &words].concat())
     };
+    // §16/crds: what envtest waits for, and installs.
     wait_for(|| admin("get namespace default").0);
     fs::write(at("widgets.yaml"), WIDGETS).unwrap();
     let created = admin(&format!("create -f {}", at("widgets.yaml")));
@@ -219,7 +221,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     assert_eq!(created, (true, expected.to_owned()));
     let (_, listed) = admin("get --raw /apis/ex.io/v1");
     assert!(listed.contains("\"name\":\"widgets\""), "{listed}");
-    // E9: a namespace goes, with what is in it.
+    // §3.1/E9: a namespace goes, with what is in it.
     assert!(admin("create namespace gone").0);
     assert!(admin("create configmap -n gone a").0);
     assert!(admin("delete namespace gone").0);
@@ -235,7 +237,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         "kube-system Active AGE",
     ];
     assert_eq!(shown, expected);
-    // E7: with a watch open.
+    // §3.1/E7: with a watch open.
     let mut watch = Command::new(&kubectl.program);
     watch
         .env("KUBECONFIG", at("none"))
@@ -262,6 +264,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     drop(watch.wait());
 }
 
+/// §3.1/E8.
 #[test]
 fn e8_a_server_ends_with_its_parent() {
     let folder = tempfile::tempdir().unwrap();

@@ -179,7 +179,7 @@ async fn objects_of_several_stored_versions_live_side_by_side() {
     assert_eq!(dropped.json()["status"]["storedVersions"], json!(["v2"]));
 }
 
-/// api-machinery.md §16: conversion webhooks are patched into CRDs that are there.
+/// api-machinery.md §16/conversion: conversion webhooks are patched into CRDs that are there.
 #[tokio::test]
 async fn a_crd_uses_its_webhook_from_the_write_that_names_it() {
     let mut world = World::usual().await;
@@ -222,7 +222,7 @@ async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
     assert_eq!(world.calls(), [0_usize; 0]);
 }
 
-/// A15: whoever owns a field in one version is asked in the other.
+/// §10/A15: whoever owns a field in one version is asked in the other.
 #[tokio::test]
 async fn claims_are_those_of_the_version_they_were_made_in() {
     let mut world = World::usual().await;
