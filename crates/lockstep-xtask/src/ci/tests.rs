@@ -34,6 +34,7 @@ fn the_cheap_steps_come_first_and_nothing_is_left_out() {
             "doc tests: test --doc --workspace --locked",
             "rustdoc: RUSTDOCFLAGS=-D warnings doc --workspace --no-deps --locked",
             "gen: chore",
+            "ui: chore",
             "deny: deny --locked check",
         ]
     );
