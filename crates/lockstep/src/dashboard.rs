@@ -68,7 +68,7 @@ pub(crate) async fn listen(
     }
     let wrong = |error| {
         let message = format!("cannot listen on {address}: {error}");
-        configuration(message).with_help(&format!(
+        configuration(message).with_help(format!(
             "choose another port with `{flag}`, or 0 for any free one"
         ))
     };
