@@ -47,7 +47,7 @@ fn a_machine_without_cargo_deny_says_what_it_skips() {
         ..ALL
     }));
     assert_eq!(
-        steps[7],
+        steps[8],
         "deny: skip: cargo-deny is not installed; `cargo install --locked cargo-deny`"
     );
 }
