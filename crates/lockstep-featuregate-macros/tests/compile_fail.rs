@@ -1,4 +1,4 @@
-//! What the compiler refuses (feature-gates.md §3 and §7, "declare").
+//! What the compiler refuses (feature-gates.md §3, §7 "declare", and U7: `builder_cannot_be_read`).
 //!
 //! Each case begins with the text it must fail with. That text is the contract; the whole output next
 //! to it also shows where the compiler points. `TRYBUILD=overwrite` renews the output only.

@@ -154,3 +154,23 @@ fn an_unknown_name_is_none_and_never_a_panic() {
         assert_eq!(gates.explain(name), None, "{name:?}");
     }
 }
+
+/// feature-gates.md U8: sets are values, and each server has its own.
+#[test]
+fn two_sets_of_one_registry_differ_in_one_process() {
+    let registry = || {
+        let mut kube = component("kube", 1, 37);
+        kube.add(Feature::new("A", [ALPHA])).unwrap();
+        Registry::new([kube]).unwrap()
+    };
+    let set = |flag: &str| {
+        Builder::new(registry())
+            .flag(flag)
+            .try_finish()
+            .unwrap()
+            .gates
+    };
+    let (on, off) = (set("A=true"), set("A=false"));
+    assert_eq!((on.get("A"), off.get("A")), (Some(true), Some(false)));
+    assert_eq!(on.clone().get("A"), Some(true));
+}

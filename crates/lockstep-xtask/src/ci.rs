@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::workspace::Workspace;
-use crate::{Outcome, generated, process, test, tidy};
+use crate::{Outcome, generated, process, test, tidy, ui};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -133,6 +133,11 @@ fn plan(choice: &Choice) -> Vec<Step> {
             "gen",
             Action::Chore(generated::check),
             "run `cargo xtask gen` and commit what it writes",
+        ),
+        step(
+            "ui",
+            Action::Chore(ui::check),
+            "run `npm ci && npm run build` in ui/ and commit ui/dist; never merge it by hand",
         ),
         step(
             "deny",

@@ -18,6 +18,7 @@ mod process;
 mod programs;
 mod test;
 mod tidy;
+mod ui;
 mod workspace;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Chore {
     Tidy,
     /// Rewrite the generated files, or check that they are fresh
     Gen(generated::Options),
+    /// Build the dashboard and check that what is committed is what its sources build to
+    Ui,
     /// Run benchmarks
     Bench(bench::Options),
     /// Kill stores and take their power away, again and again
@@ -83,6 +86,7 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         Chore::Test(options) => test::run(&workspace, &options),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Gen(options) => generated::run(&workspace, &options),
+        Chore::Ui => ui::check(&workspace),
         Chore::Bench(options) => bench::run(&workspace, &options),
         Chore::Histories(options) => endurance::run(&workspace, &endurance::HISTORIES, &options),
         Chore::Crash(options) => endurance::run(&workspace, &endurance::CRASH, &options),

@@ -49,6 +49,9 @@ enum Command {
     Envtest(envtest::Command),
     /// Serve a store on a directory to etcd's clients, or look into one
     Store(store::Arguments),
+    /// Show a server in a browser, with the rights of the user in the kubeconfig
+    #[cfg(feature = "dashboard")]
+    Dashboard(crate::dashboard::Arguments),
     /// Write the completion script of a shell to standard output
     Completion(completion::Arguments),
     /// Show the versions of this binary
@@ -91,6 +94,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(&arguments, cli.quiet),
         Command::Envtest(command) => envtest::run(&command),
         Command::Store(arguments) => store::run(arguments, cli.quiet),
+        #[cfg(feature = "dashboard")]
+        Command::Dashboard(arguments) => crate::dashboard::run(&arguments),
         Command::Completion(arguments) => Ok(completion::run(&arguments)),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }

@@ -3,6 +3,8 @@
 mod cel;
 mod cli;
 mod completion;
+#[cfg(feature = "dashboard")]
+mod dashboard;
 mod document;
 mod dropin;
 mod envtest;

@@ -34,6 +34,7 @@ fn the_cheap_steps_come_first_and_nothing_is_left_out() {
             "doc tests: test --doc --workspace --locked",
             "rustdoc: RUSTDOCFLAGS=-D warnings doc --workspace --no-deps --locked",
             "gen: chore",
+            "ui: chore",
             "deny: deny --locked check",
         ]
     );
@@ -46,7 +47,7 @@ fn a_machine_without_cargo_deny_says_what_it_skips() {
         ..ALL
     }));
     assert_eq!(
-        steps[7],
+        steps[8],
         "deny: skip: cargo-deny is not installed; `cargo install --locked cargo-deny`"
     );
 }

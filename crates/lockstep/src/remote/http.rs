@@ -92,7 +92,7 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<(u16, Vec<u8>), 
     }
 }
 
-fn config(access: &Access) -> Result<ClientConfig, String> {
+pub(super) fn config(access: &Access) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let authority = access.authority.as_deref().unwrap_or_default();
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authority).collect();

@@ -75,6 +75,16 @@ impl Access {
         })
     }
 
+    /// The same server, as nobody.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn without_credentials(self) -> Self {
+        Self {
+            certificate: None,
+            token: None,
+            ..self
+        }
+    }
+
     pub(crate) fn server(&self) -> &str {
         &self.server
     }

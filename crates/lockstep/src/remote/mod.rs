@@ -77,6 +77,32 @@ impl Access {
         Err(Failure::of_server(exit, message))
     }
 
+    /// The same server for a dashboard.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn backend(&self) -> Result<lockstep_dashboard::Backend, Failure> {
+        let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", self.server()));
+        let uri: hyper::Uri = self.server().parse().map_err(|_| wrong("not a URL"))?;
+        if uri.scheme_str() != Some("https") {
+            return Err(wrong("does not begin with https://"));
+        }
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let authorization = self.token.as_ref().map(|token| {
+            let value = hyper::header::HeaderValue::try_from(format!("Bearer {token}"));
+            value.map(|mut value| {
+                value.set_sensitive(true);
+                value
+            })
+        });
+        Ok(lockstep_dashboard::Backend {
+            host: host.to_owned(),
+            port: uri.port_u16().unwrap_or(443),
+            tls: std::sync::Arc::new(http::config(self).map_err(|error| wrong(&error))?),
+            authorization: authorization
+                .transpose()
+                .map_err(|_| wrong("the token cannot be sent in a header"))?,
+        })
+    }
+
     fn unreachable(&self, why: &str) -> Failure {
         let message = format!("cannot reach {}: {why}", self.server());
         Failure::of_server(Exit::Unreachable, message).with_help("is `lockstep serve` running?")

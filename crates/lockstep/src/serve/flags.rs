@@ -53,6 +53,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     secure_port: u16,
 
+    /// Serve the dashboard on this loopback address, as `IP:PORT`; off when not given
+    #[cfg(feature = "dashboard")]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) dashboard_listen: Option<SocketAddr>,
+
     /// The certificate to show to clients, with its chain
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     tls_cert_file: Option<PathBuf>,

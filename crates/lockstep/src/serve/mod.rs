@@ -18,6 +18,8 @@ use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_IN
 
 pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
 pub(crate) use gates::help as gates_help;
+#[cfg(feature = "dashboard")]
+pub(crate) use signals::Signals;
 
 use crate::{
     failure::{Exit, Failure},
@@ -136,11 +138,21 @@ async fn serve(
     credentials
         .write_kubeconfig(address, Timestamp::now())
         .map_err(|error| configuration(&error))?;
+    #[cfg(feature = "dashboard")]
+    let dashboard = dashboard(arguments).await?;
     let ready = server.ready();
     let announcing = async {
         ready.await;
         if words == Words::All {
             announce(arguments, address);
+            #[cfg(feature = "dashboard")]
+            if let Some((listening, _)) = &dashboard {
+                output::tell(&format!("  dashboard   http://{}/ui/\n", listening.address));
+            }
+        }
+        #[cfg(feature = "dashboard")]
+        if let Some((listening, backend)) = dashboard {
+            match crate::dashboard::beside(listening, backend).await {}
         }
         std::future::pending().await
     };
@@ -151,6 +163,21 @@ async fn serve(
     };
     drop(store);
     Ok(exit)
+}
+
+/// Where the dashboard listens, and how it reaches this server: as the kubeconfig says, with nobody's
+/// rights.
+#[cfg(feature = "dashboard")]
+async fn dashboard(
+    arguments: &Arguments,
+) -> Result<Option<(crate::dashboard::Listening, lockstep_dashboard::Backend)>, Failure> {
+    let Some(address) = arguments.dashboard_listen else {
+        return Ok(None);
+    };
+    let listening =
+        crate::dashboard::listen(address, "--dashboard-listen", Exit::ServerFlags).await?;
+    let access = crate::remote::Access::of_kubeconfig(&arguments.kubeconfig())?;
+    Ok(Some((listening, access.without_credentials().backend()?)))
 }
 
 /// The first signal ends the server in order, the second at once.

@@ -1,0 +1,7 @@
+// The page begins here.
+import { mount } from 'svelte'
+import App from './App.svelte'
+import './app.css'
+
+const target = document.getElementById('app')
+if (target) mount(App, { target })

@@ -1,0 +1,189 @@
+// The dashboard in a browser, against real servers: node tests/dashboard.mjs, started by
+// `cargo xtask ui` with the addresses and tokens of its servers in the environment.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import test, { after, before } from 'node:test'
+import { chromium } from 'playwright-core'
+
+const { DASHBOARD_URL: url, DASHBOARD_TOKEN: token, DASHBOARD_SHOTS: shots, CHROMIUM: executablePath } = process.env
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+let browser
+
+before(async () => {
+  mkdirSync(shots, { recursive: true })
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+})
+after(() => browser.close())
+
+/** A page of somebody who has signed in. */
+async function visit(path = '', options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
+  await context.addInitScript((token) => sessionStorage.setItem('lockstep.token', token), token)
+  const page = await context.newPage()
+  const strangers = []
+  page.on('request', (request) => new URL(request.url()).origin === new URL(url).origin || strangers.push(request.url()))
+  page.on('console', (message) => /Content.Security.Policy/i.test(message.text()) && strangers.push(message.text()))
+  page.strangers = strangers
+  await page.goto(`${url}/ui/${path}`)
+  return page
+}
+
+async function live(page) {
+  await page.locator('output.state[data-state=live]').waitFor()
+  await page.locator('h1').waitFor()
+}
+
+const gates = (page) => page.locator('.matrix tbody th a').allTextContents()
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [size, viewport] of [['wide', { width: 1440, height: 900 }], ['narrow', { width: 320, height: 720 }]]) {
+    for (const [view, path] of [
+      ['matrix', ''],
+      ['versions', '?tab=versions&from=1.33&to=1.36'],
+      ['servers', '?tab=servers'],
+      ['feature', '?gate=kube.watchlist'],
+      ['missing', '?gate=kube.nothing'],
+    ]) {
+      test(`U7: axe finds nothing: ${view}, ${colorScheme}, ${size}`, async () => {
+        const page = await visit(path, { colorScheme, viewport })
+        await live(page)
+        await page.screenshot({ path: `${shots}/${view}-${colorScheme}-${size}.png` })
+        await page.evaluate(axe)
+        const { violations } = await page.evaluate(() => globalThis.axe.run())
+        assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), [])
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        assert.ok(wide <= 0, `the page is ${wide} px too wide`)
+        assert.deepEqual(page.strangers, [])
+        await page.context().close()
+      })
+    }
+  }
+}
+
+test('8.1 Features: the filter narrows, and U1: the address is the state', async () => {
+  const page = await visit()
+  await live(page)
+  const all = await gates(page)
+  assert.ok(all.length > 5)
+  await page.fill('#filter', 'watchlist')
+  assert.deepEqual(await gates(page), ['WatchList'])
+  assert.equal(new URL(page.url()).search, '?q=watchlist')
+  await page.reload()
+  await live(page)
+  assert.deepEqual(await gates(page), ['WatchList'])
+  await page.selectOption('#stage', 'Alpha')
+  await page.getByText('Nothing matches').waitFor()
+  await page.getByRole('button', { name: 'Clear the filter' }).click()
+  assert.deepEqual(await gates(page), all)
+  await page.context().close()
+})
+
+test('8.1 Features: what differs from the default, and the line to copy', async () => {
+  const page = await visit('?only=changed')
+  await live(page)
+  assert.deepEqual(await gates(page), ['WatchList'])
+  const line = await page.locator('.copy code').allTextContents()
+  assert.ok(line.includes('--feature-gates=WatchList=false'), line.join('\n'))
+  await page.context().close()
+})
+
+test('8.1 Features: two versions are compared', async () => {
+  const page = await visit('?tab=versions')
+  await live(page)
+  await page.selectOption('#from', '1.33')
+  await page.selectOption('#to', '1.36')
+  assert.match(page.url(), /from=1\.33&to=1\.36/)
+  const rows = await page.locator('section.group tbody tr').allTextContents()
+  assert.ok(rows.length > 0)
+  assert.match(await page.locator('.verdict').textContent(), /1\.36 starts/)
+  await page.context().close()
+})
+
+test('§9 dashboard page: the difference between two servers', async () => {
+  const page = await visit('?tab=servers')
+  await live(page)
+  assert.deepEqual((await page.locator('tbody th a').allTextContents()), ['WatchList'])
+  const cells = await page.locator('tbody td b').allTextContents()
+  assert.deepEqual(cells.sort(), ['off', 'on'])
+  await page.context().close()
+})
+
+test('U4: keys lead to a gate and back', async () => {
+  const page = await visit()
+  await live(page)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('watchlist')
+  await page.keyboard.press('Enter')
+  await page.locator('h1', { hasText: 'WatchList' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('f')
+  await page.locator('h1', { hasText: 'Features' }).waitFor()
+  await page.keyboard.press('/')
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'filter')
+  await page.goBack()
+  await page.locator('h1', { hasText: 'WatchList' }).waitFor()
+  await page.context().close()
+})
+
+test('U2: a lost connection is told, and found again', async () => {
+  const page = await visit('?q=nothing-yet')
+  let watches = 0
+  await page.route('**/featuregates?watch=*', (route) => (watches++ ? route.abort() : route.fulfill({ body: '' })))
+  await page.goto(`${url}/ui/`)
+  await page.locator('output.state[data-state=reconnecting]').waitFor()
+  assert.ok((await gates(page)).length > 5)
+  assert.match(await page.locator('output.state').textContent(), /stale since/)
+  await page.unroute('**/featuregates?watch=*')
+  await page.locator('output.state[data-state=live]').waitFor()
+  await page.context().close()
+})
+
+test('U6: without a token the page asks for one, and a wrong one is told', async () => {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${url}/ui/`)
+  const asked = page.locator('h1').filter({ hasText: /Sign in|Not allowed/ })
+  await asked.waitFor()
+  await context.close()
+})
+
+test('U3: of a thousand gates only the rows in sight are drawn', async () => {
+  const page = await visit('?q=nothing-yet')
+  await page.route('**/featuregates*', async (route) => {
+    if (route.request().url().includes('watch=')) return
+    const answer = await route.fetch()
+    const list = await answer.json()
+    const gate = list.items.find((item) => item.metadata.name === 'kube.watchlist')
+    list.items = Array.from({ length: 1000 }, (_, index) => ({ ...gate, metadata: { name: `kube.g${index}`, resourceVersion: '1' }, spec: { ...gate.spec, gate: `Gate${index}` } }))
+    await route.fulfill({ json: list })
+  })
+  await page.goto(`${url}/ui/`)
+  await page.getByText('1000 of 1000').waitFor()
+  assert.ok((await page.locator('.matrix tbody tr').count()) < 100)
+  const took = await page.evaluate(async () => {
+    const input = document.querySelector('#filter')
+    const times = []
+    for (const text of ['gate1', 'gate10', 'gate5', '']) {
+      const begin = performance.now()
+      input.value = text
+      input.dispatchEvent(new Event('input', { bubbles: true }))
+      await new Promise((done) => setTimeout(done))
+      document.querySelector('.matrix')?.getBoundingClientRect()
+      times.push(performance.now() - begin)
+    }
+    return times.sort((a, b) => a - b)[1]
+  })
+  console.log(`filtering 1000 gates took ${took.toFixed(1)} ms`)
+  await page.context().close()
+})
+
+test('U8 and U9: headers, missing files, other names', async () => {
+  const page = await fetch(`${url}/ui/`)
+  assert.match(page.headers.get('content-security-policy'), /^default-src 'self'; frame-ancestors 'none'/)
+  assert.equal((await fetch(`${url}/ui/app.js.map`)).status, 404)
+  assert.equal((await fetch(`${url}/ui/features`)).status, 404)
+  assert.equal((await fetch(`${url}/apis/lockstep.dev/v1alpha1/featuregates`, { headers: { origin: 'http://evil.example' } })).status, 403)
+  const tag = page.headers.get('etag')
+  assert.equal((await fetch(`${url}/ui/`, { headers: { 'if-none-match': tag } })).status, 304)
+})
