@@ -15,6 +15,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::admission::Plugins;
 use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
@@ -69,6 +70,8 @@ pub struct Config {
     pub event_ttl: Duration,
     /// The addresses that services get.
     pub service_range: ServiceRange,
+    /// Which steps of admission are on.
+    pub plugins: Plugins,
     /// What runs in the background.
     pub loops: LoopConfig,
     /// What answers for resources in place of the server's own.
@@ -126,6 +129,9 @@ impl ApiServer {
         let api = api.with_service_range(config.service_range);
         let field_gates = config.gates.enabled(CRD_FIELD_LEVEL_VERSIONING);
         let api = api.with_field_gates(FieldGates::when(field_gates));
+        let authorizer = rules.after(config.authorizer);
+        let api = api.with_authorizer(Arc::clone(&authorizer));
+        let api = api.with_plugins(config.plugins);
         let api = Arc::new(api);
         let server = Server {
             client_ca: config.client_ca,
@@ -138,7 +144,7 @@ impl ApiServer {
             flags: config.flags,
             limits: config.limits,
             authentication: config.authentication,
-            authorizer: rules.after(config.authorizer),
+            authorizer,
             rules: Arc::clone(&rules),
             audit: config.audit,
             metrics,

@@ -3,11 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 use http::{HeaderMap, HeaderValue, Method};
+use lockstep_apiserver::admission::conditions::{Bindings, Conditions, Verdict};
+use lockstep_apiserver::admission::rules::{Rule, Target};
+use lockstep_apiserver::admission::webhooks::refusal::denied;
+use lockstep_apiserver::admission::webhooks::review::{
+    Answer as Reviewed, Phase, ReviewVersion as Admission,
+};
 use lockstep_apiserver::audit::Policy;
 use lockstep_apiserver::authn::User;
 use lockstep_apiserver::crd::{Review, ReviewVersion};
 use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
+use lockstep_cel::authorizer as cel;
 use lockstep_object::Object;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -231,5 +238,154 @@ proptest! {
                 prop_assert!(status.code == 406 || (status.code == 400 && query.starts_with("includeObject")), "{:?}", status);
             }
         }
+    }
+}
+
+/// api-machinery.md §12/webhook-rules.
+#[test]
+fn a_rule_is_about_the_writes_it_names() {
+    for case in cases(include_str!("cases/webhook-rules.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let rule = Rule::read(&case["rule"]);
+        for (field, expected) in [("about", true), ("not", false)] {
+            for write in case[field].as_array().into_iter().flatten() {
+                let text = write.as_str().unwrap();
+                let words: Vec<&str> = text.split(' ').collect();
+                let place: Vec<&str> = words[1].splitn(4, '/').collect();
+                let target = Target {
+                    operation: words[0],
+                    group: place[0],
+                    version: place[1],
+                    resource: place[2],
+                    subresource: place.get(3).copied().unwrap_or_default(),
+                    is_namespaced: words.get(2) == Some(&"@"),
+                };
+                assert_eq!(rule.matches(&target), expected, "{}: {write}", case["case"]);
+            }
+        }
+    }
+}
+
+fn reviewed(answer: &Reviewed) -> Value {
+    let mut told = json!({ "allowed": answer.allowed });
+    let patch = String::from_utf8(answer.patch.clone()).unwrap();
+    for (field, value) in [
+        ("status", answer.result.clone()),
+        ("patch", patch.into()),
+        ("patchType", answer.patch_type.clone().into()),
+        ("warnings", json!(answer.warnings)),
+        ("auditAnnotations", json!(answer.audit_annotations)),
+    ] {
+        let is_empty = value.is_null() || value == "" || value == json!([]) || value == json!({});
+        if !is_empty {
+            told[field] = value;
+        }
+    }
+    told
+}
+
+/// api-machinery.md §12/webhook-answers.
+#[test]
+fn an_answer_of_a_webhook_is_believed_or_refused_with_its_reason() {
+    for case in cases(include_str!("cases/webhook-answers.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let review = Admission::first_of([case["review"].as_str().unwrap_or("v1")]).unwrap();
+        let answer = case.get("answer").cloned().unwrap_or_else(|| {
+            let mut response = json!({ "uid": "u" });
+            for (field, value) in case["response"].as_object().unwrap() {
+                response[field] = value.clone();
+            }
+            let version = "admission.k8s.io/v1";
+            json!({ "apiVersion": version, "kind": "AdmissionReview", "response": response })
+        });
+        let phases = match case["phase"].as_str() {
+            Some("mutating") => vec![Phase::Mutating],
+            Some(_) => vec![Phase::Validating],
+            None => vec![Phase::Mutating, Phase::Validating],
+        };
+        for phase in phases {
+            let told = match review.answer("u", phase, &answer) {
+                Ok(answer) => json!({ "result": reviewed(&answer) }),
+                Err(error) => json!({ "error": error.to_string() }),
+            };
+            let expected: Value = ["result", "error"]
+                .iter()
+                .filter_map(|field| Some(((*field).to_owned(), case.get(field)?.clone())))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
+            assert_eq!(told, expected, "{}, {phase:?}", case["case"]);
+        }
+    }
+}
+
+/// api-machinery.md §12/webhook-denials.
+#[test]
+fn who_is_denied_is_told_by_whom() {
+    for case in cases(include_str!("cases/webhook-denials.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let mut told = denied("a.b.io", &case["status"]).to_value();
+        let told = told.as_object_mut().unwrap();
+        for (field, expected) in [
+            ("kind", json!("Status")),
+            ("apiVersion", json!("v1")),
+            ("metadata", json!({})),
+            ("status", json!("Failure")),
+        ] {
+            assert_eq!(told.remove(field), Some(expected), "{case}");
+        }
+        assert_eq!(
+            Value::Object(told.clone()),
+            case["told"],
+            "{}",
+            case["case"]
+        );
+    }
+}
+
+#[derive(Debug)]
+struct MayFrob;
+
+impl cel::Authorizer for MayFrob {
+    fn authorize(&self, asked: &cel::Attributes) -> cel::Decision {
+        let is_pod = matches!(&asked.target, cel::Target::Resource(of) if of.resource == "pods");
+        cel::Decision {
+            allowed: asked.verb == "frob" && is_pod,
+            ..cel::Decision::default()
+        }
+    }
+}
+
+/// api-machinery.md §12/webhook-conditions.
+#[test]
+fn conditions_hold_or_fail_or_cannot_be_decided() {
+    for case in cases(include_str!("cases/webhook-conditions.yaml"))
+        .as_array()
+        .unwrap()
+    {
+        let expressions = case["conditions"].as_array().unwrap().iter();
+        let conditions = expressions.map(|text| json!({ "name": "c", "expression": text }));
+        let conditions = Conditions::read(&conditions.collect());
+        let verdict = conditions.decide(&Bindings {
+            object: &case["object"],
+            old_object: &Value::Null,
+            request: &json!({ "operation": "CREATE", "userInfo": { "username": "alice" } }),
+            authorization: &cel::Authorization::new(std::sync::Arc::new(MayFrob)),
+            resource: &cel::ResourceAttributes {
+                resource: "pods".to_owned(),
+                ..cel::ResourceAttributes::default()
+            },
+        });
+        let expected = match (&case["holds"], &case["undecided"]) {
+            (Value::Bool(true), _) => Verdict::Holds,
+            (Value::Bool(false), _) => Verdict::Fails,
+            (_, why) => Verdict::Undecided(text(why)),
+        };
+        assert_eq!(verdict, expected, "{}", case["case"]);
     }
 }

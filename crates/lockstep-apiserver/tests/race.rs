@@ -101,6 +101,7 @@ async fn post(api: &Api, path: &str, body: impl Into<Bytes>) -> (u16, String) {
         user: &User::new("admin", ["system:masters"]),
         agent: "test",
         permits: &|_| Ok(()),
+        caller: &lockstep_apiserver::authn::User::anonymous(),
         notes: &Notes::new(String::new()),
     };
     match api.answer(&request).await {

@@ -4,6 +4,7 @@
 //! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
 //! wrong with it; [`parts`] has what endpoints of parts of objects may write.
 
+pub mod accounts;
 mod autoscaling;
 mod begin;
 pub mod defaults;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::claims::{Bound, Claims, Reference};
 use super::{ServiceAccounts, jws};
-use crate::resources::{Answer, Request, check_scope};
+use crate::resources::{Answer, Request, Subresource, check_scope};
 use crate::server::Server;
 
 const GROUP: &str = "authentication.k8s.io";
@@ -26,9 +26,9 @@ pub(crate) async fn create(
     request: &Request<'_>,
 ) -> Result<Answer, Status> {
     check_scope(request)?;
-    let _is_the_same = request.dry_run()?;
+    let dry_run = request.dry_run()?;
     let gvk = GroupVersionKind::new(GROUP, "v1", KIND);
-    let mut asked = request.other(&gvk)?;
+    let asked = request.other(&gvk)?;
     let (namespace, name) = (&request.route.namespace, &request.route.name);
     check_namespace(&asked, namespace)?;
     let kind = GroupKind::new(GROUP, KIND);
@@ -50,6 +50,8 @@ pub(crate) async fn create(
         let resource = GroupResource::new(GROUP, KIND);
         return Err(Status::conflict(&resource, name, &text));
     }
+    let part = Subresource::Token;
+    let mut asked = server.api.admit_part(request, part, asked, dry_run).await?;
     let spec = Wanted::read(&asked, accounts);
     spec.check(&kind)?;
     let bound = bind(server, namespace, name, &spec).await?;

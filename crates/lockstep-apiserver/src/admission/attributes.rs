@@ -1,6 +1,7 @@
 //! What a step of admission is told about a write.
 
-use lockstep_object::{GroupVersionKind, Object};
+use lockstep_object::{GroupVersionKind, Object, Value};
+use lockstep_storage::Revision;
 
 use crate::resources::{DryRun, Request, Subresource};
 
@@ -38,8 +39,12 @@ pub struct Attributes<'a> {
     pub name: &'a str,
     /// The object as it is stored; none if there is none yet.
     pub old: Option<&'a Object>,
+    /// The revision that left it.
+    pub revision: Revision,
     /// Whether nothing is stored in the end.
     pub dry_run: DryRun,
+    /// The options of a deletion.
+    pub delete_options: Option<&'a Value>,
 }
 
 impl<'a> Attributes<'a> {
@@ -51,7 +56,9 @@ impl<'a> Attributes<'a> {
             part: None,
             name,
             old: None,
+            revision: Revision::NONE,
             dry_run,
+            delete_options: None,
         }
     }
 
@@ -60,11 +67,12 @@ impl<'a> Attributes<'a> {
         request: &'a Request<'a>,
         name: &'a str,
         old: &'a Object,
-        dry_run: DryRun,
+        (dry_run, options): (DryRun, &'a Value),
     ) -> Self {
         Self {
             operation: Operation::Delete,
             old: Some(old),
+            delete_options: Some(options),
             ..Self::create(request, name, dry_run)
         }
     }
@@ -74,6 +82,12 @@ impl<'a> Attributes<'a> {
         let resource = &self.request.served.resource;
         let is_of = &*resource.group == group && &*resource.plural == plural;
         is_of && self.operation == Operation::Create && self.part.is_none()
+    }
+
+    /// Whether it is about webhooks or policies themselves, which must not be in their own way.
+    pub fn is_about_admission(&self) -> bool {
+        let resource = &self.request.served.resource;
+        &*resource.group == "admissionregistration.k8s.io"
     }
 
     /// The kind of what is written: the object's, or that of its part.

@@ -9,27 +9,44 @@
 //! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → store
 //! ```
 //!
-//! A deletion has no object, only an old one, and goes through both at once.
+//! A deletion has no object, only an old one, and goes through both at once. If a webhook changed
+//! the object, the steps before it see it once more, and so do webhooks that asked for that.
 
+mod accounts;
 mod attributes;
+mod authorizer;
 mod classes;
+pub mod conditions;
 mod limits;
 mod plugins;
 mod priority;
+mod request;
+pub mod rules;
+pub mod webhooks;
 
 use lockstep_object::{Object, Status};
 
 pub use attributes::{Attributes, Operation};
-pub use plugins::{Plugin, Plugins, UnknownPlugin};
+pub use plugins::{Plugin, PluginError, Plugins};
+pub(crate) use webhooks::Webhooks;
 
+use crate::clock;
 use crate::resources::Api;
+use webhooks::Rounds;
 
 /// The steps, in order. One that is switched off is left out.
-pub const CHAIN: [Plugin; 4] = [
+///
+/// Policies have their places before the webhooks that do the same: those that change objects
+/// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
+/// Quotas come last: what they count has been allowed by everybody else.
+pub const CHAIN: [Plugin; 7] = [
     Plugin::LimitRanger,
+    Plugin::ServiceAccount,
     Plugin::Priority,
     Plugin::DefaultStorageClass,
     Plugin::DefaultIngressClass,
+    Plugin::MutatingAdmissionWebhook,
+    Plugin::ValidatingAdmissionWebhook,
 ];
 
 /// Whether steps changed an object so that it has to be shaped anew.
@@ -46,21 +63,71 @@ impl Api {
     pub(crate) async fn mutate(
         &self,
         attributes: &Attributes<'_>,
-        mut object: Option<&mut Object>,
+        object: Option<&mut Object>,
     ) -> Result<Mutated, Status> {
-        for plugin in self.plugins().of(&CHAIN) {
-            let Some(object) = object.as_deref_mut() else {
-                continue;
-            };
-            match plugin {
-                Plugin::LimitRanger => limits::fill(self, attributes, object).await?,
-                Plugin::Priority => priority::resolve(self, attributes, object).await?,
-                Plugin::DefaultStorageClass | Plugin::DefaultIngressClass => {
-                    classes::choose(self, plugin, attributes, object);
-                }
+        let began = clock::now().steady;
+        let outcome = self.mutate_all(attributes, object).await;
+        let took = clock::now().steady - began;
+        let operation = attributes.operation.as_str();
+        let meters = &self.meters().admission;
+        meters.step("admit", operation, outcome.is_err(), took);
+        Ok(if outcome? {
+            Mutated::OutOfShape
+        } else {
+            Mutated::InShape
+        })
+    }
+
+    /// One round, or two. Tells whether a webhook changed the object.
+    async fn mutate_all(
+        &self,
+        attributes: &Attributes<'_>,
+        mut object: Option<&mut Object>,
+    ) -> Result<bool, Status> {
+        let mut rounds = Rounds::default();
+        let mut is_changed = false;
+        loop {
+            is_changed |= self
+                .mutate_once(attributes, object.as_deref_mut(), &mut rounds)
+                .await?;
+            if !rounds.goes_on() {
+                return Ok(is_changed);
             }
         }
-        Ok(Mutated::InShape)
+    }
+
+    /// One round. Tells whether a webhook changed the object.
+    async fn mutate_once(
+        &self,
+        attributes: &Attributes<'_>,
+        mut object: Option<&mut Object>,
+        rounds: &mut Rounds,
+    ) -> Result<bool, Status> {
+        let mut is_changed = false;
+        for plugin in self.plugins().of(&CHAIN) {
+            let began = clock::now().steady;
+            let outcome = match (plugin, object.as_deref_mut()) {
+                (Plugin::LimitRanger, Some(object)) => limits::fill(self, attributes, object).await,
+                (Plugin::ServiceAccount, Some(object)) => {
+                    accounts::mount(self, attributes, object).await
+                }
+                (Plugin::Priority, Some(object)) => {
+                    priority::resolve(self, attributes, object).await
+                }
+                (Plugin::DefaultStorageClass | Plugin::DefaultIngressClass, Some(object)) => {
+                    classes::choose(self, plugin, attributes, object);
+                    Ok(())
+                }
+                (Plugin::MutatingAdmissionWebhook, object) => {
+                    let asked = webhooks::mutate(self, attributes, object, rounds).await;
+                    asked.map(|changed| is_changed |= changed)
+                }
+                (_, _) => continue,
+            };
+            self.observe(plugin, "admit", attributes, began, &outcome);
+            outcome?;
+        }
+        Ok(is_changed)
     }
 
     /// Lets the steps that may refuse a write do so. `object` is what will be stored; there is none
@@ -70,20 +137,51 @@ impl Api {
         attributes: &Attributes<'_>,
         object: Option<&Object>,
     ) -> Result<(), Status> {
+        let began = clock::now().steady;
+        let outcome = self.validate_all(attributes, object).await;
+        let took = clock::now().steady - began;
+        let operation = attributes.operation.as_str();
+        let meters = &self.meters().admission;
+        meters.step("validate", operation, outcome.is_err(), took);
+        outcome
+    }
+
+    async fn validate_all(
+        &self,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+    ) -> Result<(), Status> {
         for plugin in self.plugins().of(&CHAIN) {
-            match (plugin, object) {
+            let began = clock::now().steady;
+            let outcome = match (plugin, object) {
                 (Plugin::LimitRanger, Some(object)) => {
-                    limits::check(self, attributes, object).await?;
+                    limits::check(self, attributes, object).await
                 }
-                (
-                    Plugin::LimitRanger
-                    | Plugin::Priority
-                    | Plugin::DefaultStorageClass
-                    | Plugin::DefaultIngressClass,
-                    _,
-                ) => {}
-            }
+                (Plugin::ServiceAccount, Some(object)) => {
+                    accounts::check(self, attributes, object).await
+                }
+                (Plugin::ValidatingAdmissionWebhook, object) => {
+                    webhooks::validate(self, attributes, object).await
+                }
+                (_, _) => continue,
+            };
+            self.observe(plugin, "validate", attributes, began, &outcome);
+            outcome?;
         }
         Ok(())
+    }
+
+    fn observe(
+        &self,
+        plugin: Plugin,
+        kind: &str,
+        attributes: &Attributes<'_>,
+        began: tokio::time::Instant,
+        outcome: &Result<(), Status>,
+    ) {
+        let took = clock::now().steady - began;
+        let operation = attributes.operation.as_str();
+        let meters = &self.meters().admission;
+        meters.plugin(plugin.name(), kind, operation, outcome.is_err(), took);
     }
 }

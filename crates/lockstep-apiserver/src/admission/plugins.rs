@@ -1,13 +1,18 @@
 //! The steps by name, and which of them are on.
 
+use super::CHAIN;
+
 /// A step of admission, by the name that upstream gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[expect(missing_docs, reason = "these are upstream's names")]
 pub enum Plugin {
     LimitRanger,
+    ServiceAccount,
     Priority,
     DefaultStorageClass,
     DefaultIngressClass,
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
@@ -42,10 +47,24 @@ const OTHERS: [&str; 28] = [
     "ValidatingAdmissionPolicy",
 ];
 
-/// A name that no step has.
+/// Names that say nothing, or two things.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("admission plugin {0:?} is unknown")]
-pub struct UnknownPlugin(pub String);
+pub enum PluginError {
+    /// No step has the name.
+    #[error("{flag} plugin {name:?} is unknown")]
+    Unknown {
+        /// Where it was given.
+        flag: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A step is to be on and off.
+    #[error("[{}] in {ENABLE} and {DISABLE} overlapped", .0.join(" "))]
+    Both(Vec<String>),
+}
+
+const ENABLE: &str = "enable-admission-plugins";
+const DISABLE: &str = "disable-admission-plugins";
 
 /// Which steps are on. All of them, unless somebody says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,31 +73,55 @@ pub struct Plugins {
 }
 
 impl Plugin {
-    const ALL: [Self; 4] = super::CHAIN;
-
     /// What upstream calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::LimitRanger => "LimitRanger",
+            Self::ServiceAccount => "ServiceAccount",
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
+            Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
         }
     }
 }
 
 impl Plugins {
-    /// All steps but those with these names. Names of upstream's that have no step here are taken.
-    pub fn without<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, UnknownPlugin> {
+    /// All steps but those that are to be off. Beside them, the names of upstream that have no step
+    /// here: saying something about those changes nothing.
+    pub fn of_flags(
+        enabled: &[String],
+        disabled: &[String],
+    ) -> Result<(Self, Vec<String>), PluginError> {
+        let mut idle = Vec::new();
         let mut off = Vec::new();
-        for name in names {
-            match Plugin::ALL.into_iter().find(|plugin| plugin.name() == name) {
-                Some(plugin) => off.push(plugin),
-                None if OTHERS.contains(&name) => {}
-                None => return Err(UnknownPlugin(name.to_owned())),
+        for (flag, names) in [(ENABLE, enabled), (DISABLE, disabled)] {
+            for name in names {
+                let step = CHAIN.into_iter().find(|plugin| plugin.name() == name);
+                match step {
+                    Some(plugin) if flag == DISABLE => off.push(plugin),
+                    Some(_) => {}
+                    None if OTHERS.contains(&name.as_str()) => idle.push(name.clone()),
+                    None => {
+                        let name = name.clone();
+                        return Err(PluginError::Unknown { flag, name });
+                    }
+                }
             }
         }
-        Ok(Self { off })
+        let both = enabled.iter().filter(|name| disabled.contains(name));
+        let both: Vec<String> = both.cloned().collect();
+        if !both.is_empty() {
+            return Err(PluginError::Both(both));
+        }
+        Ok((Self { off }, idle))
+    }
+
+    /// All steps but some.
+    pub fn without(off: impl IntoIterator<Item = Plugin>) -> Self {
+        let off = off.into_iter().collect();
+        Self { off }
     }
 
     /// Those of some steps that are on, in the same order.
@@ -92,19 +135,31 @@ impl Plugins {
 mod tests {
     use super::*;
 
-    /// api-machinery.md §16: `enable-admission-plugins` and its kin are taken.
+    /// api-machinery.md §16/admission: `enable-admission-plugins` and its kin.
     #[test]
     fn steps_are_switched_off_by_the_names_of_upstream() {
-        let on = |names: &[&str]| {
-            let plugins = Plugins::without(names.iter().copied())?;
-            let on = plugins.of(&super::super::CHAIN).map(Plugin::name);
-            Ok(on.collect::<Vec<_>>())
+        let texts =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
+        let run = |enabled: &[&str], disabled: &[&str]| {
+            let read = Plugins::of_flags(&texts(enabled), &texts(disabled));
+            let (plugins, idle) = read.map_err(|error| error.to_string())?;
+            let on = plugins.of(&CHAIN).map(|plugin| plugin.name().to_owned());
+            Ok((on.collect::<Vec<_>>(), idle))
         };
-        let all: Vec<&str> = super::super::CHAIN.into_iter().map(Plugin::name).collect();
-        assert_eq!(on(&[]), Ok(all.clone()));
-        assert_eq!(on(&["NodeRestriction"]), Ok(all.clone()));
-        let rest = all.iter().copied().filter(|name| *name != "Priority");
-        assert_eq!(on(&["Priority"]), Ok(rest.collect()));
-        assert_eq!(on(&["X"]), Err(UnknownPlugin("X".to_owned())));
+        let all = || texts(&CHAIN.map(Plugin::name));
+        let but = |name: &str| -> Vec<String> {
+            all().into_iter().filter(|other| other != name).collect()
+        };
+        assert_eq!(run(&[], &[]), Ok((all(), vec![])));
+        assert_eq!(run(&["Priority"], &[]), Ok((all(), vec![])));
+        let idle = texts(&["NodeRestriction"]);
+        assert_eq!(run(&["NodeRestriction"], &[]), Ok((all(), idle)));
+        let off = but("ServiceAccount");
+        assert_eq!(run(&[], &["ServiceAccount"]), Ok((off, vec![])));
+        let told = "disable-admission-plugins plugin \"X\" is unknown";
+        assert_eq!(run(&[], &["X"]), Err(told.to_owned()));
+        let told =
+            "[Priority] in enable-admission-plugins and disable-admission-plugins overlapped";
+        assert_eq!(run(&["Priority"], &["Priority"]), Err(told.to_owned()));
     }
 }

@@ -92,7 +92,10 @@ impl Trail {
             self.event
                 .insert("impersonatedUser".to_owned(), user(&request.user));
         }
-        let annotations = request.notes.annotations();
+        let mut annotations = request.notes.annotations();
+        if self.decision.level >= Level::Request {
+            annotations.append(&mut request.notes.details());
+        }
         if !annotations.is_empty() {
             self.event
                 .insert("annotations".to_owned(), json!(annotations));

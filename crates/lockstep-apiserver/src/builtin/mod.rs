@@ -328,6 +328,15 @@ const TABLE: &[Row] = &[
     },
 ];
 
+/// How objects of a kind are kept, if that is as objects of another.
+pub(crate) fn kept_as(api_version: &str, kind: &str) -> Option<KeptAs> {
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    let row = TABLE
+        .iter()
+        .find(|row| (row.group, row.kind) == (group, kind));
+    row.and_then(|row| row.kept_as.copied())
+}
+
 /// What is stored as another kind gets its own shape whenever it is read.
 const ALWAYS_SHAPED: Revision = Revision(u64::MAX >> 16);
 

@@ -41,7 +41,7 @@ struct Serving {
 impl Follower {
     /// A follower for an API whose registry has the built-in resources.
     pub fn new(api: Arc<Api>, now: fn() -> Seconds) -> Self {
-        let clients = Clients::new(api.meters().clone());
+        let clients = Clients::new(api.meters().clone()).with_services(api.services());
         Self {
             api,
             now,

@@ -137,6 +137,7 @@ async fn answer_in(
     };
     let asked = resources::Request {
         user: &user,
+        caller: &request.user,
         agent: agent
             .and_then(|agent| agent.to_str().ok())
             .unwrap_or_default(),

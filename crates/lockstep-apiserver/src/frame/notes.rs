@@ -21,6 +21,7 @@ pub struct Notes {
 struct Inner {
     warnings: Vec<String>,
     annotations: BTreeMap<String, String>,
+    details: BTreeMap<String, String>,
     requester: Option<Arc<User>>,
     facts: Facts,
 }
@@ -63,6 +64,12 @@ impl Notes {
         annotations.insert(key.to_owned(), value.to_owned());
     }
 
+    /// Adds an annotation to the audit event if that shows what the request wrote.
+    pub fn annotate_in_detail(&self, key: &str, value: &str) {
+        let details = &mut self.inner.lock().details;
+        details.insert(key.to_owned(), value.to_owned());
+    }
+
     /// Says that the path named a resource that exists, so that metrics may carry its name. Names
     /// that clients invent must not become labels.
     pub fn resource_is_known(&self) {
@@ -81,6 +88,11 @@ impl Notes {
 
     pub(crate) fn annotations(&self) -> BTreeMap<String, String> {
         self.inner.lock().annotations.clone()
+    }
+
+    /// What is annotated only where the audit event shows what the request wrote.
+    pub(crate) fn details(&self) -> BTreeMap<String, String> {
+        self.inner.lock().details.clone()
     }
 
     pub(crate) fn set_requester(&self, user: Arc<User>) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
+use super::admission::AdmissionMeters;
 use super::{SECONDS, Table};
 use crate::resources::{Resource, Served};
 
@@ -43,6 +44,7 @@ pub(crate) struct Meters {
     pub(crate) evaluation_seconds: Histogram,
     pub(crate) loops: LoopMeters,
     pub(crate) field_gates: FieldGateMeters,
+    pub(crate) admission: AdmissionMeters,
 }
 
 /// What the background loops have to do, and did.
@@ -135,6 +137,7 @@ impl Meters {
                 actions: table.counters("lockstep_crd_field_gate_actions_total", "What gates of fields did to writes, by field.", &["crd", "gate", "action"]),
                 step_seconds: table.histograms("lockstep_crd_field_gate_step_seconds", "How long gates of fields took for a write.", &["crd"], WORK_SECONDS),
             },
+            admission: AdmissionMeters::new(table),
             loops: LoopMeters {
                 added: table.counters("workqueue_adds_total", "[BETA] Total number of adds handled by workqueue", &["name"]).with_label_values(&[LOOPS]),
                 depth: table.gauges("workqueue_depth", "[BETA] Current depth of workqueue", &["name"]).with_label_values(&[LOOPS]),

@@ -1,6 +1,7 @@
 //! What the server counts, under the names that dashboards of Kubernetes use. Each metric is one
 //! line of [`Metrics::new`].
 
+mod admission;
 mod gates;
 mod meters;
 mod objects;

@@ -132,6 +132,31 @@ impl Request<'_> {
     }
 }
 
+/// Reads what somebody made of an object of the resource, or of a part that is of a kind of its own.
+/// Fields that nobody knows are dropped.
+pub(crate) fn refit(
+    served: &Served,
+    own_kind: Option<[&str; 3]>,
+    value: Value,
+) -> Result<Object, String> {
+    let mut unknown = Vec::new();
+    let Some([group, version, kind]) = own_kind else {
+        return fit(served, value, &[], &mut unknown).map_err(|unfit| match unfit {
+            Unfit::Kind(status) => status.message,
+            Unfit::Type(problem) => problem,
+        });
+    };
+    let gvk = GroupVersionKind::new(group, version, kind);
+    let object = take_object(value, &[], &gvk, KindOwner::BuiltIn);
+    let mut object = object.map_err(|status| status.message)?;
+    let table = Table::builtin();
+    if let Some(id) = table.kind(group, version, kind) {
+        typed::read(table, id, object.fields_mut(), &mut unknown)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(object)
+}
+
 /// Checks that a value is an object of the resource in its version, and brings its metadata into
 /// shape. Unknown fields of the metadata are dropped and named.
 pub(super) fn accept(

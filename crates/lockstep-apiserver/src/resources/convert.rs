@@ -102,6 +102,41 @@ impl Served {
         Ok(object)
     }
 
+    /// Makes an object one of this version that is in another, or is of another resource that is kept
+    /// in the same place.
+    pub(crate) async fn adopt(&self, object: &mut ApiObject) -> Result<(), Status> {
+        let (resource, gvk) = (&self.resource, self.gvk());
+        let desired = resource.api_version(self.version);
+        if object.api_version() == desired {
+            return Ok(());
+        }
+        let rules = &resource.rules;
+        match (rules.converter(), resource.version_of(object.api_version())) {
+            (Some(converter), Some(_)) => {
+                let made = converter
+                    .convert(std::slice::from_ref(object), &desired)
+                    .await?;
+                *object = made.into_iter().next().ok_or_else(unreadable)?;
+            }
+            (_, Some(_)) => object.set_gvk(&gvk),
+            (_, None) => {
+                if let Some(kept) = self.kept_beside(object) {
+                    (kept.write)(object);
+                }
+                object.set_gvk(&gvk);
+            }
+        }
+        rules.shape(self.version, object, None);
+        Ok(())
+    }
+
+    /// How an object of another resource is kept in the place of this one.
+    fn kept_beside(&self, object: &ApiObject) -> Option<super::KeptAs> {
+        let kept = crate::builtin::kept_as(object.api_version(), object.kind())?;
+        let is_here = *kept.group == *self.resource.group;
+        is_here.then_some(kept)
+    }
+
     /// Stored bytes as they are shown at a revision in the version that is asked for.
     pub(super) async fn shown(&self, value: Bytes, at: Revision) -> Result<Vec<u8>, Status> {
         let value = self.converted(value).await?;

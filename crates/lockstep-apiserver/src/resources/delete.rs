@@ -7,7 +7,7 @@ use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
 use super::convert::kept;
-use super::current::{Current, encode, parse, serve};
+use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
@@ -29,6 +29,8 @@ pub(super) struct DeleteOptions {
     pending: u16,
     dry_run: DryRun,
     admission: Admission,
+    /// As they were given.
+    given: Value,
 }
 
 /// Whether those are asked who may refuse a deletion.
@@ -82,11 +84,14 @@ impl Api {
         options: &DeleteOptions,
         stored: &KeyValue,
     ) -> Result<(), Status> {
-        let shown = request.served.converted(stored.value.clone()).await?;
-        let mut old = parse(&request.served, &shown, stored.mod_revision)?;
-        old.set_meta_text("resourceVersion", &stored.mod_revision.0.to_string());
+        let (_, current) = kept(&request.served.resource, stored)?;
+        let old = current.object;
         let name = &request.route.name;
-        let attributes = Attributes::delete(request, name, &old, options.dry_run);
+        let given = (options.dry_run, &options.given);
+        let attributes = Attributes {
+            revision: stored.mod_revision,
+            ..Attributes::delete(request, name, &old, given)
+        };
         self.mutate(&attributes, None).await?;
         self.validate(&attributes, None).await
     }
@@ -316,6 +321,7 @@ impl DeleteOptions {
             },
             dry_run,
             admission: Admission::Asked,
+            given: body.clone(),
         })
     }
 

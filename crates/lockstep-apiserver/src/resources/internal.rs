@@ -12,7 +12,7 @@ use super::commit::put;
 use super::convert::{kept_in, own_version};
 use super::current::{encode, parse};
 use super::update::is_free;
-use super::{Api, Origin, Registry, Resource, Served};
+use super::{Api, Origin, Registry, Resource, Served, Subresource};
 use crate::cache::{BucketKey, Cache, Scope};
 use crate::crd;
 use crate::route::Verb;
@@ -91,6 +91,30 @@ impl Api {
         let mut followed = self.followed.subscribe();
         let waiting = followed.wait_for(|followed| *followed >= newest);
         let _in_time = tokio::time::timeout(FOLLOWING_MAX, waiting).await;
+    }
+
+    /// Other versions of a resource, and of others that are kept in the same place, in which a part
+    /// of an object can be written too.
+    pub(crate) fn equivalents(&self, served: &Served, part: Option<Subresource>) -> Vec<Served> {
+        let registry = self.registry();
+        let own = &served.resource;
+        let is_kept = !own.bucket.name().is_empty();
+        let beside = registry.iter().filter(|other| {
+            let is_own = other.group == own.group && other.plural == own.plural;
+            is_own || is_kept && other.bucket == own.bucket
+        });
+        let versions = beside.flat_map(|resource| {
+            let versions = resource.versions.iter().enumerate();
+            let able = versions.filter(move |(_, version)| {
+                version.is_served && part.is_none_or(|part| version.parts().contains(&part))
+            });
+            able.map(|(version, _)| Served {
+                resource: std::sync::Arc::clone(resource),
+                version,
+            })
+        });
+        let others = versions.filter(|other| other.gvk() != served.gvk());
+        others.collect()
     }
 
     /// An object as the cache holds it, and the revision that left it.

@@ -56,6 +56,7 @@ pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
 pub use body::Incoming;
+pub(crate) use body::refit;
 pub use ending::Ending;
 use expiry::Expiry;
 pub(crate) use patch::patch_types;
@@ -67,12 +68,16 @@ pub use resource::{
 pub use scale::ScalePaths;
 pub use watch::WatchStream;
 
-use crate::admission::Plugins;
-use crate::authz::StoredRules;
+use crate::admission::{Plugins, Webhooks};
+use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::Cache;
 use crate::crd::{self, FieldGates};
 use crate::metrics::Meters;
 use crate::route::Verb;
+use crate::webhooks::{Clients, Services};
+
+/// The group of webhooks and policies.
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// How long events are kept unless somebody says otherwise.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -99,6 +104,12 @@ pub struct Api {
     plugins: Plugins,
     /// Whether gates of fields are looked at.
     field_gates: FieldGates,
+    /// The webhooks that are asked about writes.
+    webhooks: Webhooks,
+    /// Who calls them.
+    clients: Clients,
+    /// Whom expressions ask what users may do.
+    authorizer: Authorizer,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -112,6 +123,7 @@ impl Api {
         registry: Registry,
         fresh: impl Fn() -> u128 + Send + Sync + 'static,
     ) -> Self {
+        let services = services(&cache, &registry);
         Self {
             store,
             cache,
@@ -125,6 +137,9 @@ impl Api {
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),
             field_gates: FieldGates::default(),
+            webhooks: Webhooks::default(),
+            clients: Clients::default().with_services(services),
+            authorizer: stored_rules_only(),
             fresh: Box::new(fresh),
         }
     }
@@ -185,6 +200,37 @@ impl Api {
         self.field_gates
     }
 
+    /// The same with somebody whom expressions ask what users may do.
+    #[must_use]
+    pub(crate) fn with_authorizer(self, authorizer: Authorizer) -> Self {
+        Self { authorizer, ..self }
+    }
+
+    /// Whom expressions ask what users may do.
+    pub(crate) fn authorizer(&self) -> &Authorizer {
+        &self.authorizer
+    }
+
+    /// The webhooks that are asked about writes.
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
+    /// Who calls them.
+    pub(crate) fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    /// Where the Services of the cluster are; none if there are no Services.
+    pub(crate) fn services(&self) -> Option<Services> {
+        services(&self.cache, &self.registry())
+    }
+
+    /// A number that nobody had before.
+    pub(crate) fn fresh(&self) -> u128 {
+        (self.fresh)()
+    }
+
     /// Which steps of admission are on.
     pub(crate) fn plugins(&self) -> &Plugins {
         &self.plugins
@@ -215,6 +261,10 @@ impl Api {
         if is_crd && verb.is_mutating() {
             self.in_force().await;
         }
+        if &*resource.group == ADMISSION && verb.is_mutating() {
+            // What was answered is in force; a store that is not reachable is told by the next write.
+            let _seen = self.cache.caught_up().await;
+        }
         Ok(answer)
     }
 
@@ -230,6 +280,19 @@ impl Api {
             Verb::Patch => self.patch(request).await,
         }
     }
+}
+
+fn services(cache: &Cache, registry: &Registry) -> Option<Services> {
+    let bucket = |group: &str, plural: &str| {
+        let resource = registry.resource(group, plural)?;
+        Some(resource.bucket.clone())
+    };
+    Some(Services::new(
+        cache.clone(),
+        bucket("", "services")?,
+        bucket("", "endpoints")?,
+        bucket("discovery.k8s.io", "endpointslices")?,
+    ))
 }
 
 /// Many objects are neither replaced nor patched, and one is not made by its own path.

@@ -12,6 +12,7 @@ use super::body::Document;
 use super::current::Current;
 use super::update::{LastWrite, Next};
 use super::{Answer, Api, DryRun, Incoming, Internal, Request, Subresource};
+use crate::admission::Attributes;
 use crate::cache::Scope;
 
 /// Streams to containers, for which there is no kubelet.
@@ -51,6 +52,23 @@ impl Api {
         }
     }
 
+    /// Lets those change or refuse what is created of an object who may.
+    pub(crate) async fn admit_part(
+        &self,
+        request: &Request<'_>,
+        part: Subresource,
+        mut created: Object,
+        dry_run: DryRun,
+    ) -> Result<Object, Status> {
+        let attributes = Attributes {
+            part: Some(part),
+            ..Attributes::create(request, &request.route.name, dry_run)
+        };
+        self.mutate(&attributes, Some(&mut created)).await?;
+        self.validate(&attributes, Some(&created)).await?;
+        Ok(created)
+    }
+
     /// Gives a pod a node.
     async fn bind(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let dry_run = request.dry_run()?;
@@ -61,6 +79,9 @@ impl Api {
                 "name in URL does not match name in Binding object",
             ));
         }
+        let binding = self
+            .admit_part(request, Subresource::Binding, binding, dry_run)
+            .await?;
         check_binding(&binding)?;
         let node = binding.at(&["target", "name"]).and_then(Value::as_str);
         let node = node.unwrap_or_default().to_owned();
@@ -103,6 +124,10 @@ impl Api {
             name.set_meta_text("name", &request.route.name);
         }
         check_url_name(&name, &request.route.name)?;
+        let dry_run = request.dry_run()?;
+        let eviction = self
+            .admit_part(request, Subresource::Eviction, eviction, dry_run)
+            .await?;
         let mut options = eviction
             .at(&["deleteOptions"])
             .cloned()
@@ -110,7 +135,7 @@ impl Api {
         if !options.is_object() {
             options = json!({});
         }
-        if request.dry_run()? == DryRun::All {
+        if dry_run == DryRun::All {
             options["dryRun"] = json!(["All"]);
         }
         let pod = self.current(request).await?;

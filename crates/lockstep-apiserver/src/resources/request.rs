@@ -11,6 +11,7 @@ use lockstep_object::{GroupKind, Status, Value};
 use lockstep_storage::Revision;
 
 use super::{Origin, Served, Version};
+use crate::authn::User as Caller;
 use crate::frame::Notes;
 use crate::request::Query;
 use crate::route::{ResourceRoute, Verb};
@@ -34,6 +35,8 @@ pub struct Request<'a> {
     pub now: Seconds,
     /// On whose behalf it is done.
     pub user: &'a User,
+    /// The same with everything that is known about them.
+    pub caller: &'a Caller,
     /// `User-Agent`, empty if there is none.
     pub agent: &'a str,
     /// Refuses what the user may not do besides.

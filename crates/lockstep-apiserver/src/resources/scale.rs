@@ -87,6 +87,17 @@ impl Api {
 }
 
 impl Request<'_> {
+    /// The scale of an object.
+    pub(super) fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
+        self.scale_paths()?.view(object, revision)
+    }
+
+    /// Gives an object the number of replicas of a scale.
+    pub(super) fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
+        let replicas = self.replicas(scale)?;
+        self.scale_paths()?.set_replicas(object, replicas)
+    }
+
     fn scale_paths(&self) -> Result<&ScalePaths, Status> {
         let paths = self.served.resource.rules.scale(self.served.version);
         paths.ok_or_else(Status::no_such_resource)

@@ -122,24 +122,52 @@ impl Api {
         dry_run: DryRun,
     ) -> Result<Gated, Status> {
         let old = &current.object;
+        if part == Some(Subresource::Binding) {
+            // It is the binding that was admitted.
+            return self.finish_change(request, part, current, next).await;
+        }
+        let seen = Seen::of(request, part, current, next)?;
         let attributes = Attributes {
             operation: Operation::Update,
             part,
-            old: Some(old),
+            old: Some(seen.old.as_ref().unwrap_or(old)),
+            revision: current.revision,
             ..Attributes::create(request, &request.route.name, dry_run)
         };
-        if self.mutate(&attributes, Some(next)).await? == Mutated::OutOfShape {
+        let mut changed = seen.next.clone();
+        let object = changed.as_mut().unwrap_or(next);
+        if self.mutate(&attributes, Some(object)).await? == Mutated::OutOfShape {
+            if let Some(scale) = &changed {
+                request.take_scale(scale, next)?;
+            }
             keep(request, part, next, old);
             let rules = &request.served.resource.rules;
             rules.shape(request.served.version, next, Some(old));
         }
+        let gated = self.finish_change(request, part, current, next).await?;
+        if gated.is_acted_upon() {
+            changed = Seen::of(request, part, current, next)?.next;
+        }
+        let stored = changed.as_ref().unwrap_or(next);
+        self.validate(&attributes, Some(stored)).await?;
+        Ok(gated)
+    }
+
+    /// Gives the next state what gates and the server decide, and checks it.
+    async fn finish_change(
+        &self,
+        request: &Request<'_>,
+        part: Option<Subresource>,
+        current: &Current,
+        next: &mut Object,
+    ) -> Result<Gated, Status> {
+        let old = &current.object;
         let gated = self.gate(request, next, Some(current)).await?;
         count(request, part, next, old);
         self.assign(request, next, Some(old)).await?;
         check(request, part, next, old, &gated)?;
         gated.warn_of_deprecated(request);
         self.check_escalation(request, next, Some(old))?;
-        self.validate(&attributes, Some(next)).await?;
         Ok(gated)
     }
 
@@ -182,6 +210,31 @@ impl Api {
             Outcome::Done { revision } => answer(revision),
             Outcome::Stopped { .. } => Ok(None),
         }
+    }
+}
+
+/// What a change is seen as by those who are asked about it: the object itself, or its scale.
+struct Seen {
+    /// None if it is the stored object itself.
+    old: Option<Object>,
+    /// None if it is the next state itself.
+    next: Option<Object>,
+}
+
+impl Seen {
+    fn of(
+        request: &Request<'_>,
+        part: Option<Subresource>,
+        current: &Current,
+        next: &Object,
+    ) -> Result<Self, Status> {
+        let (mut old, mut seen) = (None, None);
+        if part == Some(Subresource::Scale) {
+            let revision = current.revision.0.to_string();
+            old = Some(request.scale_view(&current.object, &revision)?);
+            seen = Some(request.scale_view(next, next.resource_version())?);
+        }
+        Ok(Self { old, next: seen })
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_rustls::TlsConnector;
 
 use super::config::Target;
 use super::connection::{Connection, Failure};
-use super::{CallError, ClientConfig, ConfigError, Problem, trust};
+use super::{CallError, ClientConfig, ConfigError, Problem, Services, trust};
 
 /// How many connections to one webhook stay open while nobody calls it.
 const IDLE_CONNECTIONS_MAX: usize = 8;
@@ -38,6 +38,8 @@ pub struct CallLimits {
 /// The client of one webhook.
 pub struct Client {
     config: ClientConfig,
+    /// Where Services are, if somebody knows.
+    services: Option<Services>,
     /// Made of the configuration when it is first needed.
     route: OnceLock<Result<Route, ConfigError>>,
     idle: Mutex<Vec<Connection>>,
@@ -49,9 +51,10 @@ struct Route {
 }
 
 impl Client {
-    pub(super) fn new(config: ClientConfig) -> Self {
+    pub(super) fn new(config: ClientConfig, services: Option<Services>) -> Self {
         Self {
             config,
+            services,
             route: OnceLock::new(),
             idle: Mutex::default(),
         }
@@ -101,7 +104,7 @@ impl Client {
                 Err(Failure::Failed(error)) => return Err(Problem::Http(error)),
             }
         }
-        let mut connection = route.connect().await?;
+        let mut connection = route.connect(self.services.as_ref()).await?;
         match connection.send(request).await {
             Ok(response) => self.finish(connection, response, bytes_max).await,
             Err(Failure::Unsent(_)) => Err(Problem::Connect {
@@ -150,6 +153,14 @@ impl Client {
             let text = String::from_utf8_lossy(start).trim().to_owned();
             return Err(Problem::Refused { code, text });
         }
+        if body.is_empty() {
+            let content_type = head.headers.get(CONTENT_TYPE);
+            let content_type = content_type.and_then(|told| told.to_str().ok());
+            return Err(Problem::Empty {
+                code: code.as_u16(),
+                content_type: content_type.unwrap_or_default().to_owned(),
+            });
+        }
         Ok(body)
     }
 
@@ -173,24 +184,40 @@ impl Route {
         })
     }
 
-    async fn connect(&self) -> Result<Connection, Problem> {
-        let stream = self.dial().await?;
+    async fn connect(&self, services: Option<&Services>) -> Result<Connection, Problem> {
+        let stream = self.dial(services).await?;
         let name = self.target.server_name.clone();
         let stream = self.tls.connect(name, stream).await.map_err(untrusted)?;
         Connection::open(stream).await.map_err(Problem::Http)
     }
 
-    /// The first of the addresses of the host that somebody listens on.
-    async fn dial(&self) -> Result<TcpStream, Problem> {
+    /// The first of the places of the Service, or of the host, where somebody listens.
+    async fn dial(&self, services: Option<&Services>) -> Result<TcpStream, Problem> {
         let Target { host, port, .. } = &self.target;
+        let places = match (&self.target.service, services) {
+            (Some((namespace, name)), Some(services)) => services.find(namespace, name, *port)?,
+            _ => vec![(host.clone(), *port)],
+        };
+        let mut last = None;
+        for (host, port) in places {
+            match self.dial_at(&host, port).await {
+                Ok(stream) => return Ok(stream),
+                Err(problem) => last = Some(problem),
+            }
+        }
+        Err(last.expect("there is a place, or it is told why not"))
+    }
+
+    /// The first of the addresses of a host that somebody listens on.
+    async fn dial_at(&self, host: &str, port: u16) -> Result<TcpStream, Problem> {
         let unknown = |error: std::io::Error| {
-            let host = host.clone();
+            let host = host.to_owned();
             match self.target.service {
                 Some(_) => Problem::Service { host, error },
                 None => Problem::Lookup { host, error },
             }
         };
-        let found = lookup_host((host.as_str(), *port)).await;
+        let found = lookup_host((host, port)).await;
         let mut last = unknown(std::io::ErrorKind::NotFound.into());
         for address in found.map_err(unknown)? {
             match TcpStream::connect(address).await {

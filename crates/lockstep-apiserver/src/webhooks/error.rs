@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ConfigError;
+use super::{ConfigError, Unresolved};
 
 /// A call that brought no answer.
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +43,11 @@ pub enum Problem {
         /// What the system says.
         error: std::io::Error,
     },
+    /// A Service leads nowhere.
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
     /// Nobody listens there.
-    #[error("dial tcp {address}: {error}")]
+    #[error("dial tcp {address}: {}", dialled(error))]
     Connect {
         /// The address.
         address: String,
@@ -56,8 +59,9 @@ pub enum Problem {
     Tls(std::io::Error),
     /// Who answers is not trusted.
     #[error(
-        "tls: failed to verify certificate: {0}; the caBundle must hold the certificate of its \
-         authority, or the certificate itself"
+        "tls: failed to verify certificate: {}; the caBundle must hold the certificate of its \
+         authority, or the certificate itself",
+        doubt(.0)
     )]
     Untrusted(rustls::CertificateError),
     /// The connection broke, or what came is not HTTP.
@@ -77,7 +81,35 @@ pub enum Problem {
         /// How its body begins.
         text: String,
     },
+    /// The answer is nothing.
+    #[error("0-length response with status code: {code} and content type: {content_type}")]
+    Empty {
+        /// The status.
+        code: u16,
+        /// What it is said to be.
+        content_type: String,
+    },
     /// The answer does not end soon enough.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
+}
+
+/// Why nobody could be reached, in the words of Go where tools look for them.
+fn dialled(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Why somebody is not trusted, in the words of Go where tools look for them.
+fn doubt(error: &rustls::CertificateError) -> String {
+    use rustls::CertificateError::{Expired, ExpiredContext, UnknownIssuer};
+    match error {
+        UnknownIssuer => "x509: certificate signed by unknown authority".to_owned(),
+        Expired | ExpiredContext { .. } => {
+            "x509: certificate has expired or is not yet valid".to_owned()
+        }
+        other => other.to_string(),
+    }
 }

@@ -10,6 +10,7 @@ mod client;
 mod config;
 mod connection;
 mod error;
+mod services;
 mod trust;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use bundle::check_bundle;
 pub use client::{CallLimits, Client};
 pub use config::{ClientConfig, ConfigError, Endpoint};
 pub use error::{CallError, Problem};
+pub use services::{Services, Unresolved};
 
 /// How many webhooks are remembered; one more, and the one that was not asked for the longest goes.
 const CLIENTS_MAX: usize = 200;
@@ -30,6 +32,7 @@ const CLIENTS_MAX: usize = 200;
 #[derive(Default)]
 pub struct Clients {
     meters: Meters,
+    services: Option<Services>,
     /// The one that was asked for last is last.
     known: Mutex<Vec<Arc<Client>>>,
 }
@@ -39,8 +42,14 @@ impl Clients {
     pub(crate) fn new(meters: Meters) -> Self {
         Self {
             meters,
-            known: Mutex::default(),
+            ..Self::default()
         }
+    }
+
+    /// The same for a cluster whose Services are known.
+    #[must_use]
+    pub(crate) fn with_services(self, services: Option<Services>) -> Self {
+        Self { services, ..self }
     }
 
     /// What is measured.
@@ -54,7 +63,7 @@ impl Clients {
         let found = known.iter().position(|client| client.config() == config);
         let client = match found {
             Some(at) => known.remove(at),
-            None => Arc::new(Client::new(config.clone())),
+            None => Arc::new(Client::new(config.clone(), self.services.clone())),
         };
         if known.len() == CLIENTS_MAX {
             known.remove(0);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 mod accounts;
+mod admission;
 mod audit;
 mod authentication;
 mod bodies;

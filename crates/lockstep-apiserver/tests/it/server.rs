@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 use lockstep_apiserver::accounts::AccountSettings;
+use lockstep_apiserver::admission::Plugins;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
@@ -39,6 +40,7 @@ pub(crate) struct Setup {
     pub(crate) handler: Option<Handler>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) controllers: &'static str,
+    pub(crate) plugins: Plugins,
 }
 
 impl Setup {
@@ -65,6 +67,7 @@ impl Default for Setup {
             handler: Some(test_resources()),
             store: memory(),
             controllers: "*",
+            plugins: Plugins::default(),
         }
     }
 }
@@ -115,6 +118,7 @@ impl TestServer {
             client_ca: credentials.client_ca(Timestamp::now()).unwrap(),
             event_ttl: EVENT_TTL,
             service_range: ServiceRange::default(),
+            plugins: setup.plugins,
             loops: LoopConfig {
                 controllers: setup.controllers.parse().unwrap(),
                 server: folder.path().display().to_string(),

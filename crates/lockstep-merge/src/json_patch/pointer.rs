@@ -91,10 +91,13 @@ impl Pointer {
         }
     }
 
-    /// Changes a value that is there.
+    /// Changes a value. In a map it need not be there, as upstream has it.
     pub(super) fn replace(&self, document: &mut Value, value: Value) -> Result<(), String> {
         let found = match self.parent(document)? {
-            Value::Object(entries) => entries.get_mut(&self.last),
+            Value::Object(entries) => {
+                let entry = entries.entry(self.last.as_str());
+                Some(entry.or_insert(Value::Null))
+            }
             Value::Array(elements) => {
                 let at = index(&self.last, elements.len())?;
                 elements.get_mut(at)

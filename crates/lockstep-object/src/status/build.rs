@@ -14,6 +14,7 @@ impl Status {
             details: None,
             code: reason.code(),
             continue_token: String::new(),
+            foreign_reason: String::new(),
         }
     }
 
@@ -63,6 +64,7 @@ impl Status {
             details: Some(Box::new(details)),
             code: 200,
             continue_token: String::new(),
+            foreign_reason: String::new(),
         }
     }
 

@@ -124,6 +124,9 @@ pub struct Status {
     pub message: String,
     /// For programs.
     pub reason: Option<Reason>,
+    /// The reason of somebody else who refused, in their words and in place of ours; empty if there
+    /// is none.
+    pub foreign_reason: String,
     /// What it is about.
     pub details: Option<Box<Details>>,
     /// The HTTP status code.
@@ -149,7 +152,11 @@ impl Status {
             unreachable!("a map was just built");
         };
         insert(entries, "message", &self.message);
-        insert(entries, "reason", self.reason.map_or("", Reason::as_str));
+        let reason = match self.foreign_reason.as_str() {
+            "" => self.reason.map_or("", Reason::as_str),
+            foreign => foreign,
+        };
+        insert(entries, "reason", reason);
         if let Some(details) = &self.details {
             entries.insert("details".to_owned(), details.to_value());
         }

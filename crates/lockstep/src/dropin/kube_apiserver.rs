@@ -230,6 +230,7 @@ mod tests {
                 "--secure-port=40001",
                 "--bind-address=127.0.0.1",
                 "--authorization-mode=RBAC",
+                "--disable-admission-plugins=ServiceAccount",
                 "--client-ca-file=/tmp/k8s/client-cert-auth-ca.crt",
                 "--foreign-feature-gates=ignore",
                 "--removed-feature-gates=warn",
@@ -238,10 +239,7 @@ mod tests {
         );
         assert_eq!(
             notes,
-            [
-                "--disable-admission-plugins has no effect: admission is the same however it is configured",
-                "--allow-privileged has no effect: pods are stored, not run",
-            ]
+            ["--allow-privileged has no effect: pods are stored, not run"]
         );
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
+use lockstep_apiserver::admission::Plugins;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::limits::Limits;
@@ -105,6 +106,13 @@ pub(crate) struct Arguments {
     /// Where the audit log goes; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
+
+    /// Steps of admission that must be on, by the names of kube-apiserver; all are, if they are not disabled
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<String>,
+    /// Steps of admission to leave out, by the names of kube-apiserver
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<String>,
 
     /// Background loops to run, by the names of kube-controller-manager: `*` means all, `-name` all but one
     #[arg(
@@ -276,6 +284,24 @@ impl Arguments {
             ))
         })?;
         Ok(Some(Audit { policy, sink }))
+    }
+
+    /// Which steps of admission are on.
+    pub(crate) fn plugins(&self) -> Result<Plugins, Failure> {
+        let (enabled, disabled) = (
+            &self.enable_admission_plugins,
+            &self.disable_admission_plugins,
+        );
+        let read = Plugins::of_flags(enabled, disabled);
+        let read = read.map_err(|error| Failure::of_server(Exit::ServerFlags, error.to_string()));
+        let (plugins, idle) = read?;
+        for plugin in idle {
+            tracing::warn!(
+                plugin,
+                "there is no such step of admission here, so enabling or disabling it has no effect"
+            );
+        }
+        Ok(plugins)
     }
 
     /// One mode that allows everything allows everything.

@@ -118,6 +118,7 @@ async fn serve(
             .map_err(|error| configuration(&error))?,
         event_ttl: arguments.event_ttl,
         service_range: arguments.service_cluster_ip_range,
+        plugins: arguments.plugins()?,
         loops: arguments.loops(
             credentials
                 .root_ca(Timestamp::now())

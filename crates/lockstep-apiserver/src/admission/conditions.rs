@@ -1,0 +1,165 @@
+//! `matchConditions`: expressions that decide whether a webhook or policy is asked at all.
+
+use std::sync::{Arc, LazyLock};
+
+use lockstep_cel::authorizer::{Authorization, ResourceAttributes};
+use lockstep_cel::context::{namespace_schema, request_schema};
+use lockstep_cel::{
+    Activation, Arena, Budget, EXPRESSION_COST_MAX, Env, EvalError, Issue, Opaque, Program, Type,
+    Value as CelValue, Version, issue,
+};
+use lockstep_object::Value;
+
+/// What all conditions of one webhook may cost together.
+const COST_MAX: u64 = 2_500_000;
+/// What is told when that is spent.
+const OUT_OF_BUDGET: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// The conditions of a webhook, compiled.
+#[derive(Debug, Default)]
+pub struct Conditions {
+    all: Vec<Condition>,
+}
+
+#[derive(Debug)]
+struct Condition {
+    expression: String,
+    program: Result<Program, String>,
+}
+
+/// What expressions see.
+pub struct Bindings<'a> {
+    /// The object, or null.
+    pub object: &'a Value,
+    /// The stored object, or null.
+    pub old_object: &'a Value,
+    /// The request, without its objects.
+    pub request: &'a Value,
+    /// Who is asked what the user may do.
+    pub authorization: &'a Authorization,
+    /// What the request is about, for `authorizer.requestResource`.
+    pub resource: &'a ResourceAttributes,
+}
+
+/// What conditions say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// All hold.
+    Holds,
+    /// One does not hold.
+    Fails,
+    /// None fails, but some cannot be decided.
+    Undecided(String),
+}
+
+/// The environment of conditions, for expressions that are new on a server that gets along with
+/// servers of a version.
+pub fn environment(version: Version) -> Env {
+    let opaque = |name: &str| Type::opaque(&format!("kubernetes.authorization.{name}"));
+    Env::kubernetes(version)
+        .with_variable("object", Type::Dyn)
+        .with_variable("oldObject", Type::Dyn)
+        .with_schema_variable("namespaceObject", namespace_schema())
+        .with_schema_variable("request", request_schema())
+        .with_variable("authorizer", opaque("Authorizer"))
+        .with_variable("authorizer.requestResource", opaque("ResourceCheck"))
+}
+
+/// Compiles one condition, which must be a bool.
+pub fn compile(env: &Env, expression: &str) -> Result<Program, Vec<Issue>> {
+    env.compile_to(expression, &[Type::Bool], "must evaluate to bool")
+}
+
+impl Conditions {
+    /// Compiles the conditions of a webhook that was stored: whatever any server took.
+    pub fn read(conditions: &Value) -> Self {
+        static STORED: LazyLock<Env> = LazyLock::new(|| environment(Version::LATEST));
+        let all = conditions.as_array().into_iter().flatten();
+        let all = all.map(|condition| {
+            let expression = condition["expression"].as_str().unwrap_or_default();
+            Condition {
+                expression: expression.to_owned(),
+                program: compile(&STORED, expression)
+                    .map_err(|issues| format!("compilation error: {}", issue::render(&issues))),
+            }
+        });
+        Self { all: all.collect() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Decides them. One that fails counts for more than others that cannot be decided.
+    pub fn decide(&self, bindings: &Bindings<'_>) -> Verdict {
+        let Bindings {
+            object,
+            old_object,
+            request,
+            authorization,
+            resource,
+        } = bindings;
+        let check = Opaque::ResourceCheck(authorization.resource((*resource).clone()));
+        let authorizer = Opaque::Authorizer((*authorization).clone());
+        let null = Value::Null;
+        let activation = Activation::new()
+            .with_json("object", object)
+            .with_json("oldObject", old_object)
+            .with_json("namespaceObject", &null)
+            .with_json("request", request)
+            .with_opaque("authorizer", &authorizer)
+            .with_opaque("authorizer.requestResource", &check);
+        let arena = Arena::new();
+        let mut left = COST_MAX;
+        let mut errors = Vec::new();
+        for condition in &self.all {
+            let program = match &condition.program {
+                Ok(program) => program,
+                Err(error) => {
+                    errors.push(error.clone());
+                    continue;
+                }
+            };
+            let mut budget = Budget::new(left.min(EXPRESSION_COST_MAX));
+            let value = program.evaluate(&activation, &arena, &mut budget);
+            left = left.saturating_sub(budget.spent());
+            match value {
+                Ok(CelValue::Bool(true)) => {}
+                Ok(CelValue::Bool(false)) => return Verdict::Fails,
+                Ok(_) => errors.push(condition.failed("it is no bool")),
+                Err(EvalError::CostLimit) if left == 0 => {
+                    return Verdict::Undecided(OUT_OF_BUDGET.to_owned());
+                }
+                Err(error) => errors.push(condition.failed(&error.to_string())),
+            }
+        }
+        errors.dedup();
+        match errors.as_slice() {
+            [] => Verdict::Holds,
+            [one] => Verdict::Undecided(one.clone()),
+            several => Verdict::Undecided(format!("[{}]", several.join(", "))),
+        }
+    }
+}
+
+impl Condition {
+    fn failed(&self, error: &str) -> String {
+        format!(
+            "expression '{}' resulted in error: {error}",
+            self.expression
+        )
+    }
+}
+
+/// Asks about a user who is known outside of expressions.
+pub(super) fn authorization(
+    authorizer: crate::authz::Authorizer,
+    user: &crate::authn::User,
+) -> Authorization {
+    Authorization::new(Arc::new(super::authorizer::OfRequest {
+        authorizer,
+        user: user.clone(),
+    }))
+}

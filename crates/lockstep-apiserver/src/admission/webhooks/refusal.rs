@@ -1,0 +1,55 @@
+//! What clients are told when a webhook says no, or says nothing.
+
+use lockstep_object::{Cause, Details, Status, Value};
+
+/// The lowest code of a refusal.
+const REFUSAL_CODE_MIN: u16 = 400;
+
+/// A webhook said no: its own `Status`, as far as it is one, and who said so.
+pub fn denied(webhook: &str, result: &Value) -> Status {
+    let text = |field: &str| result[field].as_str().unwrap_or_default();
+    let denied = format!("admission webhook {webhook:?} denied the request");
+    let message = match (text("message"), text("reason")) {
+        ("", "") => format!("{denied} without explanation"),
+        ("", reason) => format!("{denied}: {reason}"),
+        (message, _) => format!("{denied}: {message}"),
+    };
+    let code = result["code"].as_u64();
+    let code = code.and_then(|code| u16::try_from(code).ok());
+    let code = code.filter(|code| (REFUSAL_CODE_MIN..=999).contains(code));
+    Status {
+        code: code.unwrap_or(REFUSAL_CODE_MIN),
+        // Nobody here is to take it for a reason of the server's own.
+        reason: None,
+        foreign_reason: text("reason").to_owned(),
+        details: details(&result["details"]),
+        ..Status::bad_request(message)
+    }
+}
+
+/// A webhook with side effects is not asked about what does not happen.
+pub fn no_dry_run(webhook: &str) -> Status {
+    Status::bad_request(format!(
+        "admission webhook {webhook:?} does not support dry run"
+    ))
+}
+
+fn details(details: &Value) -> Option<Box<Details>> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    details.as_object()?;
+    let causes = details["causes"].as_array().into_iter().flatten();
+    let causes = causes.map(|cause| Cause {
+        reason: text(&cause["reason"]),
+        message: text(&cause["message"]),
+        field: text(&cause["field"]),
+    });
+    let seconds = details["retryAfterSeconds"].as_u64().unwrap_or_default();
+    Some(Box::new(Details {
+        name: text(&details["name"]),
+        group: text(&details["group"]),
+        kind: text(&details["kind"]),
+        uid: text(&details["uid"]),
+        causes: causes.collect(),
+        retry_after_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+    }))
+}

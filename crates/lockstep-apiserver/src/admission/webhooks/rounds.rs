@@ -1,0 +1,134 @@
+//! Which mutating webhooks are called once more: those that asked for it, if somebody changed the
+//! object after them.
+
+use std::collections::BTreeSet;
+
+use lockstep_object::Value;
+
+/// What happened so far in the one or two rounds of a write. Webhooks are known by their place.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rounds {
+    is_second: bool,
+    /// A webhook changed the object.
+    is_changed: bool,
+    /// Webhooks that were called, and want to be called again if the object changes.
+    called: BTreeSet<usize>,
+    /// Webhooks that are to be called again.
+    again: BTreeSet<usize>,
+    /// The object as the webhooks left it.
+    left: Value,
+}
+
+impl Rounds {
+    /// The number of the round, from zero.
+    pub fn number(&self) -> usize {
+        usize::from(self.is_second)
+    }
+
+    /// Goes on to the second round, if there is one: once, and only if a webhook changed the object.
+    #[must_use]
+    pub fn goes_on(&mut self) -> bool {
+        let goes_on = self.is_changed && !self.is_second;
+        self.is_second = true;
+        goes_on
+    }
+
+    /// The webhooks begin with an object. If other steps changed it since the first round, all who
+    /// want to be are called again.
+    pub fn begin(&mut self, object: &Value) {
+        if self.is_second && self.left != *object {
+            self.call_again();
+        }
+    }
+
+    /// Whether a webhook is called that matches. One that was not called before is not called in the
+    /// second round either.
+    pub fn calls(&self, webhook: usize) -> bool {
+        !self.is_second || self.again.contains(&webhook)
+    }
+
+    /// A webhook was called.
+    pub fn called(&mut self, webhook: usize, changed: bool, if_needed: bool) {
+        if changed {
+            self.is_changed = true;
+            self.call_again();
+        }
+        if if_needed {
+            self.called.insert(webhook);
+        }
+    }
+
+    /// The webhooks are done.
+    pub fn end(&mut self, object: &Value) {
+        self.left = object.clone();
+    }
+
+    fn call_again(&mut self) {
+        self.again.append(&mut self.called);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is called in two rounds: each webhook wants to be called again or not, and changes the
+    /// object in each round or not.
+    fn run(webhooks: &[(bool, [bool; 2])], others_change: bool) -> Vec<Vec<usize>> {
+        let mut rounds = Rounds::default();
+        let (mut all, mut object) = (Vec::new(), 0);
+        loop {
+            let mut calls = Vec::new();
+            rounds.begin(&json!(object));
+            for (at, (if_needed, changes)) in webhooks.iter().enumerate() {
+                if rounds.calls(at) {
+                    calls.push(at);
+                    let changed = changes[rounds.number()];
+                    object += i64::from(changed);
+                    rounds.called(at, changed, *if_needed);
+                }
+            }
+            rounds.end(&json!(object));
+            all.push(calls);
+            object += i64::from(others_change);
+            if !rounds.goes_on() {
+                return all;
+            }
+        }
+    }
+
+    /// api-machinery.md §12/webhook-order: `reinvocationPolicy` `IfNeeded`.
+    #[test]
+    fn a_webhook_is_called_once_more_if_a_later_one_changed_the_object() {
+        let (asks, does_not) = (true, false);
+        let (changes, never) = ([true, true], [false, false]);
+        let first = [true, false];
+        for (webhooks, others, expected) in [
+            (&[(asks, never), (asks, never)][..], true, vec![vec![0, 1]]),
+            (
+                &[(asks, never), (asks, changes)],
+                false,
+                vec![vec![0, 1], vec![0]],
+            ),
+            (
+                &[(does_not, never), (does_not, changes)],
+                false,
+                vec![vec![0, 1], vec![]],
+            ),
+            // Its own change is no reason.
+            (&[(asks, changes)], false, vec![vec![0], vec![]]),
+            // Steps before the webhooks run again too, and count.
+            (&[(asks, changes)], true, vec![vec![0], vec![0]]),
+            // A change in the second round counts for those who come after.
+            (
+                &[(asks, changes), (asks, first)],
+                false,
+                vec![vec![0, 1], vec![0, 1]],
+            ),
+        ] {
+            assert_eq!(run(webhooks, others), expected, "{webhooks:?} {others}");
+        }
+    }
+}

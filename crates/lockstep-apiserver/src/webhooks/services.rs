@@ -1,0 +1,199 @@
+//! Where a Service of the cluster is: behind its endpoints, or where its address leads.
+
+use std::sync::Arc;
+
+use lockstep_object::Value;
+
+use crate::cache::{BucketKey, Cache, Scope};
+
+/// The label by which a slice of endpoints says whose it is.
+const SLICE_OF: &str = "kubernetes.io/service-name";
+
+/// A name or address, and a port.
+pub(super) type Place = (String, u16);
+
+/// Knows the Services of a cluster.
+#[derive(Clone)]
+pub struct Services {
+    cache: Cache,
+    all: BucketKey,
+    endpoints: BucketKey,
+    slices: BucketKey,
+}
+
+impl Services {
+    /// Those in a cache, below these buckets.
+    pub(crate) fn new(
+        cache: Cache,
+        all: BucketKey,
+        endpoints: BucketKey,
+        slices: BucketKey,
+    ) -> Self {
+        Self {
+            cache,
+            all,
+            endpoints,
+            slices,
+        }
+    }
+
+    /// Where a port of a Service is.
+    pub(super) fn find(
+        &self,
+        namespace: &str,
+        name: &str,
+        port: u16,
+    ) -> Result<Vec<Place>, Unresolved> {
+        let unknown = || Unresolved::Service(name.to_owned());
+        let key = format!("{namespace}/{name}");
+        let one = |bucket: &BucketKey| {
+            let snapshot = self.cache.bucket(bucket).snapshot();
+            let found = snapshot.get(key.as_bytes()).map(Arc::clone)?;
+            serde_json::from_slice::<Value>(&found.value).ok()
+        };
+        let service = one(&self.all).ok_or_else(unknown)?;
+        let snapshot = self.cache.bucket(&self.slices).snapshot();
+        let scope = Scope::Namespace(namespace.into());
+        let slices = snapshot.objects(&scope, None);
+        let slices =
+            slices.filter_map(|stored| serde_json::from_slice::<Value>(&stored.value).ok());
+        let slices: Vec<Value> = slices
+            .filter(|slice| slice["metadata"]["labels"][SLICE_OF] == name)
+            .collect();
+        places(&service, &slices, one(&self.endpoints).as_ref(), port)
+    }
+}
+
+/// Why a Service leads nowhere.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unresolved {
+    /// There is none.
+    #[error("service {0:?} not found")]
+    Service(String),
+    /// It has no such port.
+    #[error("no service port {port} found for service {name:?}")]
+    Port {
+        /// Its name.
+        name: String,
+        /// What it has not.
+        port: u16,
+    },
+    /// Nobody is behind it, and it has no address.
+    #[error("no endpoints available for service {0:?}")]
+    Endpoints(String),
+}
+
+/// Where a port of a Service is: who is ready behind it, else its own address.
+fn places(
+    service: &Value,
+    slices: &[Value],
+    endpoints: Option<&Value>,
+    port: u16,
+) -> Result<Vec<Place>, Unresolved> {
+    let name = text(&service["metadata"]["name"]);
+    let spec = &service["spec"];
+    let mut ports = items(&spec["ports"]);
+    let Some(own) = ports.find(|own| own["port"] == port) else {
+        return Err(Unresolved::Port { name, port });
+    };
+    if spec["type"] == "ExternalName" {
+        return Ok(vec![(text(&spec["externalName"]), port)]);
+    }
+    let port_name = text(&own["name"]);
+    let mut found: Vec<Place> = slices
+        .iter()
+        .flat_map(|slice| {
+            let ready = items(&slice["endpoints"]).filter(|e| e["conditions"]["ready"] != false);
+            let addresses = ready.flat_map(|endpoint| items(&endpoint["addresses"]));
+            meet(addresses.map(text), &slice["ports"], &port_name)
+        })
+        .collect();
+    if found.is_empty() {
+        let subsets = endpoints.map(|endpoints| items(&endpoints["subsets"]));
+        found = subsets
+            .into_iter()
+            .flatten()
+            .flat_map(|subset| {
+                let addresses = items(&subset["addresses"]).map(|address| text(&address["ip"]));
+                meet(addresses, &subset["ports"], &port_name)
+            })
+            .collect();
+    }
+    let address = text(&spec["clusterIP"]);
+    match (found.is_empty(), address.as_str()) {
+        (false, _) => Ok(found),
+        (true, "" | "None") => Err(Unresolved::Endpoints(name)),
+        (true, _) => Ok(vec![(address, port)]),
+    }
+}
+
+/// Each address with the port of a name.
+fn meet(addresses: impl Iterator<Item = String>, ports: &Value, name: &str) -> Vec<Place> {
+    let mut ports = items(ports);
+    let port = ports.find(|port| text(&port["name"]) == name);
+    let port = port.and_then(|port| port["port"].as_u64());
+    let Some(port) = port.and_then(|port| u16::try_from(port).ok()) else {
+        return Vec::new();
+    };
+    addresses.map(|address| (address, port)).collect()
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn service(spec: &Value) -> Value {
+        json!({ "metadata": { "name": "s" }, "spec": spec })
+    }
+
+    /// api-machinery.md §12/webhook-places: a service is resolved through its endpoints.
+    #[test]
+    fn a_service_is_where_its_endpoints_are_or_where_its_address_leads() {
+        let plain = service(&json!({ "clusterIP": "10.0.0.9", "ports": [{ "port": 443 }] }));
+        let named = service(&json!({
+            "clusterIP": "None",
+            "ports": [{ "port": 80, "name": "web" }, { "port": 443, "name": "hook" }],
+        }));
+        let outside = service(&json!({
+            "type": "ExternalName", "externalName": "ex.io", "ports": [{ "port": 443 }],
+        }));
+        let slice = json!({
+            "ports": [{ "name": "hook", "port": 9443 }],
+            "endpoints": [
+                { "addresses": ["127.0.0.1"] },
+                { "addresses": ["127.0.0.2"], "conditions": { "ready": false } },
+                { "addresses": ["127.0.0.3"], "conditions": { "ready": true } },
+            ],
+        });
+        let subsets = json!({ "subsets": [{
+            "addresses": [{ "ip": "127.0.0.4" }],
+            "ports": [{ "port": 8443 }],
+        }]});
+        let place = |host: &str, port: u16| (host.to_owned(), port);
+        let at = |service: &Value, slices: &[Value], endpoints: Option<&Value>| {
+            places(service, slices, endpoints, 443)
+        };
+        let ready = vec![place("127.0.0.1", 9443), place("127.0.0.3", 9443)];
+        assert_eq!(at(&named, std::slice::from_ref(&slice), None), Ok(ready));
+        let of_old = vec![place("127.0.0.4", 8443)];
+        assert_eq!(at(&plain, &[slice], Some(&subsets)), Ok(of_old));
+        assert_eq!(at(&plain, &[], None), Ok(vec![place("10.0.0.9", 443)]));
+        assert_eq!(at(&outside, &[], None), Ok(vec![place("ex.io", 443)]));
+        assert_eq!(
+            at(&named, &[], None),
+            Err(Unresolved::Endpoints("s".to_owned()))
+        );
+        let told = places(&plain, &[], None, 80).unwrap_err().to_string();
+        assert_eq!(told, "no service port 80 found for service \"s\"");
+    }
+}

@@ -1,0 +1,252 @@
+//! Webhooks that say no, lie, hang or are not there.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::world::{MAPS, MUTATING, VALIDATING, World, answer, refusal, says};
+use crate::hook::{Said, Say};
+use crate::server::{Setup, TestServer};
+
+fn raw(code: u16, body: &'static str) -> Say {
+    Box::new(move |_| {
+        Some(Said {
+            code,
+            header: ("content-type", "text/plain"),
+            body: Bytes::from_static(body.as_bytes()),
+        })
+    })
+}
+
+/// api-machinery.md §12/webhook-failures: what each is called, and that `Ignore` lets the write go on.
+#[tokio::test]
+async fn a_webhook_that_gives_no_answer_stops_a_write_unless_that_is_to_be_ignored() {
+    let mut world = World::begin(says(json!({}))).await;
+    let map_text = "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+    let rows: [(&str, Say, &str); 8] = [
+        ("garbage", raw(200, "garbage"), map_text),
+        (
+            "nothing",
+            raw(200, ""),
+            "0-length response with status code: 200 and content type: text/plain",
+        ),
+        (
+            "half",
+            raw(200, "{"),
+            "couldn't get version/kind; json parse error: EOF while parsing an object at line 1 column 1",
+        ),
+        (
+            "not found",
+            raw(404, "x"),
+            "the server could not find the requested resource",
+        ),
+        (
+            "broken",
+            raw(500, "boo"),
+            "an error on the server (\"boo\") has prevented the request from succeeding",
+        ),
+        (
+            "elsewhere",
+            raw(307, ""),
+            "Post \"URL?timeout=WAITs\": the webhook answered 307 Temporary Redirect, and redirects are not followed",
+        ),
+        (
+            "silence",
+            Box::new(|_| None),
+            "Post \"URL?timeout=WAITs\": context deadline exceeded: no answer within 1s",
+        ),
+        (
+            "no end",
+            Box::new(|review| Some(answer(&review, &json!({ "x": "x".repeat(9 << 20) })).into())),
+            "Post \"URL?timeout=WAITs\": the answer is larger than 8388608 bytes",
+        ),
+    ];
+    for (what, say, expected) in rows {
+        world.hook.now_says(say);
+        let wait = if what == "silence" { 1 } else { 30 };
+        for path in [MUTATING, VALIDATING] {
+            let config = format!("{path}/x");
+            for (policy, is_refused) in [("Fail", true), ("Ignore", false)] {
+                let more = json!({ "failurePolicy": policy, "timeoutSeconds": wait });
+                world.configure(path, "x", &more).await;
+                let made = world.make_map("a").await;
+                if is_refused {
+                    let expected = expected.replace("URL", &world.hook.url);
+                    let expected = expected.replace("WAIT", &wait.to_string());
+                    let told = format!(
+                        "Internal error occurred: failed calling webhook \"a.b.io\": failed to call webhook: {expected}"
+                    );
+                    assert_eq!(refusal(&made), (500, told), "{what}");
+                } else {
+                    assert_eq!(made.status, 201, "{what} {}", made.body);
+                }
+                world.client.send("DELETE", &config, &[], "").await;
+                world
+                    .client
+                    .send("DELETE", &format!("{MAPS}/a"), &[], "")
+                    .await;
+            }
+        }
+    }
+}
+
+/// api-machinery.md §12/webhook-denials: code, reason and message are the webhook's own, and of
+/// several who refuse the first is heard; a refusal is never ignored.
+#[tokio::test]
+async fn who_is_denied_is_told_by_whom_and_why() {
+    let say: Say = Box::new(|review| {
+        let status = json!({ "message": "no tea", "code": 418, "reason": "Teapot" });
+        let more = json!({ "allowed": false, "status": status, "warnings": ["hot"] });
+        Some(answer(&review, &more).into())
+    });
+    let mut world = World::begin(say).await;
+    for (name, webhook) in [("b", "b.b.io"), ("a", "a.b.io")] {
+        let more = json!({ "name": webhook, "failurePolicy": "Ignore" });
+        world.configure(VALIDATING, name, &more).await;
+    }
+    let refused = world.make_map("a").await;
+    let expected = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "admission webhook \"a.b.io\" denied the request: no tea",
+        "reason": "Teapot", "code": 418,
+    });
+    assert_eq!((refused.status.as_u16(), refused.json()), (418, expected));
+    assert_eq!(refused.header("warning"), "299 - \"hot\"");
+    assert_eq!(world.asked().len(), 2);
+    // An apply that is denied is not taken for one of an object that is not there.
+    let wish = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}"#.to_owned();
+    let apply = [("content-type", "application/apply-patch+yaml")];
+    let path = format!("{MAPS}/b?fieldManager=me");
+    let refused = world.client.send("PATCH", &path, &apply, wish).await;
+    assert_eq!(refused.status, 418, "{}", refused.body);
+    assert_eq!(world.asked().len(), 2);
+}
+
+/// api-machinery.md §12/webhook-failures: side effects and dry runs. A configuration of v1 cannot have
+/// them, so it is written as an old server would have.
+#[tokio::test]
+async fn a_webhook_without_side_effects_is_asked_about_rehearsals() {
+    let mut world = World::begin(says(json!({}))).await;
+    world
+        .configure(VALIDATING, "v", &json!({ "sideEffects": "NoneOnDryRun" }))
+        .await;
+    let map = json!({ "metadata": { "name": "a" } });
+    let path = format!("{MAPS}?dryRun=All");
+    let made = world.client.write("POST", &path, &map).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let asked = world.asked();
+    assert_eq!(asked[0]["dryRun"], true);
+    assert_eq!(world.client.get(&format!("{MAPS}/a")).await.status, 404);
+}
+
+/// api-machinery.md §12/webhook-places: a service is where it leads, and it is told why it leads
+/// nowhere.
+#[tokio::test]
+async fn a_webhook_of_a_service_is_where_the_service_leads() {
+    let mut world = World::begin(says(json!({}))).await;
+    let bundle = world.webhook(&json!({}))["clientConfig"]["caBundle"].clone();
+    let address = world.hook.url.trim_start_matches("https://").to_owned();
+    let port: u16 = address.split(['/', ':']).nth(1).unwrap().parse().unwrap();
+    let service = json!({ "namespace": "n", "name": "s", "path": "/x", "port": port });
+    let more = json!({ "clientConfig": { "service": service, "caBundle": bundle } });
+    world.configure(MUTATING, "m", &more).await;
+    let told = |why: &str| {
+        let start = "Internal error occurred: failed calling webhook \"a.b.io\": failed to call webhook: Post";
+        let message = format!("{start} \"https://s.n.svc:{port}/x?timeout=10s\": {why}");
+        (500, message)
+    };
+    let refused = world.make_map("a").await;
+    assert_eq!(refusal(&refused), told("service \"s\" not found"));
+    let services = "/api/v1/namespaces/n/services";
+    let headless = json!({
+        "metadata": { "name": "s" }, "spec": { "clusterIP": "None", "ports": [{ "port": port }] },
+    });
+    world.make(services, &headless).await;
+    let refused = world.make_map("a").await;
+    let expected = "no endpoints available for service \"s\"";
+    assert_eq!(refusal(&refused), told(expected));
+    let path = format!("{services}/s");
+    world.client.send("DELETE", &path, &[], "").await;
+    let outside = json!({
+        "metadata": { "name": "s" },
+        "spec": { "type": "ExternalName", "externalName": "localhost", "ports": [{ "port": port }] },
+    });
+    world.make(services, &outside).await;
+    // It is found; its certificate is for the address, not for the name of the service.
+    let (code, message) = refusal(&world.make_map("a").await);
+    assert_eq!(code, 500);
+    let expected = "certificate not valid for name \"s.n.svc\"";
+    assert!(message.contains(expected), "{message}");
+}
+
+/// api-machinery.md §14/metrics and §14/audit, of admission.
+#[tokio::test]
+async fn calls_are_counted_and_told_in_the_audit_log() {
+    let rules = json!({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+        "rules": [
+            { "level": "Request", "resources": [{ "group": "", "resources": ["configmaps"] }], "omitStages": ["RequestReceived"] },
+            { "level": "None" },
+        ],
+    });
+    let setup = Setup {
+        audit: Some(rules),
+        controllers: "",
+        ..Setup::own()
+    };
+    let say: Say = Box::new(|review| {
+        let annotated = json!({ "auditAnnotations": { "k": "v" } });
+        Some(answer(&review, &annotated).into())
+    });
+    let mut world = World::with(setup, say).await;
+    world
+        .configure(MUTATING, "m", &json!({ "name": "m.b.io" }))
+        .await;
+    let gone = json!({ "url": "https://127.0.0.1:1/x" });
+    let more = json!({ "name": "v.b.io", "failurePolicy": "Ignore", "clientConfig": gone });
+    world.configure(VALIDATING, "v", &more).await;
+    assert_eq!(world.make_map("a").await.status, 201);
+    let metrics = world.client.get("/metrics").await.body;
+    for line in [
+        r#"apiserver_admission_webhook_request_total{code="200",name="m.b.io",operation="CREATE",rejected="false",type="admit"} 1"#,
+        r#"apiserver_admission_webhook_request_total{code="503",name="v.b.io",operation="CREATE",rejected="false",type="validating"} 1"#,
+        r#"apiserver_admission_webhook_fail_open_count{name="v.b.io",type="validating"} 1"#,
+        r#"apiserver_admission_webhook_admission_duration_seconds_count{name="m.b.io",operation="CREATE",rejected="false",type="admit"} 1"#,
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+    world
+        .hook
+        .now_says(says(json!({ "allowed": false, "status": { "code": 451 } })));
+    world.make_map("b").await;
+    let metrics = world.client.get("/metrics").await.body;
+    let line = r#"apiserver_admission_webhook_rejection_count{error_type="no_error",name="m.b.io",operation="CREATE",rejection_code="451",type="admit"} 1"#;
+    assert!(metrics.contains(line), "{line}\n{metrics}");
+    let World { server, client, .. } = world;
+    drop(client);
+    let annotations = first_annotations(server).await;
+    let expected = json!({
+        "authorization.k8s.io/decision": "allow",
+        "authorization.k8s.io/reason": "",
+        "m.b.io/k": "v",
+        "mutation.webhook.admission.k8s.io/round_0_index_0": r#"{"configuration":"m","webhook":"m.b.io","mutated":false}"#,
+        "failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "v.b.io",
+    });
+    assert_eq!(annotations, expected);
+}
+
+async fn first_annotations(mut server: TestServer) -> Value {
+    let log = server.path("audit.log");
+    drop(server.stop.take());
+    tokio::time::timeout(Duration::from_secs(30), &mut server.running)
+        .await
+        .unwrap()
+        .unwrap();
+    let text = std::fs::read_to_string(log).unwrap();
+    let events = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut made = events.filter(|event| event["requestObject"]["metadata"]["name"] == "a");
+    made.next().unwrap()["annotations"].take()
+}

@@ -1,0 +1,8 @@
+//! Admission by webhooks and accounts, with a webhook in this process.
+
+mod accounts;
+mod asked;
+mod changes;
+mod failures;
+mod versions;
+mod world;
