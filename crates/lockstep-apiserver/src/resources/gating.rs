@@ -114,6 +114,11 @@ impl Api {
 }
 
 impl Gated {
+    /// Whether a gate did anything, so that the object is not what was asked for.
+    pub(super) fn is_acted_upon(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
     /// Warns of deprecated fields, once nothing keeps the write from happening.
     pub(super) fn warn_of_deprecated(&self, request: &Request<'_>) {
         if let Some(gates) = request.served.resource.rules.gates() {

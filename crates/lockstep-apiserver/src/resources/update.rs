@@ -143,18 +143,16 @@ impl Api {
             rules.shape(request.served.version, next, Some(old));
         }
         let gated = self.finish_change(request, part, current, next).await?;
-        let stored = match changed {
-            Some(_) => Some(request.scale_view(next, next.resource_version())?),
-            None => None,
-        };
-        let stored = stored.as_ref().unwrap_or(next);
+        if gated.is_acted_upon() {
+            changed = Seen::of(request, part, current, next)?.next;
+        }
+        let stored = changed.as_ref().unwrap_or(next);
         self.validate(&attributes, Some(stored)).await?;
         let bill = self.billed(&attributes, next).await?;
         Ok(Admitted { gated, bill })
     }
 
-    /// Gives the next state what the server decides, takes what is behind closed gates, and checks
-    /// it.
+    /// Gives the next state what gates and the server decide, and checks it.
     async fn finish_change(
         &self,
         request: &Request<'_>,
