@@ -32,13 +32,13 @@ fn bodies_that_are_not_what_the_path_says_are_refused_in_upstreams_words() {
             "{\"a\":",
             KindOwner::Custom,
             "400 the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: \
-             EOF while parsing a value at line 1 column 5 ({\"a\":)",
+             unexpected end of JSON input ({\"a\":)",
         ),
         (
             "",
             KindOwner::Custom,
             "400 the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: \
-             EOF while parsing a value at line 1 column 0 (<empty>)",
+             unexpected end of JSON input (<empty>)",
         ),
         (
             "[1]",

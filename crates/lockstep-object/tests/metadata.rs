@@ -47,7 +47,7 @@ fn a_finalizer_without_a_domain_is_refused_by_built_ins_and_warned_of_by_custom_
     let object = object(json!({"metadata": {"finalizers": ["orphan", "mine", "ex.io/mine"]}}));
     let errors = metadata::validate_finalizers_of_builtin(&object);
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let expected = "metadata.finalizers: Invalid value: \"mine\": name is neither a standard finalizer name nor is it \
+    let expected = "metadata.finalizers[1]: Invalid value: \"mine\": name is neither a standard finalizer name nor is it \
                     fully qualified";
     assert_eq!(errors, [expected]);
     let stored = |finalizers: Value| self::object(json!({"metadata": {"finalizers": finalizers}}));

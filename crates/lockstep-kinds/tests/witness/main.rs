@@ -137,7 +137,9 @@ fn every_field_of_every_kind_survives_an_independent_reader() {
         let path = path.replace(".a.", ".*.").replace(".b.", ".*.");
         NEWER_FIELDS.iter().any(|newer| path.ends_with(newer))
     };
-    found.retain(|path| !is_newer(path));
+    // Fields of our own have no number: readers of protobuf do not meet them (field-gates.md §1).
+    let is_own = |path: &String| path.ends_with(".customFeatureGates");
+    found.retain(|path| !is_newer(path) && !is_own(path));
     assert_eq!(found, BTreeSet::new());
 }
 

@@ -33,7 +33,8 @@ fn place(error: &serde_json::Error, bytes: &[u8]) -> Option<(usize, u8)> {
         .take(error.line().checked_sub(1)?)
         .map(<[u8]>::len)
         .sum();
-    let at = start + error.column().checked_sub(1)?;
+    // At the beginning of a line, the end of the one before.
+    let at = (start + error.column()).checked_sub(1)?;
     Some((at, *bytes.get(at)?))
 }
 

@@ -81,14 +81,14 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-kinds"]),
     ),
     row(
-        "lockstep-fieldgate",
-        Layer::Rules,
-        MayUse::Words(&["lockstep-schema", "lockstep-merge"]),
-    ),
-    row(
         "lockstep-merge",
         Layer::Rules,
         MayUse::Words(&["lockstep-kinds", "lockstep-schema"]),
+    ),
+    row(
+        "lockstep-fieldgate",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-schema", "lockstep-merge"]),
     ),
     row(
         "lockstep-admission",
