@@ -60,7 +60,7 @@ fn bodies_that_are_not_what_the_path_says_are_refused_in_upstreams_words() {
         (
             "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Wodget\",\"metadata\":{\"name\":\"a\"}}",
             KindOwner::Custom,
-            "422 Widget.ex.io \"a\" is invalid: kind: Invalid value: \"Wodget\": must be Widget",
+            "422 Wodget.ex.io \"a\" is invalid: kind: Invalid value: \"Wodget\": must be Widget",
         ),
         (
             "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}",
