@@ -1,8 +1,8 @@
 //! Admission: what happens to a write between its body and the store.
 //!
 //! [`CHAIN`] is the whole of it, in the order of upstream. A write goes through it twice. First
-//! [`Api::mutate`], where steps may change the object. Then whoever writes shapes it anew, keeps
-//! what may not change and checks it against its schema. Last [`Api::validate`], where steps may
+//! `Api::mutate`, where steps may change the object. Then whoever writes shapes it anew, keeps
+//! what may not change and checks it against its schema. Last `Api::validate`, where steps may
 //! only refuse.
 //!
 //! ```text

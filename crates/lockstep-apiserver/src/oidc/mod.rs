@@ -1,7 +1,7 @@
 //! Users of an issuer elsewhere (OIDC): tokens that somebody else signs are believed.
 //!
 //! The issuer is asked for its keys when the server starts and when a token names a key that is not known; the server
-//! does not wait for it. What a token says of its user is mapped by [`claims`], which is nothing but rules.
+//! does not wait for it. What a token says of its user is mapped by `claims`, which is nothing but rules.
 
 mod claims;
 mod keys;
