@@ -7,32 +7,10 @@ use lockstep_object::{Value, names};
 use serde_json::json;
 
 use super::Errors;
-use super::resources::{is_quota_huge_pages, non_negative_amount, resource_name};
+use super::resources::{is_known_name, non_negative_amount, resource_name};
 use crate::amounts::amount;
 use crate::look::{entries, list, text};
 
-/// What a quota may be about, besides huge pages and names with a domain.
-const STANDARD: [&str; 19] = [
-    "configmaps",
-    "cpu",
-    "ephemeral-storage",
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "memory",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    "requests.storage",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
 /// What is counted in whole numbers, besides extended resources.
 const COUNTED: [&str; 9] = [
     "configmaps",
@@ -112,7 +90,8 @@ pub(crate) fn quota_status(quota: &Value, errors: &mut Errors) {
 }
 
 fn is_standard(name: &str) -> bool {
-    STANDARD.contains(&name) || is_quota_huge_pages(name)
+    // Storage is asked for, and never bare.
+    is_known_name(name) && name != "storage"
 }
 
 /// Whether a resource is one that a cluster was given by somebody else.

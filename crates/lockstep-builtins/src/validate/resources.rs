@@ -31,12 +31,17 @@ const KNOWN: [&str; 17] = [
     "storage",
 ];
 
+/// Whether a name without a domain means something.
+pub(super) fn is_known_name(name: &str) -> bool {
+    STANDARD.contains(&name) || KNOWN.contains(&name) || is_quota_huge_pages(name)
+}
+
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
 /// Huge pages as quotas name them.
-pub(super) fn is_quota_huge_pages(name: &str) -> bool {
+fn is_quota_huge_pages(name: &str) -> bool {
     is_huge_pages(name) || name.starts_with("requests.hugepages-")
 }
 
@@ -53,7 +58,7 @@ pub(super) fn resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) ->
     let problems = names::qualified_name(name);
     let is_name = problems.is_empty();
     told(problems, name, path, errors);
-    let is_known = STANDARD.contains(&name) || KNOWN.contains(&name) || is_quota_huge_pages(name);
+    let is_known = is_known_name(name);
     if is_name && !name.contains('/') && !is_known {
         let why = "must be a standard resource type or fully qualified";
         errors.push(FieldError::invalid(path, name, why));
