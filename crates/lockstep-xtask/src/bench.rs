@@ -53,6 +53,11 @@ const BENCHES: &[Bench] = &[
         is_versus: false,
     },
     Bench {
+        name: "bodies",
+        package: "lockstep-kinds",
+        is_versus: false,
+    },
+    Bench {
         name: "api",
         package: "lockstep-testkit",
         is_versus: true,

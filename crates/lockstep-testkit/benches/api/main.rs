@@ -18,6 +18,8 @@ mod objects;
 mod parts;
 mod server;
 mod table;
+mod watch;
+mod wide;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,6 +44,9 @@ struct Options {
     /// CRDs to start with in `crds`
     #[arg(long, default_value_t = 1_000)]
     crds: usize,
+    /// CRDs of 200 fields to make in `wide`
+    #[arg(long, default_value_t = 300)]
+    wide: usize,
     /// Objects to hold in `memory`
     #[arg(long, default_value_t = 100_000)]
     many: usize,
@@ -79,6 +84,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         objects: options.objects.max(100),
         clients: options.clients.max(1),
         crds: options.crds,
+        wide: options.wide.max(1),
         many: options.many,
         watches: options.watches,
     };

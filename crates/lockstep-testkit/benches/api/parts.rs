@@ -1,29 +1,21 @@
 //! What is measured.
 
-use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use futures::future::try_join_all;
-use http_body_util::BodyExt as _;
 
 use crate::client::{Call, Client};
-use crate::crowd;
 use crate::load::Clients;
 use crate::objects::{collection, crd, name, object};
 use crate::server::{Program, Server};
 use crate::table::{Bar, Measure, Table};
+use crate::{crowd, watch, wide};
 
 /// How many gets are measured for each object.
 const GETS_PER_OBJECT: usize = 3;
 const LISTS: usize = 60;
 const PAGES: usize = 1_000;
-const WATCHERS: usize = 50;
-/// Changes that one client makes, each after the last was answered.
-const WATCHED_CHANGES: usize = 400;
-/// Changes that all clients make.
-const WATCHED_CROWD_CHANGES: usize = 1_600;
 /// How long a resource may take to be served.
 const SERVED_MAX: Duration = Duration::from_secs(120);
 /// What memory is measured after, so that what happens in the background has happened.
@@ -35,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) objects: usize,
     pub(crate) clients: usize,
     pub(crate) crds: usize,
+    pub(crate) wide: usize,
     pub(crate) many: usize,
     pub(crate) watches: usize,
 }
@@ -52,6 +45,8 @@ pub(crate) enum Part {
     Crowd,
     /// A start with many CRDs
     Crds,
+    /// CRDs of hundreds of fields
+    Wide,
     /// Many objects in memory
     Memory,
 }
@@ -63,7 +58,12 @@ impl fmt::Display for Part {
     }
 }
 
-const fn measure(name: &'static str, unit: &'static str, reference: f64, bar: Bar) -> Measure {
+pub(crate) const fn measure(
+    name: &'static str,
+    unit: &'static str,
+    reference: f64,
+    bar: Bar,
+) -> Measure {
     Measure {
         name,
         unit,
@@ -91,18 +91,6 @@ const APPLY: Measure = measure(
     3_100.0,
     Bar::TimesLess(5.0),
 );
-const EVENT: Measure = measure(
-    "watch event delivered, CPU",
-    "µs",
-    52.0,
-    Bar::TimesLess(8.0),
-);
-const CROWD_EVENT: Measure = Measure {
-    name: "watch event delivered while all clients write, CPU",
-    unit: "µs",
-    reference: None,
-    bar: Bar::None,
-};
 const MANY_CRDS: Measure = Measure {
     name: "start with 1,000 CRDs",
     unit: "ms",
@@ -123,12 +111,13 @@ const MANY_OBJECTS: Measure = Measure {
 };
 
 impl Part {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Start,
         Self::Requests,
         Self::Watch,
         Self::Crowd,
         Self::Crds,
+        Self::Wide,
         Self::Memory,
     ];
 
@@ -142,19 +131,20 @@ impl Part {
         match self {
             Self::Start => start(program, &mut add).await,
             Self::Requests => requests(program, settings, &mut add).await,
-            Self::Watch => watch(program, settings, &mut add).await,
+            Self::Watch => watch::run(program, settings, &mut add).await,
             Self::Crowd => crowd::run(program, settings, &mut add).await,
             Self::Crds => crds(program, settings, &mut add).await,
+            Self::Wide => wide::run(program, settings, &mut add).await,
             Self::Memory => memory(program, settings, &mut add).await,
         }
     }
 }
 
-fn milliseconds(duration: Duration) -> f64 {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-fn microseconds(duration: Duration) -> f64 {
+pub(crate) fn microseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
@@ -186,7 +176,7 @@ pub(crate) async fn define(client: &Client, number: usize) -> anyhow::Result<()>
 
 /// Sends a request again and again until it is answered, as a client has to where a new resource is
 /// served some time after its CRD was made, or after a start.
-async fn until_served(client: &Client, call: &Call) -> anyhow::Result<()> {
+pub(crate) async fn until_served(client: &Client, call: &Call) -> anyhow::Result<()> {
     let begun = crate::server::now();
     loop {
         match client.send(call).await {
@@ -239,87 +229,8 @@ async fn requests(
 }
 
 /// Where an object is, if there are `count`.
-fn object_path(number: usize, count: usize) -> String {
+pub(crate) fn object_path(number: usize, count: usize) -> String {
     format!("{}/{}", collection(0), name(number % count))
-}
-
-async fn watch(
-    program: &Program,
-    settings: Settings,
-    add: &mut impl FnMut(Measure, f64),
-) -> anyhow::Result<()> {
-    let server = Server::start(program).await?;
-    let clients = Clients::connect(&server, settings.clients).await?;
-    define(clients.first(), 0).await?;
-    let count = settings.objects;
-    let made = |number: usize| Call::post(collection(0), object(number + 1));
-    clients.send(count, made).await?;
-    let path = |number| object_path(number, count);
-    let alone = clients.alone();
-    let event = watched(&server, &clients, &alone, WATCHED_CHANGES, &path).await?;
-    add(EVENT, microseconds(event));
-    let event = watched(&server, &clients, &clients, WATCHED_CROWD_CHANGES, &path).await?;
-    add(CROWD_EVENT, microseconds(event));
-    Ok(())
-}
-
-/// What one event costs on its way to one watcher: what changes cost that are watched, without
-/// what the same changes by the same clients cost that nobody watches.
-async fn watched(
-    server: &Server,
-    clients: &Clients,
-    writers: &Clients,
-    changes: usize,
-    path: &impl Fn(usize) -> String,
-) -> anyhow::Result<Duration> {
-    // Every change has a size of its own, so that each is one.
-    let change = |first: usize| {
-        move |number: usize| {
-            let body = format!(r#"{{"spec":{{"size":{}}}}}"#, first + number);
-            Call::merge(path(number), body)
-        }
-    };
-    let unwatched = writers.cost(server, changes, change(1_000_000)).await?;
-    let listed = clients
-        .first()
-        .send(&Call::get(format!("{}?limit=1", collection(0))))
-        .await?;
-    let listed: serde_json::Value = serde_json::from_slice(&listed)?;
-    let from = listed["metadata"]["resourceVersion"]
-        .as_str()
-        .unwrap_or_default();
-    let watch = Call::get(format!(
-        "{}?watch=true&resourceVersion={from}",
-        collection(0)
-    ));
-    let opening = clients
-        .iter()
-        .cycle()
-        .take(WATCHERS)
-        .map(|client| client.open(&watch));
-    let watches = try_join_all(opening).await?;
-    let delivered = Cell::new(0_usize);
-    let delivered = &delivered;
-    let before = server.processor_time()?;
-    let reading = watches.into_iter().map(|answer| async move {
-        let mut body = answer.into_body();
-        let mut seen = 0;
-        while seen < changes {
-            let Some(frame) = body.frame().await else {
-                anyhow::bail!("a watch ended")
-            };
-            let data = frame?.into_data().unwrap_or_default();
-            let lines = data.split(|byte| *byte == b'\n').count() - 1;
-            seen += lines;
-            delivered.set(delivered.get() + lines);
-        }
-        anyhow::Ok(())
-    });
-    let writing = writers.send(changes, change(2_000_000));
-    tokio::try_join!(try_join_all(reading), writing)?;
-    let used = server.processor_time()?.saturating_sub(before);
-    let changing = unwatched * u32::try_from(changes)?;
-    Ok(used.saturating_sub(changing) / u32::try_from(delivered.get())?.max(1))
 }
 
 async fn crds(
