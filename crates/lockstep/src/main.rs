@@ -21,6 +21,10 @@ mod version;
 
 use std::process::ExitCode;
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     failure::explain_panics();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
