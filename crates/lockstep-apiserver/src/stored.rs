@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 const METADATA: &[u8] = br#"","metadata":{"#;
+/// What most objects are written in without growing.
+const WRITTEN_BYTES: usize = 4096;
 
 /// Where the parts of a stored object lie. Found by looking at its first bytes only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,7 +141,7 @@ pub fn encode(
     {
         return Err(NotAnObject);
     }
-    let mut out = Vec::with_capacity(1024);
+    let mut out = Vec::with_capacity(WRITTEN_BYTES);
     out.extend_from_slice(br#"{"apiVersion":""#);
     out.extend_from_slice(api_version.as_bytes());
     out.extend_from_slice(br#"","kind":""#);
@@ -160,6 +162,8 @@ pub fn encode(
         out.pop();
     }
     out.push(b'}');
+    // It is kept for long, and room that nothing uses with it.
+    out.shrink_to_fit();
     Ok(out)
 }
 

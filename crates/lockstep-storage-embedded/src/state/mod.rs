@@ -34,8 +34,9 @@ pub(crate) const STATE_FILE: &str = "state.redb";
 const UNFINISHED_FILE: &str = "state.redb.new";
 
 const FORMAT: u64 = 1;
-/// Memory for pages; the machine has everything else in memory already.
-const CACHE_BYTES: usize = 16 << 20;
+/// Memory for pages: the inner ones of some million keys. The machine has everything else in memory
+/// already.
+const CACHE_BYTES: usize = 8 << 20;
 
 /// Why the state cannot be read or written.
 #[derive(Debug, thiserror::Error)]

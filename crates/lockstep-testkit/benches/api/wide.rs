@@ -27,10 +27,16 @@ const EACH: Measure = measure(
     Bar::NoMoreThan(150.0),
 );
 const OPENAPI: Measure = Measure {
-    name: "OpenAPI v3 of one group with them, first answer",
+    name: "OpenAPI v3 of `apps/v1`, first answer",
     unit: "ms",
     reference: None,
     bar: Bar::NoMoreThan(5.0),
+};
+const OPENAPI_WIDE: Measure = Measure {
+    name: "OpenAPI v3 of 15 of them, first answer",
+    unit: "ms",
+    reference: None,
+    bar: Bar::None,
 };
 const SLOWER: Measure = Measure {
     name: "create of a config map beside them, CPU against that before",
@@ -125,10 +131,12 @@ pub(crate) async fn run(
     tokio::time::sleep(SETTLE).await;
     let held = server.megabytes()? - memory_before;
     add(EACH, held * 1e3 / f64::from(u32::try_from(settings.wide)?));
-    let begun = now();
-    let document = Call::get(format!("/openapi/v3/apis/{}/v1", group(last)));
-    until_served(&client, &document).await?;
-    add(OPENAPI, milliseconds(begun.elapsed()));
+    for (measure, group) in [(OPENAPI, "apps"), (OPENAPI_WIDE, &group(last))] {
+        let begun = now();
+        let document = Call::get(format!("/openapi/v3/apis/{group}/v1"));
+        until_served(&client, &document).await?;
+        add(measure, milliseconds(begun.elapsed()));
+    }
     add(SLOWER, writes(&server, &clients).await? / cost_before);
     Ok(())
 }
