@@ -31,8 +31,6 @@ pub(crate) const PING_MAX: Duration = Duration::from_secs(15);
 pub(crate) const RESET_STREAMS_MAX: usize = 64;
 /// How much of an HTTP/2 answer waits in the server for one stream.
 pub(crate) const STREAM_SEND_BYTES_MAX: usize = 256 << 10;
-/// How much of what one HTTP/2 connection writes is gathered before it is sent.
-pub(crate) const GATHERED_BYTES_MAX: usize = 64 << 10;
 /// What a client may send on one stream before the server has read it.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 /// What a client may send on one connection before the server has read it.

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use lockstep_gather::{Driven, Ended, gather};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::task::TaskTracker;
 
-use super::gather::{Driven, Ended, gather};
 use super::plain::is_plain_http;
 use super::prepare;
 use super::stall::StallGuard;
@@ -52,7 +52,7 @@ pub(super) async fn serve(
         serve_http2(&server, connection, stream, tasks).await
     } else {
         let ended = serve_http1(&server, connection, stream).await;
-        ended.map_err(Ended::Http)
+        ended.map_err(Ended::Protocol)
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, error = %WithSource(&error), "connection ended");
@@ -89,7 +89,7 @@ async fn serve_http2(
     connection: Arc<Connection>,
     stream: TlsStream<TcpStream>,
     tasks: TaskTracker,
-) -> Result<(), Ended> {
+) -> Result<(), Ended<hyper::Error>> {
     let streams = Arc::new(AtomicUsize::new(0));
     let mut builder = http2::Builder::new(Tracked {
         tasks,

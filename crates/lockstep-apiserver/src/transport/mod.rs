@@ -2,7 +2,6 @@
 
 mod connection;
 mod drain;
-mod gather;
 mod plain;
 mod stall;
 mod tls;

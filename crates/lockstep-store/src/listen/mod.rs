@@ -9,11 +9,13 @@ mod tls;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use lockstep_gather::{Driven, gather};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::TlsAcceptor;
@@ -192,18 +194,21 @@ impl Connections {
     }
 
     async fn talk(self, connection: Connection, serves: Serves) {
-        let builder = self.builder();
+        let running = Arc::new(AtomicUsize::new(0));
+        let is_shared = || running.load(Ordering::Relaxed) > 1;
+        let builder = self.builder(&running);
         let dispatch = self.dispatch.clone();
         let service = service_fn(move |request| dispatch.answer(request, serves));
+        let (connection, outgoing) = gather(connection);
         let connection = Calm::new(connection, self.member.config.keepalive_interval_min);
         let talking = builder.serve_connection(TokioIo::new(Lenient::new(connection)), service);
         tokio::pin!(talking);
         let stopping = self.member.stopping.token();
         let ended = tokio::select! {
-            ended = talking.as_mut() => ended,
+            ended = Driven::new(talking.as_mut(), &outgoing, &is_shared) => ended,
             () = stopping.cancelled() => {
                 talking.as_mut().graceful_shutdown();
-                talking.await
+                Driven::new(talking, &outgoing, &is_shared).await
             }
         };
         if let Err(error) = ended {
@@ -211,9 +216,12 @@ impl Connections {
         }
     }
 
-    fn builder(&self) -> auto::Builder<TrackedExecutor> {
+    fn builder(&self, running: &Arc<AtomicUsize>) -> auto::Builder<Tracked> {
         let config = &self.member.config;
-        let mut builder = auto::Builder::new(TrackedExecutor(self.tasks.clone()));
+        let mut builder = auto::Builder::new(Tracked {
+            tasks: self.tasks.clone(),
+            running: Arc::clone(running),
+        });
         builder
             .http2()
             .timer(TokioTimer::new())
@@ -228,15 +236,32 @@ impl Connections {
     }
 }
 
-/// Runs the requests of a connection where the server waits for them.
+/// Runs the requests of a connection where the server waits for them, and counts them.
 #[derive(Clone)]
-struct TrackedExecutor(TaskTracker);
+struct Tracked {
+    tasks: TaskTracker,
+    running: Arc<AtomicUsize>,
+}
 
-impl<F> hyper::rt::Executor<F> for TrackedExecutor
+/// One of the requests, until it is dropped.
+struct Running(Arc<AtomicUsize>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<F> hyper::rt::Executor<F> for Tracked
 where
     F: Future<Output = ()> + Send + 'static,
 {
     fn execute(&self, request: F) {
-        self.0.spawn(request);
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let running = Running(Arc::clone(&self.running));
+        self.tasks.spawn(async move {
+            let _running = running;
+            request.await;
+        });
     }
 }

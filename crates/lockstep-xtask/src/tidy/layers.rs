@@ -11,6 +11,8 @@ pub(super) enum Layer {
     Words,
     /// Pure decisions: no clock, socket, file or task.
     Rules,
+    /// What moves bytes.
+    Wires,
     /// What keeps bytes.
     Stores,
     /// What answers requests.
@@ -103,6 +105,7 @@ const TABLE: &[Row] = &[
     ),
     row("lockstep-storageversion", Layer::Rules, MayUse::Words(&[])),
     row("lockstep-mvcc", Layer::Rules, MayUse::Words(&[])),
+    row("lockstep-gather", Layer::Wires, MayUse::Only(&[])),
     row(
         "lockstep-storage",
         Layer::Stores,
@@ -131,7 +134,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-apiserver",
         Layer::Servers,
-        MayUse::Rules(&["lockstep-storage"]),
+        MayUse::Rules(&["lockstep-storage", "lockstep-gather"]),
     ),
     row(
         "lockstep-store",
@@ -141,6 +144,7 @@ const TABLE: &[Row] = &[
             "lockstep-storage",
             "lockstep-etcd-api",
             "lockstep-storage-embedded",
+            "lockstep-gather",
         ]),
     ),
     row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),

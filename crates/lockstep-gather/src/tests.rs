@@ -1,5 +1,6 @@
 //! What is gathered, when it leaves, and how much of it there may be.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
@@ -50,7 +51,7 @@ struct Frames<'f> {
 }
 
 impl Future for Frames<'_> {
-    type Output = hyper::Result<()>;
+    type Output = Result<(), Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let frames = &mut *self;
@@ -145,10 +146,10 @@ fn where_others_may_have_something_too_they_get_one_turn() {
 #[test]
 fn no_more_is_gathered_than_the_limit_for_a_client_that_takes_nothing() {
     let (io, outgoing) = with_room(10);
-    let large = vec![7; 3 * GATHERED_BYTES_MAX];
+    let middle = vec![7; GATHERED_BYTES_MAX / 8];
     let mut frames = Frames {
         io,
-        left: vec![&large],
+        left: vec![&middle; 24],
     };
     let mut driven = Driven::new(Pin::new(&mut frames), &outgoing, ALONE);
     assert!(poll_once(&mut driven).is_pending());
@@ -156,7 +157,8 @@ fn no_more_is_gathered_than_the_limit_for_a_client_that_takes_nothing() {
     assert_eq!(outgoing.0.lock().waiting.len(), GATHERED_BYTES_MAX);
     outgoing.0.lock().stream.room = usize::MAX;
     assert!(poll_once(&mut driven).is_pending());
-    assert_eq!(outgoing.0.lock().stream.taken.concat(), large);
+    let taken = outgoing.0.lock().stream.taken.concat();
+    assert_eq!(taken, middle.repeat(24));
     let expected = [
         10,
         GATHERED_BYTES_MAX - 10,
@@ -166,6 +168,35 @@ fn no_more_is_gathered_than_the_limit_for_a_client_that_takes_nothing() {
     assert_eq!(sizes(&outgoing), expected);
     let kept = outgoing.0.lock().waiting.capacity();
     assert!(kept <= IDLE_BYTES_MAX, "{kept} bytes are kept for nothing");
+}
+
+#[test]
+fn a_large_piece_leaves_as_it_is_and_in_its_turn() {
+    let (io, outgoing) = with_room(usize::MAX);
+    let large = vec![7; LARGE_BYTES];
+    let mut frames = Frames {
+        io,
+        left: vec![b"before", &large, b"behind", b"it"],
+    };
+    let mut driven = Driven::new(Pin::new(&mut frames), &outgoing, ALONE);
+    assert!(poll_once(&mut driven).is_pending());
+    let taken = outgoing.0.lock().stream.taken.clone();
+    assert_eq!(taken, [b"before".to_vec(), large, b"behindit".to_vec()]);
+}
+
+#[test]
+fn a_large_piece_waits_for_what_was_written_before() {
+    let (mut io, outgoing) = with_room(3);
+    let context = &mut Context::from_waker(Waker::noop());
+    let large = vec![7; LARGE_BYTES];
+    assert!(Pin::new(&mut io).poll_write(context, b"before").is_ready());
+    assert!(Pin::new(&mut io).poll_write(context, &large).is_pending());
+    assert_eq!(outgoing.0.lock().stream.taken, [b"bef"]);
+    outgoing.0.lock().stream.room = 13;
+    let written = Pin::new(&mut io).poll_write(context, &large);
+    assert!(matches!(written, Poll::Ready(Ok(10))), "{written:?}");
+    let taken = outgoing.0.lock().stream.taken.clone();
+    assert_eq!(taken, [b"bef".to_vec(), b"ore".to_vec(), vec![7; 10]]);
 }
 
 #[test]

@@ -13,16 +13,18 @@ use std::task::{Context, Poll, ready};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::limits::GATHERED_BYTES_MAX;
-
+/// How much is gathered before it is sent.
+const GATHERED_BYTES_MAX: usize = 64 << 10;
+/// What is as large as this leaves as it is: to copy it would cost more than another call.
+const LARGE_BYTES: usize = 16 << 10;
 /// What an idle connection keeps of the memory it gathered in.
 const IDLE_BYTES_MAX: usize = 4 << 10;
 
 /// The side that the protocol reads and writes.
-pub(super) struct Gather<S>(Arc<Mutex<Gathered<S>>>);
+pub struct Gather<S>(Arc<Mutex<Gathered<S>>>);
 
 /// The side that sends.
-pub(super) struct Outgoing<S>(Arc<Mutex<Gathered<S>>>);
+pub struct Outgoing<S>(Arc<Mutex<Gathered<S>>>);
 
 struct Gathered<S> {
     stream: S,
@@ -34,7 +36,7 @@ struct Gathered<S> {
 }
 
 /// Both sides of a stream.
-pub(super) fn gather<S>(stream: S) -> (Gather<S>, Outgoing<S>) {
+pub fn gather<S>(stream: S) -> (Gather<S>, Outgoing<S>) {
     let gathered = Arc::new(Mutex::new(Gathered {
         stream,
         waiting: Vec::new(),
@@ -51,8 +53,15 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.waiting.len() >= GATHERED_BYTES_MAX {
+        let is_large = parts.iter().map(|part| part.len()).sum::<usize>() >= LARGE_BYTES;
+        if is_large || self.waiting.len() >= GATHERED_BYTES_MAX {
             ready!(self.pass_on(context))?;
+        }
+        if is_large {
+            let stream = Pin::new(&mut self.stream);
+            let written = ready!(stream.poll_write_vectored(context, parts))?;
+            self.is_held = true;
+            return Poll::Ready(Ok(written));
         }
         let before = self.waiting.len();
         for part in parts {
@@ -146,7 +155,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gather<S> {
 }
 
 /// A connection together with the sending of what it writes.
-pub(super) struct Driven<'c, C, S> {
+pub struct Driven<'c, C, S> {
     connection: Pin<&'c mut C>,
     outgoing: &'c Outgoing<S>,
     /// Whether others that have something for this connection may write first.
@@ -156,19 +165,19 @@ pub(super) struct Driven<'c, C, S> {
 
 /// How a connection ended.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Ended {
+pub enum Ended<E> {
     /// The protocol says so.
     #[error(transparent)]
-    Http(#[from] hyper::Error),
+    Protocol(E),
     /// Nothing can be sent any more.
     #[error(transparent)]
-    Send(#[from] io::Error),
+    Send(io::Error),
 }
 
 impl<'c, C, S> Driven<'c, C, S> {
     /// `is_shared` tells whether several answers are being written on the connection; then those
     /// whose turn it is already may add to what is sent.
-    pub(super) fn new(
+    pub fn new(
         connection: Pin<&'c mut C>,
         outgoing: &'c Outgoing<S>,
         is_shared: &'c (dyn Fn() -> bool + Sync),
@@ -182,19 +191,19 @@ impl<'c, C, S> Driven<'c, C, S> {
     }
 }
 
-impl<C, S> Future for Driven<'_, C, S>
+impl<C, S, E> Future for Driven<'_, C, S>
 where
-    C: Future<Output = hyper::Result<()>>,
+    C: Future<Output = Result<(), E>>,
     S: AsyncWrite + Unpin,
 {
-    type Output = Result<(), Ended>;
+    type Output = Result<(), Ended<E>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let driven = self.get_mut();
         if let Poll::Ready(ended) = driven.connection.as_mut().poll(context) {
             // A last word, as far as the client takes it.
             drop(driven.outgoing.poll_send(context));
-            return Poll::Ready(ended.map_err(Ended::Http));
+            return Poll::Ready(ended.map_err(Ended::Protocol));
         }
         if !driven.has_waited && driven.outgoing.has_some() && (driven.is_shared)() {
             driven.has_waited = true;
@@ -203,7 +212,7 @@ where
         }
         driven.has_waited = false;
         match driven.outgoing.poll_send(context) {
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(Ended::Send(error))),
             Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
         }
     }
