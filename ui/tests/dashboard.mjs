@@ -111,6 +111,15 @@ test('8.1 Features: what differs from the default, and the line to copy', async 
   await page.context().close()
 })
 
+test('§9 dashboard page: what is ready for removal', async () => {
+  const page = await visit()
+  await live(page)
+  await page.getByRole('button', { name: 'ready for removal' }).click()
+  await until(() => gates(page), ['CRDValidationRatcheting', 'CustomResourceFieldSelectors'])
+  await until(() => new URL(page.url()).search, '?only=removable')
+  await page.context().close()
+})
+
 test('8.1 Features: two versions are compared', async () => {
   const page = await visit('?tab=versions')
   await live(page)
