@@ -58,7 +58,7 @@ mod tests {
         }
     }
 
-    /// feature-gates.md §7, "async & threads": every interleaving of one flip and two readers.
+    /// feature-gates.md §7/threads: every interleaving of one flip and two readers.
     #[test]
     fn a_reader_of_a_flipping_gate_sees_old_or_new_and_never_old_after_new() {
         loom::model(|| {

@@ -37,7 +37,7 @@ mod tests {
         }
     }
 
-    /// feature-gates.md §2, first example.
+    /// feature-gates.md §2/example, §2/resolve, §1/version.
     #[test]
     fn a_gate_walks_through_its_stages() {
         let entries = [
@@ -63,7 +63,7 @@ mod tests {
         }
     }
 
-    /// feature-gates.md §2, second example: the GA entry inherits the minimum of the one before.
+    /// feature-gates.md §2/skew, §1/min-compatibility: the GA entry inherits the minimum of the one before.
     #[test]
     fn an_entry_that_needs_newer_peers_is_skipped() {
         let mut feature = crate::Feature::new(

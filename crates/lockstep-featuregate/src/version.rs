@@ -158,6 +158,7 @@ fn parse_number(part: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
+    /// feature-gates.md §2/numbers.
     #[test]
     fn versions_compare_as_numbers_not_as_text() {
         assert!(v(1, 9) < v(1, 10));
@@ -166,7 +167,7 @@ mod tests {
         assert!(v(1, 65535).ordinal() < v(2, 0).ordinal());
     }
 
-    /// feature-gates.md §6, first row, and U6.
+    /// feature-gates.md §6/emulated, §0/U6.
     #[test]
     fn a_version_is_two_numbers_with_an_optional_v_and_an_optional_zero_patch() {
         for (text, expected) in [

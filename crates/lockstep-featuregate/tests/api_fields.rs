@@ -80,6 +80,7 @@ const MATRIX: [(&str, Option<Container>, bool, bool); 6] = [
     (OFF, Some(used(1)), true, true),
 ];
 
+/// feature-gates.md §10/on, §10/off-create, §10/off-unused, §10/off-used, §10/helpers.
 #[test]
 fn a_field_is_dropped_unless_its_gate_is_on_or_the_old_object_uses_it() {
     for (flag, old, kept, _) in MATRIX {
@@ -104,6 +105,7 @@ fn a_field_is_dropped_unless_its_gate_is_on_or_the_old_object_uses_it() {
     }
 }
 
+/// feature-gates.md §10/on, §10/off-create, §10/off-unused, §10/off-used, §10/helpers.
 #[test]
 fn validation_allows_a_field_if_its_gate_is_on_or_the_old_object_uses_it() {
     for (flag, old, _, allowed) in MATRIX {
@@ -181,6 +183,7 @@ fn deployment(generation: u64, strategy: &'static str, containers: &[Container])
     }
 }
 
+/// feature-gates.md §10/helpers, §10/generation, §10/logic: objects that do not use the field stay as they are.
 #[test]
 fn a_nested_field_follows_the_same_table_and_generations_count_what_is_stored() {
     let [on, off] = [ON, OFF].map(gates);
@@ -208,6 +211,7 @@ fn a_nested_field_follows_the_same_table_and_generations_count_what_is_stored() 
     assert_eq!(write(&off, None, &bare), Ok(created));
 }
 
+/// feature-gates.md §10/with-default, §10/without-default: a value is judged whatever the gate says.
 #[test]
 fn a_defaulted_field_is_required_only_when_it_is_allowed() {
     let [on, off] = [ON, OFF].map(gates);
@@ -231,6 +235,7 @@ fn a_defaulted_field_is_required_only_when_it_is_allowed() {
     assert_eq!(write(&on, None, &invalid), refused);
 }
 
+/// feature-gates.md §10/widened.
 #[test]
 fn a_new_value_is_never_rewritten_and_valid_only_when_it_is_allowed() {
     let [on, off] = [ON, OFF].map(gates);
@@ -248,6 +253,7 @@ fn a_new_value_is_never_rewritten_and_valid_only_when_it_is_allowed() {
     assert_eq!(write(&off, Some(&left), &gradual), refused);
 }
 
+/// feature-gates.md §10/off-used, §10/off-unused.
 #[test]
 fn a_stored_value_survives_off_on_and_off_again() {
     let [on, off] = [ON, OFF].map(gates);

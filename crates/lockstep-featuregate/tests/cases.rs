@@ -281,15 +281,18 @@ fn check_values(case: &Case, gates: &Gates) -> Result<(), String> {
             same(key, &actual, &expected.to_owned())?;
         }
     }
-    for (key, actual) in [
-        ("known", kube.known()),
-        (
-            "metrics",
-            kube.samples().iter().map(ToString::to_string).collect(),
-        ),
-    ] {
-        if case.own.get(key).is_some() {
-            same(key, &actual, &case.texts(key))?;
+    if case.own.get("known").is_some() {
+        same("known", &kube.known(), &case.texts("known"))?;
+    }
+    for component in gates.components() {
+        let key = match component.component().name() {
+            "kube" => "metrics".to_owned(),
+            name => format!("{name}Metrics"),
+        };
+        let samples = component.samples();
+        let samples = samples.iter().map(ToString::to_string).collect();
+        if case.own.get(&key).is_some() {
+            same(&key, &samples, &case.texts(&key))?;
         }
     }
     Ok(())

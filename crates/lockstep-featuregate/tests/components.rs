@@ -40,7 +40,7 @@ fn versions(builder: Builder, component: &str) -> (Version, Version) {
     (versions.emulation, versions.min_compatibility)
 }
 
-/// feature-gates.md §6, row components.
+/// feature-gates.md §6/components.
 #[test]
 fn a_mapped_component_follows_its_parent() {
     assert_eq!(
@@ -53,6 +53,7 @@ fn a_mapped_component_follows_its_parent() {
     assert_eq!(versions(compatible, "wardle"), (v(1, 2), v(1, 0)));
 }
 
+/// feature-gates.md §6/components.
 #[test]
 fn the_flags_of_a_mapped_component_are_refused() {
     let builder = Builder::new(mapped())
@@ -74,6 +75,7 @@ fn a_mapping_without_an_answer_stops_the_start() {
     );
 }
 
+/// feature-gates.md §6/components.
 #[test]
 fn loops_second_parents_and_strangers_cannot_be_mapped() {
     let same = |version| Some(version);
@@ -104,7 +106,7 @@ fn loops_second_parents_and_strangers_cannot_be_mapped() {
     );
 }
 
-/// feature-gates.md §3, last row of the first table.
+/// feature-gates.md §3/closed.
 #[test]
 fn nothing_is_added_after_the_set_is_closed() {
     let mut kube = component("kube", 1, 37);
@@ -129,7 +131,7 @@ fn two_components_of_one_name_are_refused() {
     );
 }
 
-/// U3: a failed call changes nothing, so the next one starts from what was there.
+/// feature-gates.md §0/U3, §7/build: a failed call changes nothing, so the next one starts from what was there.
 #[test]
 fn a_failed_start_leaves_nothing_behind() {
     let registry = || {
@@ -146,6 +148,7 @@ fn a_failed_start_leaves_nothing_behind() {
     assert_eq!(good.try_finish().unwrap().gates.get("A"), Some(true));
 }
 
+/// feature-gates.md §7/by-name.
 #[test]
 fn an_unknown_name_is_none_and_never_a_panic() {
     let gates = Builder::new(mapped()).try_finish().unwrap().gates;
@@ -155,7 +158,7 @@ fn an_unknown_name_is_none_and_never_a_panic() {
     }
 }
 
-/// feature-gates.md U8: sets are values, and each server has its own.
+/// feature-gates.md §0/U8, §7/build: sets are values, and each server has its own.
 #[test]
 fn two_sets_of_one_registry_differ_in_one_process() {
     let registry = || {

@@ -1,4 +1,4 @@
-//! Guards on the process default set (feature-gates.md §7, second table).
+//! Guards on the process default set (feature-gates.md §7/guard).
 //!
 //! Tests of one binary share that set, so each takes its turn first.
 
@@ -101,6 +101,7 @@ fn a_guard_dropped_out_of_order_panics_naming_both_and_still_restores() {
     assert_eq!(value_and_source(FINISHED, QUIET), (false, Source::Flag));
 }
 
+/// feature-gates.md §7/locked-hint, §7/emulate.
 #[test]
 fn a_locked_gate_hints_at_the_version_to_emulate() {
     let _turn = serial();
@@ -114,6 +115,7 @@ fn a_locked_gate_hints_at_the_version_to_emulate() {
     assert!(!enabled!(FINISHED));
 }
 
+/// feature-gates.md §7/emulate.
 #[test]
 fn an_emulated_version_is_taken_before_gates_and_restores_both_versions() {
     let _turn = serial();
@@ -144,6 +146,7 @@ fn an_emulated_version_is_taken_before_gates_and_restores_both_versions() {
     );
 }
 
+/// feature-gates.md §7/matrix.
 #[test]
 fn both_states_of_a_gate_keep_what_guards_set_also_at_another_version() {
     let _turn = serial();
@@ -174,6 +177,7 @@ fn a_version_dropped_before_its_gates_panics_and_still_restores() {
     assert!(enabled!(FINISHED));
 }
 
+/// feature-gates.md §7/second-guard.
 #[test]
 fn serial_tests_wait_for_each_other() {
     let turn = serial();

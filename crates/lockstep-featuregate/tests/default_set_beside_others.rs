@@ -1,5 +1,5 @@
 //! Guards on the process default set beside other tests, other sets and the end of the run
-//! (feature-gates.md §7, second table).
+//! (feature-gates.md §7/guard).
 //!
 //! Each test runs in a process of its own, where nobody else touches that set.
 
@@ -42,6 +42,7 @@ fn install() {
     started.expect("it starts").gates.install();
 }
 
+/// feature-gates.md §7/disabling.
 #[test]
 fn disabling_a_gate_disables_its_dependants_and_tells_each() {
     let child = run_in_child(
@@ -64,6 +65,7 @@ fn disabling_a_gate_disables_its_dependants_and_tells_each() {
     assert!(output.contains(told), "{output}");
 }
 
+/// feature-gates.md §7/second-guard.
 #[test]
 fn the_same_gate_from_another_test_thread_panics_naming_both() {
     let child = run_in_child(
@@ -186,6 +188,7 @@ fn the_cluster_is_heard_through_the_default_set_once_the_guards_are_gone() {
     passed(child);
 }
 
+/// feature-gates.md §0/U7, §7/check.
 #[test]
 fn without_a_default_set_reading_panics_and_a_guard_brings_one() {
     let child = run_in_child(
@@ -235,6 +238,7 @@ fn each_component_can_be_emulated() {
     passed(child);
 }
 
+/// feature-gates.md §7/leak.
 #[test]
 fn a_leaked_guard_fails_the_run_even_if_every_test_passes() {
     let name = "a_leaked_guard_fails_the_run_even_if_every_test_passes";

@@ -1,10 +1,11 @@
-//! Several crates contribute gates to one component (feature-gates.md §7, "declare").
+//! Several crates contribute gates to one component (feature-gates.md §7/declare).
 
 #[path = "support/sets.rs"]
 mod sets;
 
 use lockstep_featuregate::{
-    BinaryVersion, Component, Gates, RegistrationError, Registry, Source, v,
+    BinaryVersion, Component, Entry, Explanation, Gates, RegistrationError, Registry, Source,
+    Stage, v,
 };
 use sets::builder;
 
@@ -95,6 +96,42 @@ fn a_gate_declared_alike_in_two_groups_is_one_gate() {
     assert!(!off.enabled(lists::SHARED));
 }
 
+/// feature-gates.md §7/explain, §6/in-code.
+#[test]
+fn a_set_tells_all_about_a_gate_and_which_version_it_emulates() {
+    let emulating = builder(v(1, 37), &[&lists::KUBE, &fields::KUBE]).emulated_version("1.36");
+    let started = emulating.flag("FieldLevel=true").try_finish();
+    let gates = started.expect("it starts").gates;
+    let expected = Explanation {
+        value: true,
+        held: Entry {
+            version: v(1, 36),
+            default: false,
+            lock_to_default: false,
+            stage: Stage::Beta,
+            min_compatibility: None,
+        },
+        source: Source::Flag,
+        remove_in: None,
+        depends_on: vec!["ShardedLists".to_owned()],
+    };
+    assert_eq!(gates.explain("FieldLevel"), Some(expected));
+    assert!(gates.emulation() >= v(1, 36) && gates.emulation() < v(1, 37));
+    assert_eq!(gates.min_compatibility(), v(1, 35));
+}
+
+/// feature-gates.md §7/threads.
+#[test]
+fn a_set_is_read_from_any_thread() {
+    fn anywhere<T: Send + Sync + Clone>(value: &T) -> T {
+        value.clone()
+    }
+    let gates = anywhere(&gates("FieldLevel=true"));
+    let elsewhere = std::thread::spawn(move || gates.enabled(fields::FIELD_LEVEL));
+    assert!(elsewhere.join().expect("reading never panics"));
+}
+
+/// feature-gates.md §7/threads, §5/run-time.
 #[test]
 fn the_cluster_moves_its_own_gates_for_all_who_declare_them_and_no_others() {
     let both = builder(v(1, 36), &[&lists::STORE, &fields::STORE]);

@@ -203,6 +203,7 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     /// Any document is a registry or a list of reasons why it is none.
+    /// feature-gates.md §12/any-text.
     #[test]
     fn the_registry_reader_never_panics(document in document()) {
         let read = lockstep_featuregate::file::read_components(&document, BinaryVersion::of(BINARY));
@@ -213,6 +214,7 @@ proptest! {
         drop(lockstep_featuregate::file::read_history(&document));
     }
 
+    /// feature-gates.md §12/any-text, §7/build.
     #[test]
     fn any_text_is_read_as_a_flag_or_refused_and_a_check_says_the_same(
         histories in histories(), text in flag_text(), variable in flag_text(),
@@ -245,6 +247,7 @@ proptest! {
         prop_assert_eq!(&start(one_by_one), &expected);
     }
 
+    /// feature-gates.md §12/any-text.
     #[test]
     fn any_text_is_read_as_a_version_or_refused_and_a_version_reads_back(text in version_text()) {
         if let Ok(version) = Version::parse(&text) {
@@ -265,6 +268,7 @@ proptest! {
         }
     }
 
+    /// feature-gates.md §2/resolve.
     #[test]
     fn resolving_takes_the_last_entry_that_both_versions_allow(
         entries in any_entries(), emulation in 25_u16..45, min in 25_u16..45,
@@ -287,6 +291,7 @@ proptest! {
         prop_assert_eq!(held, expected.unwrap_or(before_history));
     }
 
+    /// feature-gates.md §2/effective.
     #[test]
     fn a_set_equals_the_model_gate_by_gate(
         histories in histories(), items in vec(item(), 0..8), minor in 34_u16..=37,
@@ -309,7 +314,7 @@ proptest! {
         prop_assert_eq!(actual, expected);
     }
 
-    /// U3: an unknown name, or anything else that is wrong, leaves no trace.
+    /// feature-gates.md §0/U3: an unknown name, or anything else that is wrong, leaves no trace.
     #[test]
     fn a_failed_start_changes_nothing(
         histories in histories(), good in vec(item(), 0..4), bad in vec(item(), 0..4),
@@ -323,7 +328,7 @@ proptest! {
         prop_assert_eq!(start(good), before);
     }
 
-    /// U2: what counts is the last word, not the way there.
+    /// feature-gates.md §0/U2: what counts is the last word, not the way there.
     #[test]
     fn taking_a_group_switch_back_equals_never_having_set_it(
         histories in histories(), items in vec(item(), 0..6), group in select(vec!["AllAlpha", "AllBeta"]),
@@ -336,7 +341,7 @@ proptest! {
         prop_assert_eq!(back, never);
     }
 
-    /// U2, without naming the group at all: only gates of that stage can tell the difference, and only
+    /// feature-gates.md §0/U2, without naming the group at all: only gates of that stage can tell the difference, and only
     /// by being off.
     #[test]
     fn a_group_switch_set_to_false_only_switches_its_own_stage_off(histories in histories()) {
@@ -351,7 +356,7 @@ proptest! {
         }
     }
 
-    /// U1.
+    /// feature-gates.md §0/U1.
     #[test]
     fn locked_gates_never_move_under_a_group_switch(
         histories in histories(), alpha in any::<bool>(), beta in any::<bool>(),

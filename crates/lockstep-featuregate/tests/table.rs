@@ -22,7 +22,7 @@ fn component() -> Component {
     Component::declared(BinaryVersion::of(v(1, 36)), &[&KUBE]).unwrap()
 }
 
-/// feature-gates.md §8, FG115: our own table is in order, with owners and descriptions.
+/// feature-gates.md §8/FG115, §1/gate-level: our own table is in order, with owners and descriptions.
 #[test]
 fn a_table_in_code_is_alphabetical_and_says_who_and_what() {
     let components = [component()];
@@ -43,7 +43,7 @@ fn a_table_in_code_is_alphabetical_and_says_who_and_what() {
     );
 }
 
-/// feature-gates.md §8, FG119.
+/// feature-gates.md §8/FG119.
 #[test]
 fn a_gate_that_no_code_asks_for_is_found() {
     let file = |path: &str, text: &str| SourceFile {

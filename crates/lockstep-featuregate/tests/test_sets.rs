@@ -1,4 +1,4 @@
-//! Sets made for one test: `with`, `with_all` and `for_each_state!` (feature-gates.md §7, second table).
+//! Sets made for one test: `with`, `with_all` and `for_each_state!` (feature-gates.md §7/with, §7/matrix).
 
 #[path = "support/panics.rs"]
 mod panics;
@@ -34,10 +34,11 @@ fn gates() -> Gates {
     started.expect("it starts").gates
 }
 
+/// feature-gates.md §7/with, §3/dependency-merge: copies of copies keep what depends on what.
 #[test]
 fn a_set_with_another_value_leaves_the_first_alone() {
     let first = gates();
-    let second = first.with(BASE, false).with(ASLEEP, true);
+    let second = first.clone().with(ASLEEP, true).with(BASE, false);
     assert_eq!(
         [&first, &second].map(|set| (set.enabled(BASE), set.enabled(ASLEEP))),
         [(true, false), (false, true)]
@@ -51,6 +52,7 @@ fn a_set_with_another_value_leaves_the_first_alone() {
     assert_eq!(sources, [Some(Source::Flag), Some(Source::Test)]);
 }
 
+/// feature-gates.md §7/disabling.
 #[test]
 fn disabling_a_gate_disables_what_depends_on_it_unless_it_is_named_too() {
     let values = |set: &Gates| [BASE, MIDDLE, TOP].map(|gate| set.enabled(gate));
@@ -74,6 +76,7 @@ fn a_gate_cannot_be_enabled_without_what_it_depends_on() {
     assert_eq!([DREAMT, ASLEEP].map(|gate| both.enabled(gate)), [true; 2]);
 }
 
+/// feature-gates.md §7/locked-hint.
 #[test]
 fn what_no_server_could_have_is_refused_with_a_hint() {
     for (gate, value, text) in [

@@ -1,4 +1,4 @@
-//! The `OpenFeature` bridge (feature-gates.md §7, last row of the first table), asked through the
+//! The `OpenFeature` bridge (feature-gates.md §7/openfeature), asked through the
 //! official client.
 
 use std::{

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Address, AutoCompaction};
+use crate::{Address, AutoCompaction, Level};
 
-/// The release of etcd whose API is served. Clients decide by it what they may use.
+/// The newest release of etcd whose API is served.
 pub const ETCD_VERSION: &str = "3.7.0";
 
 /// Everything a server can be told.
@@ -37,6 +37,8 @@ pub struct Config {
     pub txn_ops_max: usize,
     /// The most bytes of the state; none is without end.
     pub quota_bytes: Option<u64>,
+    /// The release line of etcd that clients meet.
+    pub level: Level,
     /// How long members wait for a leader; leases live at least one and a half times as long.
     pub election_timeout: Duration,
     /// What is forgotten without being asked.
@@ -100,6 +102,7 @@ impl Default for Config {
             request_bytes_max: 3 << 19,
             txn_ops_max: 128,
             quota_bytes: Some(2 << 30),
+            level: Level::default(),
             election_timeout: Duration::from_secs(1),
             auto_compaction: None,
             watch_progress_interval: Duration::from_secs(10 * 60),

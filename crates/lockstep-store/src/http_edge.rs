@@ -8,7 +8,7 @@ use lockstep_mvcc::{AlarmKind, Content, KeyRange, Range};
 use serde_json::json;
 use tonic::body::Body;
 
-use crate::config::ETCD_VERSION;
+use crate::level::Level;
 use crate::member::Member;
 use crate::metrics;
 
@@ -46,7 +46,7 @@ impl HttpEdge {
             ("/health", "") if request.method() == Method::GET => self.health(query),
             ("/livez", check) => self.probe(LIVEZ, check, query),
             ("/readyz", check) => self.probe(READYZ, check, query),
-            ("/version", "") => Self::version(),
+            ("/version", "") => self.version(),
             ("/metrics", "") => {
                 let text = metrics::text(&self.0);
                 respond(
@@ -64,14 +64,16 @@ impl HttpEdge {
         respond(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
     }
 
-    fn version() -> Response<Body> {
-        let minor = ETCD_VERSION.rsplit_once('.').map_or("", |(minor, _)| minor);
-        let versions = json!({
-            "etcdserver": ETCD_VERSION,
-            "etcdcluster": format!("{minor}.0"),
-            "storage": format!("{minor}.0"),
+    fn version(&self) -> Response<Body> {
+        let level = self.0.config.level;
+        let mut versions = json!({
+            "etcdserver": level.release(),
+            "etcdcluster": level.release(),
             "lockstep": env!("CARGO_PKG_VERSION"),
         });
+        if level >= Level::V3_6 {
+            versions["storage"] = level.release().into();
+        }
         respond(StatusCode::OK, "application/json", versions.to_string())
     }
 

@@ -10,6 +10,7 @@
 
 mod config;
 mod identity;
+mod level;
 mod member;
 mod patience;
 mod quota;
@@ -37,6 +38,7 @@ mod stopping;
 
 pub use compactor::{AutoCompaction, InvalidRetention};
 pub use config::{Config, ETCD_VERSION, TlsFiles};
+pub use level::{InvalidLevel, Level};
 pub use listen::{Address, InvalidAddress};
 pub use server::{Server, StartError};
 pub use snapshot::{SnapshotError, read_snapshot};

@@ -9,8 +9,8 @@ use pb::alarm_request::AlarmAction;
 use pb::maintenance_server::Maintenance;
 use tonic::{Request, Response as Reply, Status};
 
-use crate::config::ETCD_VERSION;
 use crate::dispatch::not_yet;
+use crate::level::Level;
 use crate::member::Member;
 use crate::snapshot::SnapshotStream;
 
@@ -111,21 +111,22 @@ impl Maintenance for MaintenanceService {
         let size = size.map_err(|error| Status::unavailable(error.to_string()))?;
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         let index = member.store.applied_index();
-        let minor = ETCD_VERSION.rsplit_once('.').map_or("", |(minor, _)| minor);
+        let level = member.config.level;
+        let quota = bytes(member.quota.bytes().unwrap_or_default());
         Ok(Reply::new(pb::StatusResponse {
             header: Some(self.header()),
-            version: ETCD_VERSION.to_owned(),
+            version: level.release(),
             db_size: bytes(size.file_bytes),
             db_size_in_use: bytes(size.row_bytes.min(size.file_bytes)),
-            db_size_quota: bytes(member.quota.bytes().unwrap_or_default()),
+            db_size_quota: level.since(Level::V3_6, quota),
             leader: member.identity.member_id,
             raft_index: index,
             raft_applied_index: index,
             raft_term: member.origin().raft_term,
             errors: self.alarms().into_iter().map(alarm_text).collect(),
             is_learner: false,
-            storage_version: format!("{minor}.0"),
-            downgrade_info: Some(pb::DowngradeInfo::default()),
+            storage_version: level.since(Level::V3_6, level.release()),
+            downgrade_info: level.since(Level::V3_6, Some(pb::DowngradeInfo::default())),
         }))
     }
 
@@ -191,7 +192,7 @@ impl Maintenance for MaintenanceService {
             header: Some(self.0.origin().header(current)),
             hash,
             compact_revision: signed(compacted),
-            hash_revision: signed(at),
+            hash_revision: self.0.config.level.since(Level::V3_6, signed(at)),
         }))
     }
 

@@ -24,6 +24,9 @@ use crate::watch::SharedEvents;
 /// How many writes may be under way before more are refused.
 const WRITES_MAX: usize = 5000;
 
+/// The same for revoking leases, which makes room.
+const WRITES_WITH_REVOKES_MAX: usize = 10_000;
+
 /// Bytes of a transport message beyond the largest request.
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
@@ -120,7 +123,10 @@ impl Member {
             self.raise_no_space().await?;
             return Err(Refusal::from(WriteError::NoSpace).into());
         }
-        let _slot = self.enter()?;
+        let _slot = self.enter(match command {
+            Command::LeaseRevoke { .. } => WRITES_WITH_REVOKES_MAX,
+            _ => WRITES_MAX,
+        })?;
         let outcome = self.store.propose(command);
         match self.patience.wait_for(outcome).await {
             Some(Ok(done)) => Ok(done.applied),
@@ -132,10 +138,10 @@ impl Member {
         }
     }
 
-    /// Counts a write for as long as it is under way.
-    fn enter(&self) -> Result<Slot<'_>, Refusal> {
+    /// Counts a write for as long as it is under way, of which there may be so many.
+    fn enter(&self, writes_max: usize) -> Result<Slot<'_>, Refusal> {
         let slot = Slot(&self.writes);
-        if self.writes.fetch_add(1, Ordering::Relaxed) >= WRITES_MAX {
+        if self.writes.fetch_add(1, Ordering::Relaxed) >= writes_max {
             return Err(Refusal::TooManyRequests);
         }
         Ok(slot)
@@ -219,5 +225,57 @@ struct Slot<'a>(&'a AtomicUsize);
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lockstep_mvcc::LeaseId;
+    use lockstep_storage_embedded::Options;
+
+    use super::*;
+
+    /// etcd-api.md §8/overload: lease revoke is let in for twice as long.
+    #[tokio::test]
+    async fn writes_beyond_a_limit_are_refused_and_revokes_beyond_a_higher_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config {
+            data_dir: folder.path().join("data"),
+            ..Config::default()
+        };
+        let store = EmbeddedStore::open(&config.data_dir, &Options::default()).unwrap();
+        let identity = Identity::decide(&config.peer_urls, &config.cluster_token);
+        let member = Member::new(store, config, identity);
+        let refused = "etcdserver: too many requests";
+        let grant = |id| Command::LeaseGrant {
+            id: LeaseId(id),
+            ttl_seconds: 60,
+        };
+        let revoke = |id| Command::LeaseRevoke { id: LeaseId(id) };
+        let outcome = async |command| match member.propose(command, None).await {
+            Ok(applied) => applied
+                .response
+                .map(|_| ())
+                .map_err(|error| error.to_string()),
+            Err(status) => Err(status.message().to_owned()),
+        };
+        assert_eq!(outcome(grant(1)).await, Ok(()));
+        let under_way: Vec<_> = (0..WRITES_MAX)
+            .map(|_| member.enter(WRITES_MAX).unwrap())
+            .collect();
+        assert_eq!(outcome(grant(2)).await, Err(refused.to_owned()));
+        assert_eq!(outcome(revoke(1)).await, Ok(()));
+        let more: Vec<_> = (WRITES_MAX..WRITES_WITH_REVOKES_MAX)
+            .map(|_| member.enter(WRITES_WITH_REVOKES_MAX).unwrap())
+            .collect();
+        assert_eq!(outcome(revoke(1)).await, Err(refused.to_owned()));
+        assert_eq!(member.writes_pending(), WRITES_WITH_REVOKES_MAX);
+        drop((under_way, more));
+        assert_eq!(
+            outcome(grant(2)).await,
+            Ok(()),
+            "what is refused leaves nothing behind"
+        );
+        assert_eq!(member.writes_pending(), 0);
     }
 }

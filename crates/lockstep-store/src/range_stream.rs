@@ -10,6 +10,7 @@ use lockstep_mvcc::{Bounds, Content, Range, Sort, SortOrder, SortTarget};
 use tokio_stream::Stream;
 use tonic::Status;
 
+use crate::level::Level;
 use crate::member::Member;
 
 /// How large a chunk should be.
@@ -34,6 +35,10 @@ pub(crate) struct RangeStream {
 
 impl RangeStream {
     pub(crate) fn new(member: Arc<Member>, range: Range) -> Result<Self, Status> {
+        if member.config.level < Level::V3_7 {
+            let text = "unknown method RangeStream for service etcdserverpb.KV";
+            return Err(Status::unimplemented(text));
+        }
         let key_order = Sort {
             target: SortTarget::Key,
             order: SortOrder::Ascend,

@@ -10,7 +10,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, HealthService};
 
 use crate::compactor;
-use crate::config::{Config, ETCD_VERSION};
+use crate::config::Config;
 use crate::dispatch::{Dispatch, Serves};
 use crate::identity::Identity;
 use crate::listen::{Address, Connections, Listener, Tls};
@@ -109,7 +109,7 @@ impl Server {
         }
         let id = member.identity.member_id;
         tracing::info!(
-            version = ETCD_VERSION,
+            version = member.config.level.release(),
             member_id = format!("{id:x}"),
             "ready to serve client requests"
         );

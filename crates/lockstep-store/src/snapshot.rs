@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use crate::config::ETCD_VERSION;
+use crate::level::Level;
 use crate::maintenance::blocking;
 use crate::member::Member;
 
@@ -30,6 +30,7 @@ const CHUNKS_WAITING_MAX: usize = 4;
 /// client goes away.
 pub(crate) struct SnapshotStream {
     header: pb::ResponseHeader,
+    version: String,
     remaining_bytes: u64,
     chunks: mpsc::Receiver<Bytes>,
     _writer: tokio::task::JoinHandle<()>,
@@ -53,8 +54,10 @@ impl SnapshotStream {
             machine.encode_to(|piece| writer.write(piece));
             writer.finish(body_bytes);
         });
+        let level = member.config.level;
         Ok(Self {
             header,
+            version: level.since(Level::V3_6, level.release()),
             remaining_bytes: body_bytes,
             chunks,
             _writer: writer,
@@ -184,7 +187,7 @@ impl Stream for SnapshotStream {
             header: Some(self.header),
             remaining_bytes: self.remaining_bytes,
             blob,
-            version: ETCD_VERSION.to_owned(),
+            version: self.version.clone(),
         })))
     }
 }

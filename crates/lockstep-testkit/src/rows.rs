@@ -3,7 +3,8 @@
 //!
 //! A list is `tests/rows.txt` of a crate. A line that begins with a row (`§7/pages what it is about`)
 //! is followed by the files that cite it, indented, which `LOCKSTEP_UPDATE=1` writes anew. A test
-//! cites a row by its name; what stands before the name tells of which specification it is.
+//! cites a row by its name; what stands before the name on its line tells of which specification it
+//! is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,15 @@ pub fn check(crate_folder: &Path, is_meant: impl Fn(&str) -> bool) {
             "places have moved; LOCKSTEP_UPDATE=1 writes them anew"
         );
     }
+}
+
+/// The specification that a line names last before a citation, as in `sheet.md §1/x, §2/y`.
+pub fn sheet(before: &str) -> Option<&str> {
+    let line = before.rsplit('\n').next()?;
+    let (start, _) = line.rsplit_once(".md")?;
+    let name = start.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let name = name.map_or(start, |end| &start[end + 1..]);
+    Some(name)
 }
 
 /// The row that a line of the list is about.
@@ -136,7 +146,12 @@ mod tests {
     #[test]
     fn what_stands_before_a_citation_tells_of_which_sheet_it_is() {
         let text = "a.md §1/x, b.md §2/y, §3/z";
-        let rows = rows_in(text, |before| before.ends_with("b.md "));
-        assert_eq!(rows.into_iter().collect::<Vec<_>>(), ["§2/y"]);
+        let of = |name| rows_in(text, |before| sheet(before) == Some(name));
+        assert_eq!(of("a").into_iter().collect::<Vec<_>>(), ["§1/x"]);
+        assert_eq!(of("b").into_iter().collect::<Vec<_>>(), ["§2/y", "§3/z"]);
+        let next_line = rows_in("(a.md, §0)\n§1/x, (`b.md` §2/y)", |before| {
+            sheet(before).is_none()
+        });
+        assert_eq!(next_line.into_iter().collect::<Vec<_>>(), ["§1/x"]);
     }
 }

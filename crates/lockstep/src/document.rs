@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// feature-gates.md §5, file row: a key given twice is an error.
+    /// feature-gates.md §5/file: a key given twice is an error.
     #[test]
     fn a_duplicate_key_is_refused_with_its_place() {
         assert_eq!(

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     io::Write as _,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
@@ -67,7 +69,7 @@ fn lockstep(arguments: &[&str], input: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// feature-gates.md §8: rule ids, severities and the closing count line.
+/// feature-gates.md §8/lint, §8/common: rule ids, severities and the closing count line.
 #[test]
 fn lint_of_three_hundred_gates_ends_with_the_count() {
     let output = lockstep(
@@ -89,6 +91,45 @@ fn lint_of_three_hundred_gates_ends_with_the_count() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// feature-gates.md §8/anchor, §1/registry-file: what lint says about the list of Kubernetes 1.37.
+#[test]
+fn lint_of_the_list_of_kubernetes_says_what_is_known_of_it() {
+    let named = std::env::var_os("LOCKSTEP_SHARED").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let file = named
+        .unwrap_or(beside)
+        .join("data/versioned_feature_list.yaml");
+    let Ok(list) = std::fs::read_to_string(&file) else {
+        println!(
+            "SKIPPED: no list of Kubernetes' gates at {}",
+            file.display()
+        );
+        return;
+    };
+    let arguments = ["features", "lint", "--file", "-", "--version", "1.37"];
+    let output = lockstep(&arguments, &list);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (findings, counts) = text.trim_end().rsplit_once('\n').unwrap();
+    let mut rules = BTreeMap::<&str, usize>::new();
+    for finding in findings.lines() {
+        let (_, rest) = finding.split_once(' ').unwrap();
+        *rules.entry(rest.split_once(' ').unwrap().0).or_default() += 1;
+    }
+    assert_eq!(counts, "242 gates, 0 errors, 33 warnings, 121 notes");
+    let expected = [
+        ("FG104", 1),
+        ("FG105", 8),
+        ("FG106", 22),
+        ("FG109", 1),
+        ("FG110", 1),
+        ("FG111", 32),
+        ("FG113", 89),
+    ];
+    assert_eq!(rules, BTreeMap::from(expected));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// feature-gates.md §8/plan, §8/common: keys in camelCase, a list.
 #[test]
 fn plan_names_every_gate_that_is_due() {
     let arguments = [
@@ -119,7 +160,7 @@ fn plan_names_every_gate_that_is_due() {
     );
 }
 
-/// feature-gates.md §5: the process environment is a source, for a server and for `eval`.
+/// feature-gates.md §5/variable, §5/kube-variable: the process environment is a source, for a server and for `eval`.
 #[test]
 fn variables_of_the_process_are_read() {
     let run = |name: &str, value: &str| {
@@ -175,7 +216,7 @@ fn every_shell_has_a_completion() {
     }
 }
 
-/// Any bytes: an answer with status 2, never a panic (70) and never silence.
+/// feature-gates.md §12/any-text, §8/common: any bytes; an answer with status 2, never a panic (70) and never silence.
 #[test]
 fn broken_files_are_told_with_status_2() {
     for input in [

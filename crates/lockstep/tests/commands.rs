@@ -1,4 +1,5 @@
 //! Runs the commands in `tests/cmd/` and in the documentation, and compares what they print.
+//! `docs/concepts/life-of-a-gate.md` is feature-gates.md §12/life-of-a-gate.
 //!
 //! `TRYCMD=overwrite cargo test -p lockstep --test commands` rewrites the expectations; read the
 //! difference line by line before you commit it.

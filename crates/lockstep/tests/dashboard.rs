@@ -1,5 +1,5 @@
-//! The dashboard in a browser, on two servers of one store: ux.md §8, feature-gates.md §9 "dashboard
-//! page". What is checked is `ui/tests/dashboard.mjs`.
+//! The dashboard in a browser, on two servers of one store: ux.md §8, feature-gates.md §9/dashboard.
+//! What is checked is `ui/tests/dashboard.mjs`.
 
 #![cfg(feature = "dashboard")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
@@ -149,6 +149,8 @@ fn the_dashboard_works_in_a_browser() {
     let said = String::from_utf8_lossy(&output.stdout);
     let erred = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}\n{erred}");
+    let measured = said.lines().filter(|line| line.contains("filtering"));
+    measured.for_each(|line| println!("{line}"));
 }
 
 /// ux.md §8: the dashboard of a kubeconfig, in plain HTTP on loopback, by invitation.

@@ -86,6 +86,7 @@ fn run(arguments: &[&str]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
+/// feature-gates.md §9/log.
 #[test]
 fn a_server_starts_on_nothing_and_ends_by_a_signal() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,6 +110,55 @@ fn a_server_starts_on_nothing_and_ends_by_a_signal() {
     assert_eq!(log.len(), 2, "one line for each component: {log:?}");
     server.signal("-TERM");
     assert_eq!(server.end(), Some(0));
+}
+
+/// feature-gates.md §5/run-time: no signal changes a gate, and what is a warning is logged (§9).
+#[test]
+fn a_hangup_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [
+        "--feature-gates",
+        "WatchList=false,CRDValidationRatcheting=true",
+    ];
+    let server = Server::start(folder.path(), &flags);
+    let warning = "Warning: setting GA feature gate. It will be removed in a future release. featureGate=CRDValidationRatcheting value=true";
+    assert_eq!(server.announced.matches(warning).count(), 1);
+    let kubeconfig = folder.path().join("data/admin.kubeconfig");
+    let list = || {
+        let arguments = ["features", "list", "-o", "json", "--kubeconfig"];
+        let mut command = lockstep(&arguments);
+        command.arg(&kubeconfig).output().unwrap()
+    };
+    let before = list();
+    assert_eq!(before.status.code(), Some(0));
+    server.signal("-HUP");
+    assert_eq!(list(), before);
+    server.signal("-TERM");
+    assert_eq!(server.end(), Some(0));
+}
+
+/// feature-gates.md §4/several: every error, told once, and nothing was begun.
+#[test]
+fn wrong_gates_end_a_start_with_status_64_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (code, told) = run(&[
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        data.to_str().unwrap(),
+        "--feature-gates",
+        "Nobody=true,WatchList=maybe,CRDValidationRatcheting=false",
+    ]);
+    let errors = "[cannot set feature gate CRDValidationRatcheting to false, feature is locked to true, \
+                  unrecognized feature gate: Nobody, invalid value of WatchList=maybe]";
+    assert_eq!(
+        (code, told.matches(errors).count()),
+        (Some(64), 1),
+        "{told}"
+    );
+    assert!(!data.exists());
 }
 
 #[test]
@@ -156,7 +206,7 @@ fn a_restart_has_the_same_authority_and_a_killed_server_leaves_no_lock() {
     assert_eq!(server.end(), Some(0));
 }
 
-/// feature-gates.md §8, `list --server`.
+/// feature-gates.md §8/list: `--server`.
 #[test]
 fn the_features_of_a_running_server_are_listed() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,6 +274,7 @@ fn the_features_of_a_running_server_are_listed() {
     );
 }
 
+/// feature-gates.md §9/flagz: what `/flagz` shows is what `--print-config` does.
 #[test]
 fn flags_shown_by_the_server_hide_passwords() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,6 +288,13 @@ fn flags_shown_by_the_server_hide_passwords() {
     ]);
     assert_eq!(code, Some(64), "{told}");
     assert!(!told.contains("password"), "{told}");
+    let secret = "etcd://user:password@host:2379";
+    let mut shown = lockstep(&["serve", "--print-config", "--store", secret]);
+    let shown = String::from_utf8(shown.output().unwrap().stdout).unwrap();
+    let row = shown.lines().find(|line| line.starts_with("store "));
+    let words: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(words, ["store", "CLASSIFIED", "flag"]);
+    assert!(!shown.contains("password"), "{shown}");
 }
 
 /// ux.md §10, config: a flag beats its variable.

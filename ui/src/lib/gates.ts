@@ -97,24 +97,34 @@ export interface Filter {
   only: string
 }
 
-export function matches(gate: FeatureGate, filter: Filter): boolean {
-  const text = filter.text.trim().toLowerCase()
-  const words = `${gate.spec.gate} ${gate.spec.component} ${gate.spec.description}`.toLowerCase()
-  if (text && !text.split(/\s+/).every((word) => words.includes(word))) return false
-  if (filter.component && gate.spec.component !== filter.component) return false
-  if (filter.stage && gate.status.stage !== filter.stage) return false
-  switch (filter.only) {
-    case 'changed':
-      return isOffDefault(gate)
-    case 'differs':
-      return disagrees(gate)
-    case 'soon':
-      return disappearsSoon(gate)
-    case 'removable':
-      return isReadyForRemoval(gate)
-    default:
-      return true
+const KINDS = new Map([
+  ['changed', isOffDefault],
+  ['differs', disagrees],
+  ['soon', disappearsSoon],
+  ['removable', isReadyForRemoval],
+])
+/** What the text of a filter is looked for in, of each gate it was ever looked for in. */
+const haystacks = new WeakMap<FeatureGate, string>()
+
+function haystack(gate: FeatureGate): string {
+  let words = haystacks.get(gate)
+  if (words === undefined) {
+    words = `${gate.spec.gate} ${gate.spec.component} ${gate.spec.description}`.toLowerCase()
+    haystacks.set(gate, words)
   }
+  return words
+}
+
+/** The gates that fit. What is cheap to know is asked first, since this runs at each key. */
+export function matching(gates: readonly FeatureGate[], filter: Filter): FeatureGate[] {
+  const words = filter.text.trim().toLowerCase().split(/\s+/)
+  const fits = KINDS.get(filter.only) ?? (() => true)
+  return gates.filter((gate) => {
+    if (filter.component && gate.spec.component !== filter.component) return false
+    if (filter.stage && gate.status.stage !== filter.stage) return false
+    const text = haystack(gate)
+    return words.every((word) => text.includes(word)) && fits(gate)
+  })
 }
 
 /** What an upgrade or a downgrade changes about a gate. */

@@ -26,21 +26,19 @@ export class Live {
   gates = $state.raw<FeatureGate[]>([])
   state = $state<State>({ is: 'loading' })
   #version = ''
+  #failures = 0
   #stop = new AbortController()
 
   async run(): Promise<void> {
-    let failures = 0
     while (!this.#stop.signal.aborted) {
       try {
         if (!this.#version) await this.#list()
-        this.state = { is: 'live' }
-        failures = 0
         await this.#watch()
         await pause(PAUSES[0] ?? 250)
       } catch (error) {
         if (this.#stop.signal.aborted) return
         if (this.#failed(error)) return
-        await pause(PAUSES[Math.min(failures++, PAUSES.length - 1)] ?? 5000)
+        await pause(PAUSES[Math.min(this.#failures++, PAUSES.length - 1)] ?? 5000)
       }
     }
   }
@@ -70,16 +68,24 @@ export class Live {
     return false
   }
 
+  /** What is shown is true from here on; an attempt alone says nothing. */
+  #answered(): void {
+    this.state = { is: 'live' }
+    this.#failures = 0
+  }
+
   async #list(): Promise<void> {
     const answer = await this.#ask(PATH)
     const list = (await answer.json()) as FeatureGateList
     this.#version = list.metadata.resourceVersion
     this.gates = list.items
+    this.#answered()
   }
 
   async #watch(): Promise<void> {
     const query = `?watch=true&allowWatchBookmarks=true&resourceVersion=${encodeURIComponent(this.#version)}`
     const answer = await this.#ask(PATH + query)
+    this.#answered()
     if (!answer.body) return
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''

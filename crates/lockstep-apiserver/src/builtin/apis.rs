@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// feature-gates.md §6 "APIs under emulation": for every kind of Kubernetes it is known when it came.
+    /// feature-gates.md §6/apis: for every kind of Kubernetes it is known when it came.
     #[test]
     fn it_is_known_when_each_kind_of_kubernetes_came() {
         let unknown: Vec<_> = table()
@@ -108,7 +108,7 @@ mod tests {
         );
     }
 
-    /// feature-gates.md §6 "APIs under emulation"
+    /// feature-gates.md §6/apis.
     #[test]
     fn kinds_that_came_after_the_emulated_version_are_absent() {
         let absent = |emulated: &str| {

@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    /// feature-gates.md §9: each series once, although two components have `AllAlpha`.
+    /// feature-gates.md §9/enabled-metric: each series once, although two components have `AllAlpha`.
     #[test]
     fn no_series_appears_twice_and_the_default_component_decides() {
         let gates = Builder::new(lockstep_gates::registry()).flag("kube:AllAlpha=true");

@@ -1,4 +1,4 @@
-//! Which APIs there are under emulation: feature-gates.md §6, row "APIs under emulation".
+//! Which APIs there are under emulation: feature-gates.md §6/apis.
 
 use lockstep_apiserver::builtin::ApiWishes;
 
@@ -73,7 +73,12 @@ fn all(devices: bool, attributes: bool) -> [(&'static str, bool, bool); 7] {
 
 #[tokio::test]
 async fn what_came_after_the_emulated_version_is_nowhere() {
-    for (version, is_there) in [("1.33", false), ("1.34", true), ("1.36", true)] {
+    for (version, is_there) in [
+        ("1.33", false),
+        ("1.34", true),
+        ("1.35", true),
+        ("1.36", true),
+    ] {
         let (_server, mut client) = emulating(version, ApiWishes::default()).await;
         assert_eq!(
             known(&mut client).await,

@@ -74,7 +74,7 @@ async fn health_endpoints_answer_ok_lines_single_checks_and_exclusions() {
     );
 }
 
-/// api-machinery.md §2/version.
+/// api-machinery.md §2/version; feature-gates.md §6/version-document.
 #[tokio::test]
 async fn the_version_has_every_key() {
     let setup = Setup {
@@ -165,7 +165,7 @@ async fn unknown_paths_are_not_found_and_unknown_methods_not_allowed() {
     }
 }
 
-/// feature-gates.md §9, access.
+/// feature-gates.md §9/access.
 #[tokio::test]
 async fn monitoring_may_read_metrics_and_pages_and_others_may_not() {
     let setup = Setup {
@@ -198,6 +198,7 @@ async fn monitoring_may_read_metrics_and_pages_and_others_may_not() {
     }
 }
 
+/// feature-gates.md §9/debug-features, §5/run-time: it is read, never written.
 #[tokio::test]
 async fn live_features_are_those_of_the_list_command() {
     let setup = Setup {
@@ -223,9 +224,16 @@ async fn live_features_are_those_of_the_list_command() {
             "default": false, "locked": false, "since": "1.36", "source": "flag", "removeIn": null, "dependsOn": [],
         })
     );
+    for path in ["/debug/features", "/flagz", "/statusz"] {
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            let answer = client.send(method, path, &[], "{}").await;
+            assert_eq!(answer.failure().0, 405, "{method} {path}");
+        }
+    }
+    assert_eq!(client.get("/debug/features").await.json(), list);
 }
 
-/// api-machinery.md §14/metrics.
+/// api-machinery.md §14/metrics; feature-gates.md §9/enabled-metric, §6/metric.
 #[tokio::test]
 async fn metrics_have_the_names_that_dashboards_know_and_no_series_twice() {
     let server = TestServer::start().await;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::server::{Setup, TestServer};
 
-/// feature-gates.md §9, `/flagz` and `/statusz`.
+/// feature-gates.md §9/flagz, §9/statusz.
 #[tokio::test]
 async fn zpages_are_text_unless_a_versioned_kind_is_asked_for() {
     let server = TestServer::start().await;
@@ -54,6 +54,7 @@ async fn zpages_are_text_unless_a_versioned_kind_is_asked_for() {
     }
 }
 
+/// feature-gates.md §9/flagz, §9/statusz.
 #[tokio::test]
 async fn flags_and_status_are_documents_with_these_keys() {
     let server = TestServer::start().await;
@@ -136,7 +137,7 @@ async fn flags_and_status_are_documents_with_these_keys() {
     );
 }
 
-/// feature-gates.md §9, access: the gates switch the pages off.
+/// feature-gates.md §9/access: the gates switch the pages off.
 #[tokio::test]
 async fn pages_behind_gates_that_are_off_do_not_exist() {
     let setup = Setup {

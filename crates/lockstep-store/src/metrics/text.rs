@@ -6,7 +6,6 @@ use lockstep_mvcc::{Content, KeyRange, Range};
 use lockstep_storage_embedded::{Counted, Histogram};
 
 use super::calls::CODES;
-use crate::config::ETCD_VERSION;
 use crate::member::Member;
 use crate::methods::METHODS;
 
@@ -76,9 +75,7 @@ pub(crate) fn text(member: &Member) -> String {
 /// What is told as a label.
 fn names(member: &Member, text: &mut Text) {
     let id = member.identity.member_id;
-    let minor = ETCD_VERSION
-        .rsplit_once('.')
-        .map_or(ETCD_VERSION, |(minor, _)| minor);
+    let level = member.config.level;
     for (name, help, label, value) in [
         (
             "etcd_server_id",
@@ -90,13 +87,13 @@ fn names(member: &Member, text: &mut Text) {
             "etcd_server_version",
             "The API level that is served.",
             "server_version",
-            ETCD_VERSION.to_owned(),
+            level.release(),
         ),
         (
             "etcd_cluster_version",
             "The API level that all members serve.",
             "cluster_version",
-            minor.to_owned(),
+            level.to_string(),
         ),
     ] {
         text.begin(name, "gauge", help);

@@ -2,6 +2,7 @@
 
 use lockstep_etcd_api::etcdserverpb as pb;
 use tokio_stream::StreamExt;
+use tonic::Code;
 
 use crate::harness::{Running, all, get, put, told};
 
@@ -111,6 +112,59 @@ async fn a_transaction_sees_its_own_puts_and_tells_the_revision_so_far() {
         })
         .collect();
     assert_eq!(seen, [(2, "0".into()), (3, "put".into()), (3, "1".into())]);
+}
+
+/// etcd-api.md §2/range-stream-level: clients fall back when they meet a server before 3.7.
+#[tokio::test]
+async fn before_3_7_there_is_no_range_stream_and_nothing_else_that_is_newer() {
+    for (level, is_there) in [("3.6", false), ("3.7", true)] {
+        let server = Running::start_with(|config| config.level = level.parse().unwrap()).await;
+        server.put("a", "1").await;
+        let stream = server.kv().range_stream(all()).await;
+        let told = stream
+            .map(|_| ())
+            .map_err(|status| (status.code(), status.message().to_owned()));
+        let unknown = "unknown method RangeStream for service etcdserverpb.KV".to_owned();
+        let expected = if is_there {
+            Ok(())
+        } else {
+            Err((Code::Unimplemented, unknown))
+        };
+        assert_eq!(told, expected, "{level}");
+        let unary = server.kv().range(all()).await.unwrap().into_inner();
+        assert_eq!(unary.count, 1, "{level}");
+    }
+    for (level, is_there) in [("3.4", false), ("3.5", false), ("3.6", true)] {
+        let server = Running::start_with(|config| config.level = level.parse().unwrap()).await;
+        let mut maintenance = server.maintenance();
+        let status = maintenance
+            .status(pb::StatusRequest::default())
+            .await
+            .unwrap()
+            .into_inner();
+        let newer = (
+            status.storage_version.clone(),
+            status.db_size_quota,
+            status.downgrade_info,
+        );
+        let expected = (
+            format!("{level}.0"),
+            2 << 30,
+            Some(pb::DowngradeInfo::default()),
+        );
+        let expected = if is_there {
+            expected
+        } else {
+            Default::default()
+        };
+        assert_eq!((status.version, newer), (format!("{level}.0"), expected));
+        let hash = maintenance
+            .hash_kv(pb::HashKvRequest::default())
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!(hash.hash_revision, i64::from(is_there), "{level}");
+    }
 }
 
 /// etcd-api.md §2/range-stream.

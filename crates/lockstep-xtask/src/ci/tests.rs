@@ -22,6 +22,7 @@ fn names_and_actions(steps: &[Step]) -> Vec<String> {
         .collect()
 }
 
+/// feature-gates.md §12/examples: doc tests are a step of their own.
 #[test]
 fn the_cheap_steps_come_first_and_nothing_is_left_out() {
     assert_eq!(

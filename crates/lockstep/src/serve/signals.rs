@@ -1,4 +1,7 @@
-//! Signals that end a server.
+//! Signals that end a server, and the one that does not.
+
+use std::convert::Infallible;
+use std::io::IsTerminal as _;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
@@ -32,6 +35,10 @@ impl Signal {
 pub(crate) struct Signals {
     interrupt: Stream,
     terminate: Stream,
+    /// Whoever runs daemons sends it to have files read again. A server reads its flags, gates and
+    /// files at its start alone. At a terminal it means that the terminal is gone, and ends the
+    /// process as it ends any other.
+    hangup: Option<Stream>,
     parent: Parent,
 }
 
@@ -48,6 +55,9 @@ impl Signals {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            hangup: (!std::io::stderr().is_terminal())
+                .then(|| listen(SignalKind::hangup()))
+                .transpose()?,
             parent: Parent::now(),
         })
     }
@@ -57,6 +67,17 @@ impl Signals {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
             () = self.parent.gone() => Signal::Terminate,
+            never = ignored(self.hangup.as_mut()) => match never {},
         }
     }
+}
+
+/// Says of each hangup that it changes nothing.
+async fn ignored(hangup: Option<&mut Stream>) -> Infallible {
+    if let Some(hangup) = hangup {
+        while hangup.recv().await.is_some() {
+            tracing::info!("received SIGHUP: flags and gates are read at the start alone");
+        }
+    }
+    std::future::pending().await
 }

@@ -126,6 +126,11 @@ pub(super) const FLAGS: &[Flag] = &[
         "The most bytes of the state; 0 is 2 GiB, negative is without end [default: 0]",
     ),
     used(
+        "emulated-version",
+        Text,
+        "The release line of etcd that clients meet, 3.4 to 3.7 [default: 3.7]",
+    ),
+    used(
         "max-txn-ops",
         Text,
         "The most operations of a transaction [default: 128]",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use lockstep_store::{Address, AutoCompaction, Config, TlsFiles};
+use lockstep_store::{Address, AutoCompaction, Config, InvalidLevel, Level, TlsFiles};
 use serde_json::Value;
 
 use super::flags::{Effect, FLAGS, Flag, Given, Kind};
@@ -105,6 +105,14 @@ impl Settings {
         }
     }
 
+    fn level(&self) -> Result<Level, Failure> {
+        let level = self.text("emulated-version").map(str::parse);
+        let level = level.transpose();
+        let level =
+            level.map_err(|error: InvalidLevel| wrong(format!("--emulated-version: {error}")));
+        Ok(level?.unwrap_or_default())
+    }
+
     fn duration(&self, name: &str, default: Duration) -> Result<Duration, Failure> {
         match self.text(name) {
             None => Ok(default),
@@ -152,6 +160,7 @@ impl Settings {
             request_bytes_max: self.number("max-request-bytes", default.request_bytes_max)?,
             txn_ops_max: self.number("max-txn-ops", default.txn_ops_max)?,
             quota_bytes: self.quota()?,
+            level: self.level()?,
             election_timeout: Duration::from_millis(millis),
             auto_compaction: self.auto_compaction()?,
             watch_progress_interval: self.progress_interval(default.watch_progress_interval)?,

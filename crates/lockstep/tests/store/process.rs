@@ -40,6 +40,10 @@ fn wrong_flags_end_with_64_and_say_what_to_do() {
             "--max-txn-ops: `some` is not a fitting number",
         ),
         (
+            &["--emulated-version", "3.3"],
+            "--emulated-version: emulation version 3.3 is not between [3.4, 3.7]",
+        ),
+        (
             &["--max-txn-ops", "many"],
             "--max-txn-ops: `many` is not a fitting number",
         ),
