@@ -68,6 +68,13 @@ impl FieldPath {
         Ok(Self { segments })
     }
 
+    /// The path of these steps.
+    pub(crate) fn of(segments: &[Segment]) -> Self {
+        Self {
+            segments: segments.to_vec(),
+        }
+    }
+
     /// The steps from the object down; at least one.
     pub fn segments(&self) -> &[Segment] {
         &self.segments

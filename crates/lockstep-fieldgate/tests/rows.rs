@@ -12,6 +12,7 @@ use definition::{Moment, definition, object, rows};
 use lockstep_fieldgate::{Offline, Written};
 use lockstep_merge::{JsonPatch, merge_patch};
 use lockstep_object::Object;
+use lockstep_object::incoming::FieldValidation;
 use serde_json::{Value, json};
 
 /// Rows about endpoints, versions, policies and options that only a server has.
@@ -93,27 +94,25 @@ fn actual(row: &Value) -> Value {
         Object::from_value(value).unwrap()
     });
     let request = &row["request"];
-    let mut wanted = Object::from_value(wanted(request, stored.as_ref())).unwrap();
-    if let Some(stored) = &stored {
-        wanted.set_generation(stored.generation());
-    }
+    let wanted = Object::from_value(wanted(request, stored.as_ref())).unwrap();
     let written = if request["part"] == "status" {
         Written::Status
     } else {
         Written::Object
     };
-    let judged = now.write(&wanted, stored.as_ref(), written);
-    if !judged.errors.is_empty() {
-        return json!({"code": 422, "warnings": of_gates(judged.warnings)});
+    let answer = now.answer(&wanted, bytes.as_ref(), written, FieldValidation::Warn);
+    if answer.refusal.is_some() {
+        return json!({"code": 422, "warnings": of_gates(answer.warnings)});
     }
-    let at = |field: &str| judged.object.at(&[field]).cloned().unwrap_or_default();
+    let object = answer.object.unwrap();
+    let at = |field: &str| object.at(&[field]).cloned().unwrap_or_default();
     json!({
         "code": if stored.is_some() { 200 } else { 201 },
         "spec": at("spec"),
         "status": at("status"),
-        "generation": judged.object.generation(),
-        "warnings": of_gates(judged.warnings),
-        "idle": bytes.as_ref() == Some(&judged.object),
+        "generation": object.generation(),
+        "warnings": of_gates(answer.warnings),
+        "idle": bytes.as_ref() == Some(&object),
     })
 }
 

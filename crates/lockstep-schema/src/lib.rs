@@ -41,5 +41,6 @@ pub use definition::{
     Approval, NameConflict, check_definition, conflict, default_definition, definition_warnings,
     storage_version,
 };
+pub use rules::{RuleReads, rule_reads};
 pub use schema::{Outcome, Part, Schema};
 pub use view::{Elements, Others, ValueType, View};

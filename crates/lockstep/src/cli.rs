@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    cel, completion, dropin, envtest,
+    cel, completion, crd, dropin, envtest,
     failure::{Exit, Failure},
     features, output, run, serve, store, version,
 };
@@ -37,6 +37,9 @@ enum Command {
     /// Run, check and price expressions of the Common Expression Language
     #[command(subcommand)]
     Cel(cel::Command),
+    /// Look at and switch the gates of fields inside custom resource definitions
+    #[command(subcommand)]
+    Crd(crd::Command),
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
@@ -82,6 +85,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     choose_color(cli.color);
     match cli.command {
         Command::Cel(command) => cel::run(command),
+        Command::Crd(command) => crd::run(command, cli.quiet),
         Command::Features(command) => features::run(command, cli.quiet),
         Command::Serve(arguments) => {
             let words = if cli.quiet {

@@ -3,6 +3,7 @@
 mod cel;
 mod cli;
 mod completion;
+mod crd;
 #[cfg(feature = "dashboard")]
 mod dashboard;
 mod document;
@@ -11,6 +12,7 @@ mod envtest;
 mod failure;
 mod features;
 mod gate_flags;
+mod manifests;
 mod orphan;
 mod output;
 mod remote;

@@ -117,6 +117,14 @@ pub(crate) fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>
     lines.map(|line| format!("{line}\n")).collect()
 }
 
+/// `1 gate`, `2 gates`
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        count => format!("{count} {word}s"),
+    }
+}
+
 /// `true`, `false`, or what kubectl prints for nothing.
 pub(crate) fn or_none(text: impl Into<String>) -> String {
     let text = text.into();

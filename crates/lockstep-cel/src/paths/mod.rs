@@ -67,6 +67,16 @@ impl Program {
         write::collect(self, &mut paths);
         paths
     }
+
+    /// What this expression asks for without needing it to be there: by `has()`, `.?field` or `[?key]`. An expression
+    /// that was not checked asks for nothing so.
+    pub fn probed_paths(&self) -> BTreeSet<FieldPath> {
+        let Some(mut walker) = read::Walker::of(self) else {
+            return BTreeSet::new();
+        };
+        walker.read(self.ast.root());
+        walker.probed
+    }
 }
 
 #[cfg(test)]

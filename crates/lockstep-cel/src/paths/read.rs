@@ -1,7 +1,7 @@
 //! Reads: chains of selections are followed from their variable, through macros and named expressions.
 
 use super::segment::{FieldPath, Segment};
-use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, for_each_child};
+use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, SelectMode, for_each_child};
 use crate::check::{Checked, Reference};
 use crate::env::Env;
 use crate::program::Program;
@@ -27,6 +27,8 @@ pub(super) struct Walker<'a> {
     env: &'a Env,
     locals: Vec<(&'a str, Origin)>,
     pub(super) reads: BTreeSet<FieldPath>,
+    /// What the expression asks for without needing it to be there.
+    pub(super) probed: BTreeSet<FieldPath>,
 }
 
 impl<'a> Walker<'a> {
@@ -40,6 +42,7 @@ impl<'a> Walker<'a> {
             env,
             locals: Vec::new(),
             reads: BTreeSet::new(),
+            probed: BTreeSet::new(),
         })
     }
 
@@ -67,8 +70,24 @@ impl<'a> Walker<'a> {
         }
         match ast.expr(node) {
             Expr::Ident(name) => self.local(name),
-            Expr::Select { operand, field, .. } => self.select(*operand, field),
-            Expr::Index { operand, index, .. } => self.index(*operand, *index),
+            Expr::Select {
+                operand,
+                field,
+                mode,
+            } => {
+                let origin = self.select(*operand, field);
+                self.probe(&origin, *mode != SelectMode::Value);
+                origin
+            }
+            Expr::Index {
+                operand,
+                index,
+                optional,
+            } => {
+                let origin = self.index(*operand, *index);
+                self.probe(&origin, *optional);
+                origin
+            }
             Expr::Fold(fold) => self.fold(fold),
             Expr::OptMap {
                 target,
@@ -122,6 +141,12 @@ impl<'a> Walker<'a> {
                 }
                 Origin::Computed
             }
+        }
+    }
+
+    fn probe(&mut self, origin: &Origin, is_probed: bool) {
+        if let (Origin::Place(path), true) = (origin, is_probed) {
+            self.probed.insert(path.clone());
         }
     }
 
@@ -265,6 +290,7 @@ impl<'a> Walker<'a> {
         };
         let origin = walker.origin(walker.ast.root());
         self.reads.extend(walker.reads);
+        self.probed.extend(walker.probed);
         origin
     }
 }

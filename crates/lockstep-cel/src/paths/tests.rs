@@ -27,6 +27,30 @@ fn check(env: &Env, expression: &str, reads: &[&str], writes: &[&str]) {
     assert_eq!(found, writes, "writes of {expression}");
 }
 
+/// What a rule asks for before it relies on it.
+#[test]
+fn has_and_optional_selections_probe() {
+    let cases: &[(&str, &[&str])] = &[
+        ("object.a <= 1", &[]),
+        ("!has(object.a) || object.a <= 1", &["object.a"]),
+        ("object.?a.orValue(0) <= 1", &["object.a"]),
+        ("object.m[?'k'].hasValue()", &["object.m.k"]),
+        (
+            "object.l.all(e, !has(e.p) || e.p.q == 1)",
+            &["object.l[*].p"],
+        ),
+        ("has(object.a.b) && object.c == 1", &["object.a.b"]),
+    ];
+    for (expression, probed) in cases {
+        let program = env().compile(expression).unwrap();
+        let found = program.probed_paths();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, *probed, "{expression}");
+    }
+    let unchecked = env().compile_unchecked("has(object.a)").unwrap();
+    assert_eq!(unchecked.probed_paths().len(), 0);
+}
+
 /// Every example of cel.md §14.
 #[test]
 fn reads_and_writes_are_those_of_the_table() {

@@ -1,9 +1,11 @@
 //! `x-kubernetes-validations`: rules in the expression language.
 
 mod field_path;
+mod reads;
 mod run;
 
 pub(crate) use field_path::{normalised, selectable_path};
+pub use reads::{RuleReads, rule_reads};
 pub(crate) use run::Evaluation;
 
 use crate::keywords::{flag, list, text};

@@ -90,7 +90,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-fieldgate",
         Layer::Rules,
-        MayUse::Words(&["lockstep-schema", "lockstep-merge"]),
+        MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
     ),
     row(
         "lockstep-admission",

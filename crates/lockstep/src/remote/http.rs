@@ -21,26 +21,46 @@ const REQUEST_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// What is asked.
-pub(super) enum Question<'a> {
-    Get(&'a str),
-    /// A path, and JSON.
-    Post(&'a str, Vec<u8>),
+pub(super) struct Question<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    /// What kind of text the body is.
+    pub(super) content_type: &'a str,
+    pub(super) body: Vec<u8>,
 }
 
-/// The status code and body, or what went wrong on the way.
-pub(super) async fn answer(
-    access: &Access,
-    question: Question<'_>,
-) -> Result<(u16, Vec<u8>), String> {
+impl<'a> Question<'a> {
+    pub(super) fn get(path: &'a str) -> Self {
+        Self::json(Method::GET, path, Vec::new())
+    }
+
+    pub(super) fn json(method: Method, path: &'a str, body: Vec<u8>) -> Self {
+        let content_type = "application/json";
+        Self {
+            method,
+            path,
+            content_type,
+            body,
+        }
+    }
+}
+
+/// What is answered.
+pub(super) struct Answered {
+    pub(super) code: u16,
+    pub(super) body: Vec<u8>,
+    /// The texts of `Warning` headers.
+    pub(super) warnings: Vec<String>,
+}
+
+/// What was answered, or what went wrong on the way.
+pub(super) async fn answer(access: &Access, question: Question<'_>) -> Result<Answered, String> {
     let asked = tokio::time::timeout(REQUEST_MAX, ask(access, question)).await;
     asked.unwrap_or_else(|_| Err("no answer in time".to_owned()))
 }
 
-async fn ask(access: &Access, question: Question<'_>) -> Result<(u16, Vec<u8>), String> {
-    let (method, path, body) = match question {
-        Question::Get(path) => (Method::GET, path, Vec::new()),
-        Question::Post(path, body) => (Method::POST, path, body),
-    };
+async fn ask(access: &Access, question: Question<'_>) -> Result<Answered, String> {
+    let path = question.path;
     let text = |error: &dyn std::error::Error| error.to_string();
     let uri: hyper::Uri = format!("{}{path}", access.server())
         .parse()
@@ -65,14 +85,14 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<(u16, Vec<u8>), 
         .await
         .map_err(|error| text(&error))?;
     let mut request = hyper::Request::builder()
-        .method(method)
+        .method(question.method)
         .uri(path)
-        .header("content-type", "application/json")
+        .header("content-type", question.content_type)
         .header("host", uri.authority().map_or("", |host| host.as_str()));
     if let Some(token) = &access.token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let request = request.body(Full::new(Bytes::from(body)));
+    let request = request.body(Full::new(Bytes::from(question.body)));
     let request = request.map_err(|_| "the token cannot be sent in a header".to_owned())?;
     let answered = async {
         let response = sender
@@ -80,11 +100,19 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<(u16, Vec<u8>), 
             .await
             .map_err(|error| text(&error))?;
         let code = response.status().as_u16();
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.filter_map(|value| super::warning::text(value.to_str().ok()?));
+        let warnings = warnings.collect();
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX)
             .collect()
             .await;
         let body = body.map_err(|error| error.to_string())?;
-        Ok((code, body.to_bytes().to_vec()))
+        let body = body.to_bytes().to_vec();
+        Ok(Answered {
+            code,
+            body,
+            warnings,
+        })
     };
     tokio::select! {
         answered = answered => answered,

@@ -1,11 +1,7 @@
 //! The parts of a kubeconfig that say where a server is and who asks.
 
-use std::path::{Path, PathBuf};
-
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde_json::Value;
-
-use crate::{document, failure::Failure};
+use super::files::Files;
+use crate::failure::Failure;
 
 /// A server, whom to trust, and who asks.
 pub(crate) struct Access {
@@ -13,17 +9,7 @@ pub(crate) struct Access {
     pub(super) authority: Option<Vec<u8>>,
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
     pub(super) token: Option<String>,
-}
-
-/// `$KUBECONFIG`, of which the first entry counts, or `~/.kube/config` if there is one.
-pub(super) fn default_path() -> Option<PathBuf> {
-    let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
-    let first = std::env::split_paths(&listed).find(|path| !path.as_os_str().is_empty());
-    let home = || {
-        let path = PathBuf::from(std::env::var_os("HOME")?).join(".kube/config");
-        path.exists().then_some(path)
-    };
-    first.or_else(home)
+    namespace: Option<String>,
 }
 
 impl Access {
@@ -36,42 +22,37 @@ impl Access {
             authority: None,
             certificate: None,
             token: None,
+            namespace: None,
         })
     }
 
-    /// Reads a kubeconfig; `server` takes the place of its own.
+    /// Reads kubeconfigs; `server` takes the place of theirs.
     pub(super) fn read(
-        path: &Path,
+        files: &Files,
         context: Option<&str>,
         server: Option<&str>,
     ) -> Result<Self, Failure> {
-        let file = File {
-            path,
-            document: document::read(path)?,
-        };
-        let current = file.document["current-context"].as_str();
-        let context = context.or(current).filter(|name| !name.is_empty());
+        let context = context.or(files.current_context());
+        let context = context.filter(|name| !name.is_empty());
         let context = context
-            .ok_or_else(|| file.wrong("no context is current; choose one with `--context`"))?;
-        let context = file.named("contexts", "context", context)?;
-        let cluster = file.named(
-            "clusters",
-            "cluster",
-            context["cluster"].as_str().unwrap_or_default(),
-        )?;
-        let user = match context["user"].as_str() {
-            Some(user) => file.named("users", "user", user)?,
-            None => &Value::Null,
-        };
-        let server = server.or(cluster["server"].as_str());
-        let server = server.ok_or_else(|| file.wrong("the cluster has no server"))?;
-        let certificate = file.bytes(user, "client-certificate")?;
-        let key = file.bytes(user, "client-key")?;
+            .ok_or_else(|| files.wrong("no context is current; choose one with `--context`"))?;
+        let context = files.named("contexts", "context", context)?;
+        let cluster = context.text("cluster").unwrap_or_default();
+        let cluster = files.named("clusters", "cluster", cluster)?;
+        let user = context.text("user");
+        let user = user.map(|user| files.named("users", "user", user));
+        let user = user.transpose()?;
+        let server = server.or(cluster.text("server"));
+        let server = server.ok_or_else(|| cluster.wrong("the cluster has no server"))?;
+        let of_user = |key: &str| user.as_ref().map_or(Ok(None), |user| user.bytes(key));
+        let (certificate, key) = (of_user("client-certificate")?, of_user("client-key")?);
+        let token = user.as_ref().and_then(|user| user.text("token"));
         Ok(Self {
             server: server.trim_end_matches('/').to_owned(),
-            authority: file.bytes(cluster, "certificate-authority")?,
+            authority: cluster.bytes("certificate-authority")?,
             certificate: certificate.zip(key),
-            token: user["token"].as_str().map(str::to_owned),
+            token: token.map(str::to_owned),
+            namespace: context.text("namespace").map(str::to_owned),
         })
     }
 
@@ -88,45 +69,11 @@ impl Access {
     pub(crate) fn server(&self) -> &str {
         &self.server
     }
-}
 
-struct File<'a> {
-    path: &'a Path,
-    document: Value,
-}
-
-impl File<'_> {
-    fn wrong(&self, what: &str) -> Failure {
-        Failure::bad_input(format!("{}: {what}", self.path.display()))
-    }
-
-    /// The entry of a list by its name.
-    fn named(&self, list: &str, key: &str, name: &str) -> Result<&Value, Failure> {
-        let entries = self.document[list].as_array();
-        let entry = entries
-            .into_iter()
-            .flatten()
-            .find(|entry| entry["name"] == name);
-        let entry = entry.map(|entry| &entry[key]);
-        entry.ok_or_else(|| self.wrong(&format!("{list} has no `{name}`")))
-    }
-
-    /// What stands in the file as base64 under `KEY-data`, or in another file under `KEY`.
-    fn bytes(&self, entry: &Value, key: &str) -> Result<Option<Vec<u8>>, Failure> {
-        let data = format!("{key}-data");
-        if let Some(text) = entry[&data].as_str() {
-            let bytes = BASE64_STANDARD.decode(text);
-            return bytes
-                .map(Some)
-                .map_err(|_| self.wrong(&format!("{data} is not base64")));
-        }
-        let Some(path) = entry[key].as_str() else {
-            return Ok(None);
-        };
-        let path = self.path.parent().unwrap_or(Path::new("")).join(path);
-        let bytes = std::fs::read(&path);
-        bytes
-            .map(Some)
-            .map_err(|error| self.wrong(&format!("cannot read {}: {error}", path.display())))
+    /// The namespace of the context, or the one that everybody has.
+    pub(crate) fn namespace(&self) -> &str {
+        let namespace = self.namespace.as_deref();
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
+        namespace.unwrap_or("default")
     }
 }

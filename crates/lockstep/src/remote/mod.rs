@@ -1,14 +1,19 @@
 //! Talking to a running server, with the credentials of a kubeconfig.
 
+mod api;
+mod files;
 mod http;
 mod kubeconfig;
+mod warning;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::failure::{Exit, Failure};
+use files::Files;
 
+pub(crate) use api::{PatchKind, Reply};
 pub(crate) use kubeconfig::Access;
 
 /// kubectl's flags for finding a server.
@@ -30,9 +35,15 @@ impl Flags {
     /// The server and credentials that the flags, `$KUBECONFIG` and `~/.kube/config` lead to. With
     /// only a server there may be no credentials at all.
     pub(crate) fn access(&self, server: Option<&str>) -> Result<Access, Failure> {
-        let path = self.kubeconfig.clone().or_else(kubeconfig::default_path);
-        match path {
-            Some(path) => Access::read(&path, self.context.as_deref(), server),
+        let files = match &self.kubeconfig {
+            Some(path) => Some(Files::one(path)?),
+            None => {
+                let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
+                Files::listed(&listed, std::env::var_os("HOME"))?
+            }
+        };
+        match files {
+            Some(files) => Access::read(&files, self.context.as_deref(), server),
             None => Access::anonymous(server),
         }
     }
@@ -41,17 +52,18 @@ impl Flags {
 impl Access {
     /// The current context of a kubeconfig.
     pub(crate) fn of_kubeconfig(path: &Path) -> Result<Self, Failure> {
-        Self::read(path, None, None)
+        Self::read(&Files::one(path)?, None, None)
     }
 
     /// Sends an object and gives the status code with what was answered.
     pub(crate) fn post(&self, path: &str, object: &Value) -> Result<(u16, Value), Failure> {
         let body = object.to_string().into_bytes();
-        let (code, body) = self.ask(http::Question::Post(path, body))?;
-        Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
+        let answered = self.ask(http::Question::json(hyper::Method::POST, path, body))?;
+        let answer = serde_json::from_slice(&answered.body).unwrap_or_default();
+        Ok((answered.code, answer))
     }
 
-    fn ask(&self, question: http::Question<'_>) -> Result<(u16, Vec<u8>), Failure> {
+    fn ask(&self, question: http::Question<'_>) -> Result<http::Answered, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
@@ -62,7 +74,7 @@ impl Access {
 
     /// Asks for a path and expects 200.
     pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        let (code, body) = self.ask(http::Question::Get(path))?;
+        let http::Answered { code, body, .. } = self.ask(http::Question::get(path))?;
         if code == 200 {
             return Ok(body);
         }

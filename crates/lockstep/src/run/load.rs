@@ -1,34 +1,21 @@
 //! Objects from files, created before the command starts.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use lockstep_object::yaml;
 use serde_json::Value;
 
-use crate::document;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::manifests::{self, Manifest};
 use crate::remote::Access;
 
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
-
 /// What the files hold, in the order in which it is created.
-pub(super) struct Objects(Vec<Object>);
-
-struct Object {
-    /// Where it stands, for the error.
-    path: PathBuf,
-    value: Value,
-}
+pub(super) struct Objects(Vec<Manifest>);
 
 /// Reads everything, so that nothing is begun if something cannot be read.
 pub(super) fn read(definitions: &[PathBuf], others: &[PathBuf]) -> Result<Objects, Failure> {
-    let mut objects = Vec::new();
-    for place in definitions.iter().chain(others) {
-        for path in files(place)? {
-            read_file(&path, &mut objects)?;
-        }
-    }
+    let mut objects = manifests::read(definitions)?;
+    objects.extend(manifests::read(others)?);
     // A stable sort: what the others are made of comes first, and no other order changes.
     objects.sort_by_key(|object| match object.value["kind"].as_str() {
         Some("CustomResourceDefinition") => 0,
@@ -36,72 +23,6 @@ pub(super) fn read(definitions: &[PathBuf], others: &[PathBuf]) -> Result<Object
         _ => 2,
     });
     Ok(Objects(objects))
-}
-
-fn files(place: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let cannot =
-        |error: &std::io::Error| Failure::bad_input(format!("{}: {error}", place.display()));
-    let about = std::fs::metadata(place).map_err(|error| cannot(&error))?;
-    if !about.is_dir() {
-        return Ok(vec![place.to_owned()]);
-    }
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(place).map_err(|error| cannot(&error))? {
-        let path = entry.map_err(|error| cannot(&error))?.path();
-        let extension = path.extension().and_then(|text| text.to_str());
-        if extension.is_some_and(|text| EXTENSIONS.contains(&text)) {
-            found.push(path);
-        }
-    }
-    if found.is_empty() {
-        let place = place.display();
-        let message = format!("{place} has no file that ends in .yaml, .yml or .json");
-        return Err(Failure::bad_input(message));
-    }
-    found.sort();
-    Ok(found)
-}
-
-fn read_file(path: &Path, objects: &mut Vec<Object>) -> Result<(), Failure> {
-    let wrong =
-        |what: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {what}", path.display()));
-    let text = document::read_text(path)?;
-    for part in documents(&text) {
-        let value = yaml::decode(part.as_bytes())
-            .map_err(|error| wrong(&error))?
-            .value;
-        match value {
-            Value::Null => {}
-            Value::Object(_) if value["kind"] == "List" => {
-                let items = value["items"].as_array().cloned().unwrap_or_default();
-                objects.extend(items.into_iter().map(|value| Object {
-                    path: path.to_owned(),
-                    value,
-                }));
-            }
-            Value::Object(_) => objects.push(Object {
-                path: path.to_owned(),
-                value,
-            }),
-            _ => return Err(wrong(&"expected objects")),
-        }
-    }
-    Ok(())
-}
-
-/// The documents of a file, which lines of three dashes part.
-fn documents(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    for line in text.lines() {
-        if line.trim_end() == "---" || line.starts_with("--- ") {
-            parts.push(String::new());
-        } else if let Some(part) = parts.last_mut() {
-            part.push_str(line);
-            part.push('\n');
-        }
-    }
-    parts.retain(|part| !part.trim().is_empty());
-    parts
 }
 
 impl Objects {
@@ -118,7 +39,7 @@ impl Objects {
 /// The resources of each group and version that was asked about.
 type Known = BTreeMap<String, Value>;
 
-impl Object {
+impl Manifest {
     fn create(&self, access: &Access, known: &mut Known) -> Result<(), Failure> {
         let path = self.resource_path(access, known)?;
         let (code, answer) = access.post(&path, &self.value)?;
@@ -133,7 +54,7 @@ impl Object {
         let text = |key: &str| self.value[key].as_str().unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
         if version.is_empty() || kind.is_empty() {
-            return Err(self.wrong("an object has no apiVersion or no kind"));
+            return Err(self.wrong(&"an object has no apiVersion or no kind"));
         }
         let root = if version.contains('/') {
             format!("/apis/{version}")
@@ -163,21 +84,5 @@ impl Object {
             "{root}/namespaces/{}/{name}",
             namespace.unwrap_or("default")
         ))
-    }
-
-    fn wrong(&self, what: &str) -> Failure {
-        let message = format!("{}: {what}", self.path.display());
-        Failure::of_server(Exit::BadInput, message)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn three_dashes_part_documents_and_empty_ones_are_none() {
-        let parts = documents("---\na: 1\n---\n\n---\nb: |\n  ----\n--- # c\nc: 3");
-        assert_eq!(parts, ["a: 1\n", "b: |\n  ----\n", "c: 3\n"]);
     }
 }

@@ -5,6 +5,7 @@
 mod apply;
 mod auth;
 mod builtins;
+mod crd_gates;
 mod custom;
 mod dropin;
 mod server;

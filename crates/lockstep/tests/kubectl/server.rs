@@ -138,6 +138,32 @@ impl Server {
         String::from_utf8(text).unwrap()
     }
 
+    /// What our own command prints that is run in a folder, begun by `? N` if its status is not 0.
+    pub(crate) fn lockstep_in(&self, folder: &Path, arguments: &[String]) -> String {
+        let output = self
+            .lockstep(arguments)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let status = match output.status.code() {
+            Some(0) => String::new(),
+            code => format!("? {}\n", code.unwrap()),
+        };
+        let text = [status.into_bytes(), output.stdout, output.stderr].concat();
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Our own command as the administrator.
+    pub(crate) fn lockstep(&self, arguments: &[String]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
+        command
+            .args(arguments)
+            .env("KUBECONFIG", self.served.kubeconfig())
+            .env("HOME", &self.folder)
+            .stdin(Stdio::null());
+        command
+    }
+
     /// What kubectl prints when it has opened an editor.
     pub(crate) fn with_editor(&self, arguments: &str, editor: &Path) -> String {
         let output = self

@@ -1,8 +1,10 @@
-//! Tutorials, command by command: what stands below a command is what kubectl prints.
+//! Tutorials and other transcripts, command by command: what stands below a command is what it prints.
+//!
+//! `LOCKSTEP_UPDATE=1` rewrites what commands print; read the difference before you commit it.
 
 use std::path::Path;
 
-use crate::server::server_with;
+use crate::server::{Server, server_with};
 
 /// One command of a tutorial, and what it prints.
 struct Step {
@@ -49,31 +51,64 @@ fn tidy<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-fn run(name: &str) {
+/// What a command prints in a folder.
+fn said(server: &Server, folder: &Path, command: &[String]) -> String {
+    let (program, arguments) = command.split_first().unwrap();
+    match program.as_str() {
+        "kubectl" => server.in_folder(folder, arguments),
+        "lockstep" => server.lockstep_in(folder, arguments),
+        other => panic!("{other} is not run here"),
+    }
+}
+
+/// Runs the transcript in a file of the repository, on a server with gates of fields.
+pub(crate) fn run(path: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("docs/tutorials").join(name)).unwrap();
+    let text = std::fs::read_to_string(root.join(path)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let gates = ["--feature-gates", "CRDFieldLevelVersioning=true"];
     let Some(server) = server_with(folder.path(), &gates) else {
         return;
     };
-    let steps = steps(&text);
-    assert!(steps.len() > 5, "{name} has {} steps", steps.len());
-    for step in steps {
-        let (program, arguments) = step.command.split_first().unwrap();
-        assert_eq!(program, "kubectl");
-        let said = server.in_folder(&root, arguments);
-        let printed = tidy(step.printed.iter().map(String::as_str));
-        assert_eq!(tidy(said.lines()), printed, "{name}: {:?}", step.command);
+    if std::env::var_os("LOCKSTEP_UPDATE").is_some() {
+        let updated = updated(&text, |command| said(&server, &root, &words(command)));
+        std::fs::write(root.join(path), updated).unwrap();
+        return;
     }
+    let steps = steps(&text);
+    assert!(steps.len() > 5, "{path} has {} steps", steps.len());
+    for step in steps {
+        let said = said(&server, &root, &step.command);
+        let printed = tidy(step.printed.iter().map(String::as_str));
+        assert_eq!(tidy(said.lines()), printed, "{path}: {:?}", step.command);
+    }
+}
+
+/// A transcript with what commands print now.
+fn updated(text: &str, said: impl Fn(&str) -> String) -> String {
+    let (mut updated, mut is_inside) = (String::new(), false);
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_inside = line == "```console";
+        }
+        let command = line.strip_prefix("$ ").filter(|_| is_inside);
+        if !is_inside || line.starts_with("```") || command.is_some() {
+            updated.push_str(&format!("{line}\n"));
+        }
+        if let Some(command) = command {
+            let said = tidy(said(command).lines());
+            updated.extend(said.iter().map(|line| format!("{line}\n")));
+        }
+    }
+    updated
 }
 
 #[test]
 fn a_field_goes_from_alpha_to_stable() {
-    run("a-field-from-alpha-to-stable.md");
+    run("docs/tutorials/a-field-from-alpha-to-stable.md");
 }
 
 #[test]
 fn the_accident_of_two_bundles_does_not_happen_behind_a_gate() {
-    run("the-accident-of-two-bundles.md");
+    run("docs/tutorials/the-accident-of-two-bundles.md");
 }

@@ -1,0 +1,197 @@
+//! Switching a gate: what to apply so that `enabled` of one gate changes and nothing else does.
+
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use crate::gate::{ANNOTATION, Gate, GateList, Source, Stage, State, source};
+
+/// The field manager that switches gates. What it applied before it applies again, since whatever a manager leaves out
+/// goes away.
+pub const MANAGER: &str = "lockstep-crd-gates";
+
+/// What to do with a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// Open it.
+    Enable,
+    /// Close it.
+    Disable,
+    /// Leave it to its author.
+    Unset,
+}
+
+/// What switching a gate takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Switched {
+    /// `component/name`
+    pub gate: String,
+    /// How far along it is.
+    pub stage: Stage,
+    /// What it is.
+    pub before: State,
+    /// What it becomes, if nobody else has a say.
+    pub after: State,
+    /// What to apply as [`MANAGER`]. It names the version it was made from.
+    pub apply: Value,
+    /// A JSON patch that removes `enabled` whoever set it, where applying would not: others hold it too, or nobody does.
+    pub take: Option<Value>,
+    /// Who else set `enabled`, sorted.
+    pub holders: Vec<String>,
+    /// The definition with the change made.
+    pub definition: Object,
+}
+
+/// Why a gate cannot be switched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SwitchError {
+    /// There is no such gate.
+    #[error("`{definition}` has no gate `{gate}`")]
+    Unknown {
+        /// The definition.
+        definition: String,
+        /// The gate.
+        gate: String,
+        /// The gates it has.
+        known: Vec<String>,
+    },
+    /// It is on for good.
+    #[error("gate `{0}` is stable and always enabled")]
+    Stable(String),
+    /// Its gates are one text, of which nobody can own a part.
+    #[error("the gates of `{0}` are in the annotation `{ANNOTATION}`, which is one text")]
+    InAnnotation(String),
+}
+
+/// What it takes to switch a gate of a definition.
+pub fn switch(definition: &Object, gate: &str, switch: Switch) -> Result<Switched, SwitchError> {
+    let list = GateList::of(definition);
+    let found = list.gates.iter().position(|one| one.name == gate);
+    let Some(own) = found.map(|index| &list.gates[index]) else {
+        return Err(SwitchError::Unknown {
+            definition: definition.name().to_owned(),
+            gate: gate.to_owned(),
+            known: list.gates.into_iter().map(|gate| gate.name).collect(),
+        });
+    };
+    if own.stage == Stage::Stable && switch != Switch::Unset {
+        return Err(SwitchError::Stable(list.reference(own)));
+    }
+    if matches!(source(definition), Source::Annotation(_)) {
+        return Err(SwitchError::InAnnotation(definition.name().to_owned()));
+    }
+    let enabled = match switch {
+        Switch::Enable => Some(true),
+        Switch::Disable => Some(false),
+        Switch::Unset => None,
+    };
+    let after = Gate {
+        enabled,
+        ..own.clone()
+    };
+    let holders = holders(definition, gate);
+    let is_ours = holders.is_empty() && owns(definition, gate);
+    Ok(Switched {
+        gate: list.reference(own),
+        stage: own.stage,
+        before: own.state(),
+        after: after.state(),
+        apply: applied(definition, &list, gate, enabled),
+        take: (own.enabled.is_some() && enabled.is_none() && !is_ours)
+            .then(|| taken(definition, gate))
+            .flatten(),
+        holders,
+        definition: changed(definition, gate, enabled),
+    })
+}
+
+/// Everything that [`MANAGER`] says about gates, with this one changed.
+fn applied(definition: &Object, list: &GateList, gate: &str, enabled: Option<bool>) -> Value {
+    let said = list.gates.iter().filter_map(|one| {
+        let said = if one.name == gate {
+            enabled
+        } else {
+            one.enabled.filter(|_| owns(definition, &one.name))
+        };
+        said.map(|enabled| json!({"name": one.name, "enabled": enabled}))
+    });
+    let said: Vec<Value> = said.collect();
+    let mut body = json!({
+        "apiVersion": definition.api_version(),
+        "kind": definition.kind(),
+        "metadata": {"name": definition.name(), "resourceVersion": definition.resource_version()},
+    });
+    if !said.is_empty() {
+        body["spec"] = json!({"customFeatureGates": {"featureGates": said}});
+    }
+    body
+}
+
+fn owns(definition: &Object, gate: &str) -> bool {
+    let mut entries = managed(definition, gate);
+    entries.any(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply")
+}
+
+fn holders(definition: &Object, gate: &str) -> Vec<String> {
+    let others = managed(definition, gate)
+        .filter(|entry| entry["manager"] != MANAGER || entry["operation"] != "Apply");
+    let mut names: Vec<String> = others
+        .filter_map(|entry| entry["manager"].as_str().map(str::to_owned))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The entries of `managedFields` that claim `enabled` of a gate.
+fn managed<'d>(definition: &'d Object, gate: &str) -> impl Iterator<Item = &'d Value> {
+    let element = format!("k:{}", json!({"name": gate}));
+    let entries = definition.metadata().get("managedFields");
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    entries.filter(move |entry| {
+        let steps = [
+            "fieldsV1",
+            "f:spec",
+            "f:customFeatureGates",
+            "f:featureGates",
+            &element,
+            "f:enabled",
+        ];
+        let found = steps
+            .iter()
+            .try_fold(*entry, |value, step| value.get(*step));
+        found.is_some()
+    })
+}
+
+/// Removes `enabled` whoever set it, if the gate is still where it was and nothing else changed.
+fn taken(definition: &Object, gate: &str) -> Option<Value> {
+    let index = index(definition, gate)?;
+    let place = format!("/spec/customFeatureGates/featureGates/{index}");
+    Some(json!([
+        {"op": "test", "path": "/metadata/resourceVersion", "value": definition.resource_version()},
+        {"op": "test", "path": format!("{place}/name"), "value": gate},
+        {"op": "remove", "path": format!("{place}/enabled")},
+    ]))
+}
+
+fn index(definition: &Object, gate: &str) -> Option<usize> {
+    let list = definition.at(&["spec", "customFeatureGates", "featureGates"])?;
+    list.as_array()?.iter().position(|one| one["name"] == gate)
+}
+
+fn changed(definition: &Object, gate: &str, enabled: Option<bool>) -> Object {
+    let mut changed = definition.clone();
+    let Some(index) = index(definition, gate) else {
+        return changed;
+    };
+    let place = format!("/spec/customFeatureGates/featureGates/{index}");
+    let mut value = changed.into_value();
+    if let Some(Value::Object(own)) = value.pointer_mut(&place) {
+        match enabled {
+            Some(enabled) => drop(own.insert("enabled".to_owned(), enabled.into())),
+            None => drop(own.remove("enabled")),
+        }
+    }
+    changed = Object::from_value(value).unwrap_or_else(|_| definition.clone());
+    changed
+}

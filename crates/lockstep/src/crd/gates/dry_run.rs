@@ -1,0 +1,52 @@
+//! `--dry-run`, as kubectl has it.
+
+use clap::ValueEnum;
+
+/// How far a write goes: all the way, not to the server, or to the server and not to the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum DryRun {
+    None,
+    Client,
+    Server,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Flag {
+    /// Change nothing: `server` asks the server what would become of it, `client` sends nothing
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "none",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "server"
+    )]
+    pub(super) dry_run: DryRun,
+}
+
+impl DryRun {
+    /// What joins the query of a write.
+    pub(super) fn query(self) -> &'static str {
+        match self {
+            Self::None | Self::Client => "",
+            Self::Server => "&dryRun=All",
+        }
+    }
+
+    /// What joins a line that tells of a write, as kubectl words it.
+    pub(super) fn remark(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Client => " (dry run)",
+            Self::Server => " (server dry run)",
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! `lockstep crd`: custom resource definitions.
+
+mod gates;
+
+use crate::failure::{Exit, Failure};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Look at and switch gates of single fields
+    #[command(subcommand)]
+    Gates(gates::Command),
+}
+
+pub(crate) fn run(command: Command, quiet: bool) -> Result<Exit, Failure> {
+    let Command::Gates(command) = command;
+    gates::run(command, quiet)
+}
