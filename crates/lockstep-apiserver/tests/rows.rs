@@ -7,5 +7,9 @@ use std::path::Path;
 #[test]
 fn every_row_is_cited_and_every_citation_is_of_a_row() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    lockstep_testkit::rows::check(folder, |before| !before.ends_with("etcd-api.md "));
+    // Lists of other specifications are kept by other crates.
+    let others = ["etcd-api.md ", "field-gates.md "];
+    lockstep_testkit::rows::check(folder, |before| {
+        !others.iter().any(|other| before.ends_with(other))
+    });
 }

@@ -7,6 +7,7 @@ mod auth;
 mod builtins;
 mod custom;
 mod dropin;
+mod field_gates;
 mod server;
 mod tutorials;
 mod verbs;
