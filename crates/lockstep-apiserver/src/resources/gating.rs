@@ -1,6 +1,7 @@
 //! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
 
 use lockstep_fieldgate::{Action, Gates, Kind};
+use lockstep_merge::fields::Set;
 use lockstep_merge::managers::Managed;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::{Map, Object, Status, Value, json};
@@ -26,6 +27,8 @@ pub(super) struct Gated {
     /// cannot say is in there.
     stored: Option<Object>,
     actions: Vec<Action>,
+    /// What became another value in the version of the request, if a webhook knows its fields by other names.
+    changed: Set,
     /// What is refused, where the definition asks for it.
     pub(super) errors: FieldErrors,
 }
@@ -70,7 +73,8 @@ impl Api {
         let took = clock::now().steady - began;
         step.errors = gates.refusals(&step.actions);
         self.tell(request, gates, &step.actions, took);
-        request.settle_claims(gates, object, current.map(|current| &current.object));
+        let live = current.map(|current| &current.object);
+        request.settle_claims(gates, object, live, &step.changed);
         Ok(step)
     }
 
@@ -161,26 +165,65 @@ impl Request<'_> {
             let lost = apply(gates, &mut same, old.as_ref());
             actions.retain(|action| action.kind != Kind::RemovalRefused || !lost.contains(action));
         }
+        let mut changed = Set::default();
         if is_changed {
-            let back = self.served.out_of_storage(new.clone()).await?;
+            let mut back = self.served.out_of_storage(new.clone()).await?;
             let metadata = std::mem::take(object.metadata_mut());
+            drop(std::mem::take(back.metadata_mut()));
+            if !self.has_paths(&self.api_version()) {
+                changed = self.difference(object, &back);
+            }
             *object = back;
             *object.metadata_mut() = metadata;
         }
         Ok(Gated {
             stored: Some(new),
             actions,
+            changed,
             ..Gated::default()
         })
     }
 
-    /// Claims on what nobody can change are those that are stored.
-    fn settle_claims(&self, gates: &Gates, object: &mut Object, live: Option<&Object>) {
+    fn api_version(&self) -> String {
+        self.served.resource.api_version(self.served.version)
+    }
+
+    /// Where an object is another after gates than it was before.
+    fn difference(&self, before: &Object, after: &Object) -> Set {
+        let rules = &self.served.resource.rules;
+        let compared = rules
+            .merge_type(self.served.version)
+            .and_then(|of| of.compare(before.as_value(), after.as_value()).ok());
+        // What is not of its type has no claims.
+        compared.map_or_else(Set::default, |compared| {
+            compared.changed().union(&compared.removed)
+        })
+    }
+
+    /// Claims on what nobody can change are those that are stored. `changed` are fields of the request's version that
+    /// gates put back, where paths of gates do not tell them.
+    fn settle_claims(
+        &self,
+        gates: &Gates,
+        object: &mut Object,
+        live: Option<&Object>,
+        changed: &Set,
+    ) {
         let Ok(managed) = Managed::read(object.managed_fields()) else {
             return;
         };
-        let settled =
-            gates.frozen_claims(managed, &stored(live), |version| self.has_paths(version));
+        let stored = stored(live);
+        let mut settled = gates.frozen_claims(managed, &stored, |version| self.has_paths(version));
+        if !changed.is_empty() {
+            let own = self.api_version();
+            settled = settled.with_frozen(&stored, |version, fields| {
+                if version != own {
+                    return (Set::default(), fields.clone());
+                }
+                let others = fields.without(changed);
+                (fields.difference(&others), others)
+            });
+        }
         put_on(object, renewed(live, object, &settled));
     }
 

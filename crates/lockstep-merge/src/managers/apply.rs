@@ -133,12 +133,6 @@ fn merge<E: Endpoint>(
     };
     let mut comparisons = Comparisons::new(endpoint, live, &object);
     let conflicts = lose(&mut managed, &mut comparisons, Some(&owner))?;
-    let conflicts = conflicts.and_then(|conflicts| {
-        conflicts.without(|conflict| {
-            let version = conflict.owner.version().unwrap_or(version);
-            endpoint.is_frozen(version, &conflict.path)
-        })
-    });
     if let (Some(conflicts), Force::No) = (conflicts, force) {
         return Err(conflicts.into());
     }

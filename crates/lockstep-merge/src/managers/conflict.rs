@@ -32,13 +32,6 @@ impl Conflicts {
         });
         Self(conflicts.collect())
     }
-
-    /// Those that remain when some do not count; none if none does.
-    pub(super) fn without(self, is_void: impl Fn(&Conflict) -> bool) -> Option<Self> {
-        let left = self.0.into_iter().filter(|conflict| !is_void(conflict));
-        let left: Vec<Conflict> = left.collect();
-        (!left.is_empty()).then_some(Self(left))
-    }
 }
 
 impl Conflict {

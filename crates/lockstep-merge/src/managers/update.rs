@@ -154,13 +154,14 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
     }
 }
 
-/// Everybody but one loses what changed. Returns what of it others than that one had.
+/// Everybody but one loses what changed. Returns what of it others than that one had, unless nobody can change it.
 pub(super) fn lose<E: Endpoint>(
     managed: &mut Managed,
     comparisons: &mut Comparisons<'_, E>,
     except: Option<&Owner>,
 ) -> Result<Option<Conflicts>, UpdateError<E::Error>> {
     let mut lost: BTreeMap<Owner, Set> = BTreeMap::new();
+    let endpoint = comparisons.endpoint;
     let mut kept = BTreeMap::new();
     for (owner, mut claim) in std::mem::take(&mut managed.claims) {
         if except == Some(&owner) {
@@ -173,7 +174,10 @@ pub(super) fn lose<E: Endpoint>(
         let conflicting = claim.fields.intersection(&comparison.changed());
         if !conflicting.is_empty() {
             claim.fields = claim.fields.difference(&conflicting);
-            lost.insert(owner.clone(), conflicting);
+            let contested = contested(endpoint, &claim.api_version, &conflicting);
+            if !contested.is_empty() {
+                lost.insert(owner.clone(), contested);
+            }
         }
         if !comparison.removed.is_empty() {
             claim.fields = claim.fields.difference(&comparison.removed);
@@ -184,4 +188,15 @@ pub(super) fn lose<E: Endpoint>(
     }
     managed.claims = kept;
     Ok((!lost.is_empty()).then(|| Conflicts::of(&lost)))
+}
+
+/// What of some fields of a version can become another value.
+fn contested<E: Endpoint>(endpoint: &E, api_version: &str, fields: &Set) -> Set {
+    let mut contested = Set::default();
+    for path in fields.paths() {
+        if !endpoint.is_frozen(api_version, &path) {
+            contested.insert(&path);
+        }
+    }
+    contested
 }

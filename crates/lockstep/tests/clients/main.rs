@@ -6,6 +6,7 @@
 mod apply;
 mod crash;
 mod encrypted;
+mod field_gates;
 mod kopf;
 mod kube_rs;
 mod python;

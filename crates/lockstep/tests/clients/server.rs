@@ -41,9 +41,16 @@ impl Server {
 
 /// Runs a test on a server with the embedded store, and on one with etcd if there is one.
 pub(crate) async fn on_each_store(test: impl AsyncFn(&Server)) {
+    on_each_store_with(&[], test).await;
+}
+
+/// The same, with more flags.
+pub(crate) async fn on_each_store_with(flags: &[&OsStr], test: impl AsyncFn(&Server)) {
     let folder = tempfile::tempdir().unwrap();
-    test(&Server::start(&folder.path().join("embedded"), "embedded")).await;
+    let start =
+        |name: &str, store: &str| Server::start_with(&folder.path().join(name), store, flags);
+    test(&start("embedded", "embedded")).await;
     if let Some(etcd) = Etcd::start(folder.path(), "http", &[]) {
-        test(&Server::start(&folder.path().join("etcd"), &etcd.store())).await;
+        test(&start("etcd", &etcd.store())).await;
     }
 }

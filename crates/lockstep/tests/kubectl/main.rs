@@ -8,6 +8,7 @@ mod builtins;
 mod crd_gates;
 mod custom;
 mod dropin;
+mod field_gates;
 mod server;
 mod tutorials;
 mod verbs;

@@ -1,8 +1,10 @@
 //! Gates of fields of custom resources, through the server.
 
+mod conversion;
 #[path = "../../../../lockstep-fieldgate/tests/rows/definition.rs"]
 mod definition;
 mod definitions;
 mod rows;
+mod schemas;
 mod two_servers;
 mod world;
