@@ -264,7 +264,12 @@ impl Type {
 
     /// A field by its number in protobuf.
     pub fn tagged(&self, tag: u32) -> Option<&Field> {
-        self.fields.iter().find(|field| field.tag == tag)
+        // Most types number their fields in order.
+        let guess = usize::try_from(tag).ok()?.checked_sub(1)?;
+        match self.fields.get(guess) {
+            Some(field) if field.tag == tag => Some(field),
+            _ => self.fields.iter().find(|field| field.tag == tag),
+        }
     }
 }
 

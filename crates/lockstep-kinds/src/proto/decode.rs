@@ -4,9 +4,9 @@ use base64::Engine as _;
 use lockstep_object::json::{self, DEPTH_MAX};
 use lockstep_object::{Map, Value};
 
-use super::wire::{Payload, next, packed};
+use super::wire::{Payload, next, next_known, packed};
 use super::{MESSAGE_DEPTH_MAX, VALUES_MAX, special};
-use crate::table::{Field, Leaf, Shape, Table, TypeId};
+use crate::table::{Field, Leaf, Omit, Shape, Table, TypeId};
 use crate::typed::BASE64;
 
 /// Why bytes are not a message of a type.
@@ -43,8 +43,8 @@ pub enum DecodeError {
     Values,
 }
 
-/// The fields of a message of a type as JSON, with every value that the wire has, also those that are zero. Tags that
-/// the type does not have are skipped.
+/// The fields of a message of a type as JSON, with every value that the wire has, but for the zeros of fields that JSON
+/// leaves out then: most of a message is those. Tags that the type does not have are skipped.
 pub fn decode(table: &Table, id: TypeId, bytes: &[u8]) -> Result<Map<String, Value>, DecodeError> {
     let mut decoder = Decoder { table, values: 0 };
     let mut entries = Map::new();
@@ -84,10 +84,7 @@ impl Decoder<'_> {
             return Err(DecodeError::Depth);
         }
         let kind = self.table.get(id);
-        while let Some((tag, payload)) = next(&mut bytes, |tag| kind.tagged(tag).is_some())? {
-            let Some(field) = kind.tagged(tag) else {
-                continue;
-            };
+        while let Some((field, payload)) = next_known(&mut bytes, |tag| kind.tagged(tag))? {
             let at = At { id, field, depth };
             if let (true, Shape::One(Leaf::Struct(inner))) = (field.name.is_empty(), field.shape) {
                 let bytes = at.bytes(payload)?;
@@ -117,6 +114,10 @@ impl Decoder<'_> {
                 };
                 self.message(id, bytes, &mut inner, at.depth + 1)?;
                 *entry = Value::Object(inner);
+            }
+            Shape::One(leaf) if at.is_left_out(leaf, payload) => {
+                self.count()?;
+                entries.remove(name);
             }
             Shape::One(leaf) => {
                 let value = self.leaf(at, leaf, payload)?;
@@ -230,6 +231,16 @@ impl At<'_> {
             Payload::Varint(number) => Ok(number),
             _ => Err(self.wrong(payload)),
         }
+    }
+
+    /// Whether this is a zero that JSON does not show.
+    fn is_left_out(&self, leaf: Leaf, payload: Payload<'_>) -> bool {
+        let is_zero = match (leaf, payload) {
+            (Leaf::Bool | Leaf::Int32 | Leaf::Int64, Payload::Varint(number)) => number == 0,
+            (Leaf::Text, Payload::Bytes(bytes)) => bytes.is_empty(),
+            _ => false,
+        };
+        is_zero && !self.field.is_pointer && self.field.omit != Omit::Never
     }
 
     fn wrong(&self, payload: Payload<'_>) -> DecodeError {

@@ -31,17 +31,26 @@ pub(super) fn next<'a>(
     rest: &mut &'a [u8],
     wants: impl Fn(u32) -> bool,
 ) -> Result<Option<(u32, Payload<'a>)>, DecodeError> {
+    next_known(rest, |tag| wants(tag).then_some(tag))
+}
+
+/// The next field of a message, and what `known` says of its tag; those it does not know are skipped. None at the end.
+pub(super) fn next_known<'a, K>(
+    rest: &mut &'a [u8],
+    known: impl Fn(u32) -> Option<K>,
+) -> Result<Option<(K, Payload<'a>)>, DecodeError> {
     while !rest.is_empty() {
         let (tag, wire_type) = decode_key(rest)?;
+        let known = known(tag);
         let payload = match wire_type {
-            _ if !wants(tag) => None,
+            _ if known.is_none() => None,
             WireType::Varint => Some(Payload::Varint(decode_varint(rest)?)),
             WireType::SixtyFourBit if rest.len() >= 8 => Some(Payload::Fixed64(rest.get_u64_le())),
             WireType::LengthDelimited => Some(Payload::Bytes(delimited(rest)?)),
             _ => None,
         };
-        match payload {
-            Some(payload) => return Ok(Some((tag, payload))),
+        match known.zip(payload) {
+            Some(read) => return Ok(Some(read)),
             None => skip_field(wire_type, tag, rest, DecodeContext::default())?,
         }
     }
