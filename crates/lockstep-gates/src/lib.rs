@@ -68,7 +68,7 @@ pub fn registry() -> Registry {
 #[cfg(test)]
 mod tests {
     use lockstep_featuregate::{
-        Builder,
+        Builder, Stage,
         lint::{Lint, Severity},
     };
 
@@ -99,6 +99,40 @@ mod tests {
             style.map(ToString::to_string).collect::<Vec<_>>(),
             Vec::<String>::new()
         );
+    }
+
+    /// One line of the table is enough: nothing else lists gates.
+    #[test]
+    fn every_gate_of_the_table_is_in_help_documentation_metrics_and_the_count_of_lint() {
+        let components = components();
+        let report = Lint {
+            components: &components,
+            base: None,
+            version: None,
+        }
+        .run();
+        assert_eq!(report.gates, KUBE.declarations().len());
+        let table = lockstep_featuregate::docs::markdown(&components);
+        let started = Builder::new(registry()).try_finish().unwrap();
+        let kube = started.gates.component("kube").unwrap();
+        let (lines, samples) = (kube.known(), kube.samples());
+        for gate in KUBE.gates() {
+            let name = gate.name();
+            let row = format!("| `{name}` | kube |");
+            assert!(table.contains(&row), "{table}");
+            let label = ("name", name.to_owned());
+            let own = samples.iter().filter(|one| one.labels.contains(&label));
+            let gauges: Vec<&str> = own.map(|one| one.name).collect();
+            assert_eq!(
+                gauges,
+                ["kubernetes_feature_enabled", "lockstep_feature_info"]
+            );
+            let held = started.gates.explain(name).unwrap().held;
+            let is_expected = matches!(held.stage, Stage::Alpha | Stage::Beta);
+            let start = format!("{name}=true|false (");
+            let is_told = lines.iter().any(|known| known.starts_with(&start));
+            assert_eq!(is_told, is_expected, "{name}");
+        }
     }
 
     /// feature-gates.md §11.

@@ -41,6 +41,7 @@ fn merge<'a>(path: String) -> Sent<'a> {
 }
 
 /// field-gates.md §9, server gate off, and row 98: neither server loses what the other stored.
+/// feature-gates.md §10/logic: where the gate is off, fields that carry gates are free, and the gates stay as they were.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_disagree_lose_no_data_of_each_other() {
     let mut on = World::new().await;
