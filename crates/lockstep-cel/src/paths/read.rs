@@ -70,23 +70,13 @@ impl<'a> Walker<'a> {
         }
         match ast.expr(node) {
             Expr::Ident(name) => self.local(name),
-            Expr::Select {
-                operand,
-                field,
-                mode,
-            } => {
+            Expr::Select { operand, field, .. } => {
                 let origin = self.select(*operand, field);
-                self.probe(&origin, *mode != SelectMode::Value);
-                origin
+                self.probed_by(ast.expr(node), origin)
             }
-            Expr::Index {
-                operand,
-                index,
-                optional,
-            } => {
+            Expr::Index { operand, index, .. } => {
                 let origin = self.index(*operand, *index);
-                self.probe(&origin, *optional);
-                origin
+                self.probed_by(ast.expr(node), origin)
             }
             Expr::Fold(fold) => self.fold(fold),
             Expr::OptMap {
@@ -144,10 +134,17 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn probe(&mut self, origin: &Origin, is_probed: bool) {
-        if let (Origin::Place(path), true) = (origin, is_probed) {
+    /// The origin that an expression selects, noted if the expression does not need it to be there.
+    fn probed_by(&mut self, expr: &Expr, origin: Origin) -> Origin {
+        let is_probed = match expr {
+            Expr::Select { mode, .. } => *mode != SelectMode::Value,
+            Expr::Index { optional, .. } => *optional,
+            _ => false,
+        };
+        if let (Origin::Place(path), true) = (&origin, is_probed) {
             self.probed.insert(path.clone());
         }
+        origin
     }
 
     fn local(&self, name: &str) -> Origin {

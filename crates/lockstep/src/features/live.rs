@@ -32,20 +32,25 @@ impl Live {
             return Ok(None);
         }
         let access = self.kubeconfig.access(self.server.as_deref())?;
-        let body = access.get(PATH)?;
-        let wrong = |what: String| {
-            let message = format!(
-                "{} did not answer with a list of features: {what}",
-                access.server()
-            );
-            Failure::of_server(Exit::Unreachable, message)
-        };
-        let mut document: serde_json::Value =
-            serde_json::from_slice(&body).map_err(|error| wrong(error.to_string()))?;
-        if document["kind"] != "FeatureList" {
-            return Err(wrong("its kind is another".to_owned()));
-        }
-        let rows = serde_json::from_value(document["items"].take());
-        rows.map(Some).map_err(|error| wrong(error.to_string()))
+        rows(&access).map(Some)
     }
+}
+
+/// The gates of a server.
+pub(crate) fn rows(access: &remote::Access) -> Result<Vec<Row>, Failure> {
+    let body = access.get(PATH)?;
+    let wrong = |what: String| {
+        let message = format!(
+            "{} did not answer with a list of features: {what}",
+            access.server()
+        );
+        Failure::of_server(Exit::Unreachable, message)
+    };
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&body).map_err(|error| wrong(error.to_string()))?;
+    if document["kind"] != "FeatureList" {
+        return Err(wrong("its kind is another".to_owned()));
+    }
+    let rows = serde_json::from_value(document["items"].take());
+    rows.map_err(|error| wrong(error.to_string()))
 }

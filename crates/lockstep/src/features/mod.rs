@@ -6,7 +6,7 @@ mod eval;
 mod explain;
 mod lint;
 mod list;
-mod live;
+pub(crate) mod live;
 mod plan;
 mod registry;
 

@@ -1,8 +1,9 @@
 //! `lockstep crd gates` against a server (field-gates.md §12), with kubectl as the witness.
 
+use std::path::Path;
 use std::process::Stdio;
 
-use crate::server::server_with;
+use crate::server::{Server, server_with};
 use crate::tutorials::run;
 
 #[test]
@@ -28,6 +29,99 @@ fn gates_are_carried_away_and_put_back() {
 #[test]
 fn the_guide_to_gates_of_fields_does_what_it_says() {
     run("docs/how-to/switch-gates-of-fields.md");
+}
+
+/// What a command prints, without the address of the server.
+fn said(server: &Server, arguments: &str) -> String {
+    let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let said = server.lockstep_in(&root, &words);
+    let words = said
+        .split_inclusive(' ')
+        .map(|word| match word.split_once("https://") {
+            Some((before, _)) => format!("{before}URL "),
+            None => word.to_owned(),
+        });
+    words.collect()
+}
+
+/// field-gates.md §9, server gate off: gates are not evaluated, new ones are not kept.
+#[test]
+fn a_server_that_lets_gates_be_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--feature-gates", "CRDFieldLevelVersioning=true"];
+    let definition = include_str!("../../../../examples/field-gates/crd-alpha.yaml");
+    let Some(server) = server_with(folder.path(), &flags) else {
+        return;
+    };
+    let (is_done, told) = server.outcome("create -f -", definition);
+    assert!(is_done, "{told}");
+    drop(server);
+    let server = server_with(folder.path(), &[]).unwrap();
+    let idle = "! warn   `CRDFieldLevelVersioning` is off at URL all fields are free whatever their gates\n";
+    assert_eq!(
+        said(&server, "crd gates list --no-headers"),
+        format!(
+            "crontabs.stable.example.com  istio  ReplicasFeatureGate  alpha  disabled  stage  .spec.replicas\n{idle}"
+        )
+    );
+    assert_eq!(
+        said(&server, "crd gates enable crontabs ReplicasFeatureGate"),
+        format!(
+            "crontabs.stable.example.com istio/ReplicasFeatureGate (alpha): disabled (stage) → enabled (enabled)\n{idle}"
+        )
+    );
+    assert_eq!(
+        said(&server, "crd gates list -q --no-headers")
+            .lines()
+            .count(),
+        1
+    );
+    server.kubectl("delete crd crontabs.stable.example.com", "");
+    let (is_done, told) = server.outcome("create -f -", definition);
+    assert!(is_done, "{told}");
+    assert_eq!(
+        said(
+            &server,
+            "crd gates import -f examples/field-gates/gates.yaml"
+        ),
+        "? 1\nCRD                          RESULT\n\
+         crontabs.stable.example.com  dropped  the server did not keep them; is `CRDFieldLevelVersioning` on there?\n"
+    );
+}
+
+/// ux.md §2.3: who may not is told with status 4.
+#[test]
+fn who_may_not_look_is_told_with_status_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = server_with(folder.path(), &[]) else {
+        return;
+    };
+    let kubeconfig = std::fs::read_to_string(folder.path().join("data/admin.kubeconfig")).unwrap();
+    let nobody: Vec<&str> = kubeconfig
+        .lines()
+        .filter(|line| !line.contains("client-certificate") && !line.contains("client-key"))
+        .collect();
+    let path = folder.path().join("nobody.kubeconfig");
+    std::fs::write(&path, nobody.join("\n")).unwrap();
+    for command in [
+        "list",
+        "enable a.b C",
+        "unset a.b C",
+        "scan a.b",
+        "explain a.b .c",
+        "export",
+        "import -f examples/field-gates/gates.yaml",
+    ] {
+        let said = said(
+            &server,
+            &format!("crd gates {command} --kubeconfig {}", path.display()),
+        );
+        assert!(
+            said.starts_with("? 4\nerror: URL answered 403: "),
+            "{command}: {said}"
+        );
+    }
 }
 
 /// Who switches a gate applies all that was switched before, so that two at once must not undo each other.

@@ -42,8 +42,10 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
         None => place.all()?,
     };
     let rows: Vec<Row> = definitions.iter().flat_map(rows).collect();
-    if rows.is_empty() && !quiet {
-        output::tell("No gates found.\n");
+    match (rows.is_empty(), quiet) {
+        (_, true) => {}
+        (true, false) => output::tell("No gates found.\n"),
+        (false, false) => place.warn_if_idle(),
     }
     output::data(&match arguments.output {
         Format::Table if rows.is_empty() => String::new(),

@@ -8,11 +8,15 @@ use lockstep_object::{Object, Value};
 use super::definition;
 use crate::{
     failure::Failure,
+    features::live,
+    output,
     remote::{self, Access},
 };
 
 /// Where a server has definitions.
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// The gate of servers that act on gates of fields.
+const SERVER_GATE: &str = "CRDFieldLevelVersioning";
 /// How many definitions are asked for at once: they can be large.
 const DEFINITIONS_PAGE: u32 = 50;
 
@@ -64,6 +68,21 @@ impl Place<'_> {
         match self {
             Self::Files(files) => find(definition::read(files)?, name),
             Self::Server(access) => one_of(access, name),
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Tells of a server that lets gates be. A server that does not say, as a kube-apiserver, is believed.
+    pub(super) fn warn_if_idle(&self) {
+        let Self::Server(access) = self else { return };
+        let gates = live::rows(access).unwrap_or_default();
+        let mut own = gates.iter().filter(|gate| gate.name == SERVER_GATE);
+        if own.any(|gate| !gate.enabled) {
+            output::tell(&format!(
+                "! warn   `{SERVER_GATE}` is off at {}: all fields are free whatever their gates\n",
+                access.server()
+            ));
         }
     }
 }

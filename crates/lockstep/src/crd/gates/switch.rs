@@ -39,15 +39,19 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, how: Switch, quiet: bool) -> Result<Exit, Failure> {
-    match arguments.source.place()? {
+    let place = arguments.source.place()?;
+    match &place {
         Place::Server(access) => {
-            let done = arguments.on_server(&access, how)?;
+            let done = arguments.on_server(access, how)?;
             output::data(&match arguments.output {
                 Format::Table => done.as_line(),
                 format => format.render(&done.as_document()),
             });
+            if !quiet {
+                place.warn_if_idle();
+            }
         }
-        place @ Place::Files(_) => {
+        Place::Files(_) => {
             let definition = place.one(&arguments.definition)?;
             let plan = arguments.plan(&definition, how)?;
             if !quiet {
