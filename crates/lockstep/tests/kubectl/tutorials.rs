@@ -1,4 +1,4 @@
-//! Tutorials, command by command: what stands below a command is what kubectl prints.
+//! Tutorials (field-gates.md §14/tutorials), command by command: what stands below a command is what kubectl prints.
 
 use std::path::Path;
 
@@ -76,4 +76,25 @@ fn a_field_goes_from_alpha_to_stable() {
 #[test]
 fn the_accident_of_two_bundles_does_not_happen_behind_a_gate() {
     run("the-accident-of-two-bundles.md");
+}
+
+#[test]
+fn a_field_is_deprecated_switched_off_and_removed() {
+    run("a-field-goes-away.md");
+}
+
+/// Every file beside the tutorials is applied by one of them.
+#[test]
+fn every_example_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tutorials = std::fs::read_dir(root.join("docs/tutorials")).unwrap();
+    let tutorials: String = tutorials
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    let folder = "examples/field-gates";
+    for file in std::fs::read_dir(root.join(folder)).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let is_applied = tutorials.contains(&format!("-f {folder}/{name}"));
+        assert!(is_applied || name == "README.md", "{name}");
+    }
 }
