@@ -2,8 +2,12 @@
 
 use lockstep_merge::fields::{Choice, Element, Set};
 use lockstep_merge::managers::Managed;
+use lockstep_object::{Map, Value};
 
 use crate::gates::{Effect, Gates, NodeId};
+
+/// What tells the entries of `managedFields` apart.
+const IDENTITY: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
 
 impl Gates {
     /// The claims with those at and below fields of closed gates as they are stored. `knows` tells whether the paths
@@ -22,6 +26,64 @@ impl Gates {
                 (Set::default(), fields.clone())
             }
         })
+    }
+
+    /// Whether entries of `managedFields` claim other fields of closed gates than those that are stored: if not,
+    /// [`Gates::frozen_claims`] would change nothing. Reads no more of them than lies on the way to such fields.
+    pub fn has_other_claims(
+        &self,
+        entries: &[Value],
+        stored: &[Value],
+        knows: impl Fn(&str) -> bool,
+    ) -> bool {
+        let is_known = |entry: &&Value| entry["apiVersion"].as_str().is_some_and(&knows);
+        let differ = |entries: &[Value], others: &[Value]| {
+            entries.iter().filter(is_known).any(|entry| {
+                let is_other = |other: &&Value| is_same_owner(entry, other);
+                let other = others.iter().find(is_other);
+                self.differs(0, fields(entry), other.and_then(fields))
+            })
+        };
+        differ(entries, stored) || differ(stored, entries)
+    }
+
+    /// Whether claims at or below fields of closed gates are in one set and are others, or none, in the other.
+    fn differs(
+        &self,
+        node: NodeId,
+        one: Option<&Map<String, Value>>,
+        other: Option<&Map<String, Value>>,
+    ) -> bool {
+        let node = &self.nodes[node as usize];
+        one.into_iter().flatten().any(|(key, value)| {
+            let (named, each) = match (key.get(..2), key.get(2..)) {
+                (Some("f:"), Some(name)) => {
+                    let found = node
+                        .named
+                        .binary_search_by(|(known, _)| (**known).cmp(name));
+                    let named = found.ok().map(|found| node.named[found].1);
+                    (named, node.each.filter(|_| node.keys.is_empty()))
+                }
+                (Some("k:"), _) => (None, node.each.filter(|_| !node.keys.is_empty())),
+                _ => (None, None),
+            };
+            let there = other.and_then(|other| other.get(key));
+            let mut below = named.into_iter().chain(each);
+            below.any(|child| {
+                let differs =
+                    || self.differs(child, value.as_object(), there.and_then(Value::as_object));
+                if self.is_closed(child) {
+                    there != Some(value)
+                } else {
+                    differs()
+                }
+            })
+        })
+    }
+
+    fn is_closed(&self, node: NodeId) -> bool {
+        let gated = self.nodes[node as usize].gated.as_ref();
+        gated.is_some_and(|gated| matches!(gated.effect, Effect::Closed))
     }
 
     /// Whether a path is that of a field of a closed gate, or lies below one.
@@ -50,16 +112,20 @@ impl Gates {
                 Element::Value(_) | Element::Index(_) => {}
             }
         }
-        let is_closed = |node: &NodeId| {
-            let gated = self.nodes[*node as usize].gated.as_ref();
-            gated.is_some_and(|gated| matches!(gated.effect, Effect::Closed))
-        };
         if below.is_empty() {
             Choice::None
-        } else if below.iter().any(is_closed) {
+        } else if below.iter().any(|node| self.is_closed(*node)) {
             Choice::All
         } else {
             Choice::Below(below)
         }
     }
+}
+
+fn is_same_owner(one: &Value, other: &Value) -> bool {
+    IDENTITY.iter().all(|part| one.get(part) == other.get(part))
+}
+
+fn fields(entry: &Value) -> Option<&Map<String, Value>> {
+    entry.get("fieldsV1").and_then(Value::as_object)
 }

@@ -18,7 +18,7 @@ fn cases(file: &str) -> Vec<Value> {
     serde_saphyr::from_str_with_options(&text, options).unwrap()
 }
 
-/// §8.
+/// field-gates.md, §8, and field-gates.md §8/length.
 #[test]
 fn a_path_has_one_form_or_one_reason() {
     for case in cases("paths.yaml") {
@@ -72,7 +72,7 @@ fn gates(case: &Value) -> Value {
     json!({"featureGates": [gate]})
 }
 
-/// §7, and the warnings of §6.
+/// field-gates.md, §7, and the warnings of §6.
 #[test]
 fn what_is_wrong_with_gates_is_told_at_once() {
     for case in cases("definitions.yaml") {
@@ -98,7 +98,7 @@ fn what_is_wrong_with_gates_is_told_at_once() {
     }
 }
 
-/// §7: 64 gates, 32 paths, names of 63 characters.
+/// field-gates.md §7/too-many: 64 gates, 32 paths, names of 63 characters.
 #[test]
 fn gates_and_paths_are_counted() {
     let gate =
@@ -135,7 +135,7 @@ fn gates_and_paths_are_counted() {
     );
 }
 
-/// §13, X2.
+/// field-gates.md §13/X2.
 #[test]
 fn gates_of_an_annotation_count_where_the_spec_has_none() {
     let mut annotated = definition(&Value::Null, &Value::Null);
@@ -179,7 +179,7 @@ fn gates_of_an_annotation_count_where_the_spec_has_none() {
     );
 }
 
-/// §2.
+/// field-gates.md §2/1 to field-gates.md §2/6: field-gates.md §2/2, field-gates.md §2/3, field-gates.md §2/4, field-gates.md §2/5.
 #[test]
 fn the_first_rule_that_applies_decides() {
     let rows = [

@@ -6,6 +6,7 @@
 )]
 
 use lockstep_fieldgate::{FieldPath, Gates};
+use lockstep_merge::managers::Managed;
 use lockstep_object::{Map, Object, Value};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -173,8 +174,49 @@ fn without_twins(object: &Value) -> Value {
     object
 }
 
+/// Entries of `managedFields` by one or two managers, with claims on the way to gated fields, at them and below.
+fn entries() -> impl Strategy<Value = Vec<Value>> {
+    const CLAIMS: [&str; 8] = [
+        r#"{"f:spec":{"f:a":{".":{},"f:b":{}}}}"#,
+        r#"{"f:spec":{"f:a":{"f:b":{}},"f:c":{}}}"#,
+        r#"{"f:spec":{"f:list":{"k:{\"k\":1}":{".":{},"f:k":{},"f:a":{}}}}}"#,
+        r#"{"f:spec":{"f:list":{"k:{\"k\":1}":{"f:m":{"f:x":{"f:b":{},"f:c":{}}}}}}}"#,
+        r#"{"f:spec":{"f:m":{"f:x":{"f:a":{}}}}}"#,
+        r#"{"f:spec":{"f:m":{"f:y":{"f:c":{}},"f:z":{"f:b":{}}}}}"#,
+        r#"{"f:spec":{"f:c":{}}}"#,
+        r#"{"f:metadata":{"f:labels":{"f:a":{}}}}"#,
+    ];
+    let claims = || prop::option::of(prop::sample::select(&CLAIMS[..]));
+    (claims(), claims()).prop_map(|claims| {
+        let of = |manager: &str, claims: Option<&str>| {
+            let fields: Value = serde_json::from_str(claims?).unwrap();
+            Some(json!({
+                "manager": manager, "operation": "Update", "apiVersion": "ex.io/v1",
+                "fieldsType": "FieldsV1", "fieldsV1": fields,
+            }))
+        };
+        let entries = [of("one", claims.0), of("two", claims.1)];
+        entries.into_iter().flatten().collect()
+    })
+}
+
 proptest! {
-    /// field-gates.md §14: equal to the stored value or absent at closed paths, to the request elsewhere; twice is once.
+    /// field-gates.md §5/D12: whether claims have to be settled is found out without reading them whole.
+    #[test]
+    fn claims_differ_where_settling_them_changes_something(
+        closed in vec(any::<bool>(), PATHS.len()),
+        claimed in entries(),
+        stored in entries(),
+    ) {
+        let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
+        let read = |entries: &[Value]| Managed::read(entries).unwrap();
+        let settled = gates.frozen_claims(read(&claimed), &read(&stored), |_| true);
+        let differ = gates.has_other_claims(&claimed, &stored, |_| true);
+        prop_assert_eq!(differ, settled != read(&claimed));
+        prop_assert!(!gates.has_other_claims(&claimed, &stored, |_| false));
+    }
+
+    /// field-gates.md §14/property: equal to the stored value or absent at closed paths, to the request elsewhere; twice is once.
     #[test]
     fn a_gate_step_does_what_its_rows_say_and_no_more(
         closed in vec(any::<bool>(), PATHS.len()),
@@ -196,6 +238,7 @@ proptest! {
         prop_assert_eq!(actual, once);
     }
 
+    /// field-gates.md §14/fuzz.
     #[test]
     fn no_text_is_too_much_for_the_reader_of_paths(text in "[.\\[\\]'\"*a-c0\\\\ $ä-]{0,24}") {
         if let Ok(path) = FieldPath::parse(&text) {

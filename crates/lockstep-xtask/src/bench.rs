@@ -43,6 +43,16 @@ const BENCHES: &[Bench] = &[
         is_versus: false,
     },
     Bench {
+        name: "fieldgate",
+        package: "lockstep-fieldgate",
+        is_versus: false,
+    },
+    Bench {
+        name: "writes",
+        package: "lockstep-apiserver",
+        is_versus: false,
+    },
+    Bench {
         name: "mvcc",
         package: "lockstep-mvcc",
         is_versus: false,

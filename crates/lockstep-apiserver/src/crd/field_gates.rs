@@ -27,6 +27,15 @@ impl FieldGates {
     }
 }
 
+/// What became of the gates of a CRD that came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// They are as they came, or as they were.
+    AsTheyAre,
+    /// It has none, though some were asked for.
+    Dropped,
+}
+
 /// Makes the gates of a CRD that is written what this server lets them be. Where gates are not looked at, a CRD has
 /// them only if it had some. Messages cannot say them, so that a CRD that comes as one keeps those it has.
 pub(crate) fn keep_gates(
@@ -34,17 +43,21 @@ pub(crate) fn keep_gates(
     old: Option<&Object>,
     gates: FieldGates,
     is_message: bool,
-) {
+) -> Kept {
     const FIELD: &str = "customFeatureGates";
     let stored = old.and_then(|old| old.at(&["spec", FIELD]));
     let Some(Value::Object(spec)) = crd.fields_mut().get_mut("spec") else {
-        return;
+        return Kept::AsTheyAre;
     };
     if is_message && let Some(stored) = stored {
         spec.insert(FIELD.to_owned(), stored.clone());
-    } else if gates == FieldGates::Off && stored.is_none() {
-        spec.remove(FIELD);
+    } else if gates == FieldGates::Off
+        && stored.is_none()
+        && spec.remove(FIELD).is_some_and(|gates| !gates.is_null())
+    {
+        return Kept::Dropped;
     }
+    Kept::AsTheyAre
 }
 
 /// Writes into the status which gates are open, and whether all of them can do what they say.

@@ -21,7 +21,7 @@ pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
 pub use custom::{CustomError, resource};
 pub use definition::Definition;
 pub use field_gates::FieldGates;
-pub(crate) use field_gates::keep_gates;
+pub(crate) use field_gates::{Kept, keep_gates};
 pub use follow::Follower;
 pub(crate) use shape::shape;
 pub(crate) use validate::{validate, warnings};

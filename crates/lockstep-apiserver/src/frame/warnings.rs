@@ -66,6 +66,7 @@ mod tests {
     }
 
     /// api-machinery.md §4/warnings.
+    /// field-gates.md §6/header.
     #[test]
     fn a_warning_is_a_quoted_string() {
         assert_eq!(shown(&["plain"]), ["299 - \"plain\""]);

@@ -12,9 +12,12 @@ use super::convert::unreadable;
 use super::current::{Current, encode, parse};
 use super::{Api, Request, Served};
 use crate::clock;
-use crate::crd::{self, keep_gates};
+use crate::crd::{self, Kept, keep_gates};
 use crate::views::PROTOBUF;
 
+/// What somebody is told whose CRD loses its gates.
+const NOT_LOOKED_AT: &str =
+    "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
 /// The annotation of audit events that tells what gates did.
 const ACTIONS: &str = "field-gates.lockstep.dev/actions";
 /// How much of it is told.
@@ -44,7 +47,9 @@ impl Api {
         let resource = &request.served.resource;
         if &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP {
             let is_message = request.content_type.starts_with(PROTOBUF);
-            keep_gates(object, old, self.field_gates(), is_message);
+            if keep_gates(object, old, self.field_gates(), is_message) == Kept::Dropped {
+                request.notes.warn(NOT_LOOKED_AT.to_owned());
+            }
         }
     }
 
@@ -74,7 +79,9 @@ impl Api {
         step.errors = gates.refusals(&step.actions);
         self.tell(request, gates, &step.actions, took);
         let live = current.map(|current| &current.object);
-        request.settle_claims(gates, object, live, &step.changed);
+        if step.is_acted_upon() || request.has_other_claims(gates, object, live) {
+            request.settle_claims(gates, object, live, &step.changed);
+        }
         Ok(step)
     }
 
@@ -198,6 +205,13 @@ impl Request<'_> {
         compared.map_or_else(Set::default, |compared| {
             compared.changed().union(&compared.removed)
         })
+    }
+
+    /// Whether claims on what nobody can change are others than those that are stored.
+    fn has_other_claims(&self, gates: &Gates, object: &Object, live: Option<&Object>) -> bool {
+        let stored = live.map_or(&[][..], Object::managed_fields);
+        let knows = |version: &str| self.has_paths(version);
+        gates.has_other_claims(object.managed_fields(), stored, knows)
     }
 
     /// Claims on what nobody can change are those that are stored. `changed` are fields of the request's version that

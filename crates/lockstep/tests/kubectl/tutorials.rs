@@ -1,4 +1,5 @@
-//! Tutorials and other transcripts, command by command: what stands below a command is what it prints.
+//! Tutorials (field-gates.md §14/tutorials) and other transcripts, command by command: what stands below a command is
+//! what it prints.
 //!
 //! `LOCKSTEP_UPDATE=1` rewrites what commands print; read the difference before you commit it.
 
@@ -111,4 +112,26 @@ fn a_field_goes_from_alpha_to_stable() {
 #[test]
 fn the_accident_of_two_bundles_does_not_happen_behind_a_gate() {
     run("docs/tutorials/the-accident-of-two-bundles.md");
+}
+
+#[test]
+fn a_field_is_deprecated_switched_off_and_removed() {
+    run("docs/tutorials/a-field-goes-away.md");
+}
+
+/// Every file beside the tutorials and guides is used by one of them.
+#[test]
+fn every_example_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let texts: String = ["docs/tutorials", "docs/how-to"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap())
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    let folder = "examples/field-gates";
+    for file in std::fs::read_dir(root.join(folder)).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let is_used = texts.contains(&format!("-f {folder}/{name}"));
+        assert!(is_used || name == "README.md", "{name}");
+    }
 }

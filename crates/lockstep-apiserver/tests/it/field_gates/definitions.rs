@@ -76,7 +76,7 @@ fn valid(status: &Value) -> Value {
     found
 }
 
-/// field-gates.md §7.
+/// field-gates.md §7/at-once.
 #[tokio::test]
 async fn a_crd_with_wrong_gates_is_refused_with_all_causes() {
     let mut world = World::new().await;
@@ -101,7 +101,7 @@ async fn a_crd_with_wrong_gates_is_refused_with_all_causes() {
     );
 }
 
-/// field-gates.md §9, pruning: a property that a gate names cannot be deleted.
+/// field-gates.md §9/pruning: a property that a gate names cannot be deleted.
 #[tokio::test]
 async fn a_field_stays_in_the_schema_as_long_as_it_is_gated() {
     let mut world = World::new().await;
@@ -122,7 +122,7 @@ async fn a_field_stays_in_the_schema_as_long_as_it_is_gated() {
     );
 }
 
-/// field-gates.md §6, CW1 to CW3.
+/// field-gates.md §6/CW1, field-gates.md §6/CW2 and field-gates.md §6/CW3.
 #[tokio::test]
 async fn whoever_writes_a_crd_is_warned() {
     let mut world = World::new().await;
@@ -154,7 +154,7 @@ async fn whoever_writes_a_crd_is_warned() {
     );
 }
 
-/// field-gates.md §1, §11: what the status tells.
+/// field-gates.md §1/status and field-gates.md §11/condition: what the status tells.
 #[tokio::test]
 async fn the_status_tells_which_gates_are_open() {
     let mut world = World::new().await;
@@ -189,7 +189,7 @@ async fn the_status_tells_which_gates_are_open() {
     }
 }
 
-/// field-gates.md §7, last paragraph: what a newer rule finds wrong gates nothing and can be kept.
+/// field-gates.md §7/ratcheting: what a newer rule finds wrong gates nothing and can be kept.
 #[tokio::test]
 async fn a_crd_that_became_wrong_keeps_working() {
     let mut world = World::new().await;
@@ -238,7 +238,7 @@ async fn a_crd_that_became_wrong_keeps_working() {
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
-/// Seed, story 1: an admin patches a gate by its index; §3: the next request sees it.
+/// Story 1 of the proposal: an admin patches a gate by its index; field-gates.md §3/snapshot: the next request sees it.
 #[tokio::test]
 async fn a_gate_that_is_switched_counts_for_the_next_request() {
     let mut world = World::new().await;
@@ -268,7 +268,7 @@ async fn a_gate_that_is_switched_counts_for_the_next_request() {
     }
 }
 
-/// Seed, scenario 1: what an admin enabled survives the next apply of the author.
+/// Scenario 1 of the proposal, field-gates.md §1/list and field-gates.md §9/author-and-admin: what an admin enabled survives the next apply of the author.
 #[tokio::test]
 async fn author_and_admin_apply_without_taking_from_each_other() {
     let mut world = World::new().await;
@@ -294,7 +294,7 @@ async fn author_and_admin_apply_without_taking_from_each_other() {
     );
 }
 
-/// field-gates.md §13, X1.
+/// field-gates.md §13/X1.
 #[tokio::test]
 async fn a_definition_may_ask_for_refusals() {
     let mut world = World::new().await;
@@ -342,7 +342,7 @@ async fn a_definition_may_ask_for_refusals() {
     );
 }
 
-/// field-gates.md §13, X2.
+/// field-gates.md §13/X2 and field-gates.md §0/T6.
 #[tokio::test]
 async fn gates_may_stand_in_an_annotation() {
     let mut world = World::new().await;
@@ -369,7 +369,7 @@ async fn gates_may_stand_in_an_annotation() {
     );
 }
 
-/// field-gates.md §1: messages have no place for gates.
+/// field-gates.md §1/protobuf: messages have no place for gates.
 #[tokio::test]
 async fn a_crd_that_comes_as_a_message_keeps_its_gates() {
     const MESSAGE: &str = "application/vnd.kubernetes.protobuf";
@@ -390,7 +390,34 @@ async fn a_crd_that_comes_as_a_message_keeps_its_gates() {
     );
 }
 
-/// field-gates.md §9, kubectl explain.
+/// field-gates.md §9/emulation: a server that is as one was before there were gates does not look at them.
+#[tokio::test]
+async fn gates_do_not_count_under_an_emulated_version_before_them() {
+    let server = TestServer::with(Setup {
+        emulated: "1.35",
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let client = server.client(Some(server.admin())).await;
+    let mut world = World {
+        server,
+        client,
+        store: memory(),
+    };
+    let answer = world.define(&crd(&["R-"])).await;
+    assert_eq!(
+        (answer.status.as_u16(), warnings(&answer)),
+        (
+            201,
+            vec!["spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled".to_owned()]
+        )
+    );
+    let answer = world.make(&json!({"replicas": 3})).await;
+    assert_eq!(answer.json()["spec"], json!({"replicas": 3}));
+}
+
+/// field-gates.md §9/openapi and field-gates.md §1/component.
 #[tokio::test]
 async fn documents_tell_stages_and_states() {
     let mut world = World::new().await;
@@ -437,7 +464,7 @@ async fn documents_tell_stages_and_states() {
     );
 }
 
-/// field-gates.md §11.
+/// field-gates.md §11/enabled, field-gates.md §11/actions, field-gates.md §11/seconds and field-gates.md §11/audit.
 #[tokio::test]
 async fn actions_are_counted_and_audited() {
     let server = TestServer::with(Setup {

@@ -4,6 +4,7 @@ mod conversion;
 #[path = "../../../../lockstep-fieldgate/tests/rows/definition.rs"]
 mod definition;
 mod definitions;
+mod migration;
 mod rows;
 mod schemas;
 mod two_servers;

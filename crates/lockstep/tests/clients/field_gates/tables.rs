@@ -1,4 +1,4 @@
-//! The tables of the proposal and the edge rows that are plain writes (field-gates.md, §10), on each store.
+//! The tables of the proposal and the edge rows that are plain writes (field-gates.md §14/rows), on each store.
 
 use kube::api::Patch;
 use serde_json::{Value, json};

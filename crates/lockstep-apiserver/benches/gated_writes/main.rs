@@ -1,0 +1,24 @@
+//! What gates of fields cost a write, from the bytes of a request to the bytes in a store, without a network.
+
+mod world;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use tokio::runtime::Builder;
+
+use world::{CASES, World, name};
+
+fn writes(criterion: &mut Criterion) {
+    for case in CASES {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let mut world = runtime.block_on(World::new(case));
+        criterion.bench_function(&name(case), |bencher| {
+            bencher.iter(|| runtime.block_on(world.write()));
+        });
+    }
+}
+
+criterion_group!(benches, writes);
+criterion_main!(benches);
