@@ -371,7 +371,7 @@ fn conditions_hold_or_fail_or_cannot_be_decided() {
         let expressions = case["conditions"].as_array().unwrap().iter();
         let conditions = expressions.map(|text| json!({ "name": "c", "expression": text }));
         let conditions = Conditions::read(&conditions.collect());
-        let verdict = conditions.decide(&Bindings {
+        let decided = conditions.decide(&Bindings {
             object: &case["object"],
             old_object: &Value::Null,
             request: &json!({ "operation": "CREATE", "userInfo": { "username": "alice" } }),
@@ -386,6 +386,6 @@ fn conditions_hold_or_fail_or_cannot_be_decided() {
             (Value::Bool(false), _) => Verdict::Fails,
             (_, why) => Verdict::Undecided(text(why)),
         };
-        assert_eq!(verdict, expected, "{}", case["case"]);
+        assert_eq!(decided.verdict, expected, "{}", case["case"]);
     }
 }

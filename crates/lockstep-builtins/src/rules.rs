@@ -4,8 +4,8 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, limits, network, pods, quota as quotas, services as service,
-    storage, webhooks,
+    apps, autoscaling, batch, cluster, flowcontrol, limits, network, pods, quota as quotas,
+    services as service, storage, webhooks,
 };
 use crate::{autoscaling as conversion, begin, quota, services};
 
@@ -274,6 +274,20 @@ const TABLE: &[KindRules] = &[
         kind: "ValidatingWebhookConfiguration",
         create: webhooks::configuration,
         update: webhooks::configuration_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "flowcontrol.apiserver.k8s.io",
+        kind: "FlowSchema",
+        create: flowcontrol::schema,
+        update: |new, _, errors| flowcontrol::schema(new, errors),
+        ..PLAIN
+    },
+    KindRules {
+        group: "flowcontrol.apiserver.k8s.io",
+        kind: "PriorityLevelConfiguration",
+        create: flowcontrol::level,
+        update: |new, _, errors| flowcontrol::level(new, errors),
         ..PLAIN
     },
 ];

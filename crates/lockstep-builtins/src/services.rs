@@ -116,9 +116,8 @@ fn keep_given(spec: &mut Map<String, Value>, old: &Value) {
             .collect();
         let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten() {
-            let same = |known: &&Value| {
-                known["port"] == port["port"] && known["protocol"] == port["protocol"]
-            };
+            // What else of the port changed does not matter.
+            let same = |known: &&Value| text(known, "name") == text(port, "name");
             let known = old_ports.iter().find(same);
             let known = known.and_then(|known| number(known, "nodePort"));
             let has_own = number(port, "nodePort").unwrap_or_default() != 0;

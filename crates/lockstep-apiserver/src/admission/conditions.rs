@@ -42,6 +42,15 @@ pub struct Bindings<'a> {
     pub resource: &'a ResourceAttributes,
 }
 
+/// What came of deciding conditions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decided {
+    /// What they say.
+    pub verdict: Verdict,
+    /// How many of them could not be decided.
+    pub errors: u64,
+}
+
 /// What conditions say.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -89,7 +98,7 @@ impl Conditions {
     }
 
     /// Decides them. One that fails counts for more than others that cannot be decided.
-    pub fn decide(&self, bindings: &Bindings<'_>) -> Verdict {
+    pub fn decide(&self, bindings: &Bindings<'_>) -> Decided {
         let Bindings {
             object,
             old_object,
@@ -110,6 +119,10 @@ impl Conditions {
         let arena = Arena::new();
         let mut left = COST_MAX;
         let mut errors = Vec::new();
+        let decided = |verdict, errors: &[String]| Decided {
+            verdict,
+            errors: errors.len() as u64,
+        };
         for condition in &self.all {
             let program = match &condition.program {
                 Ok(program) => program,
@@ -123,20 +136,23 @@ impl Conditions {
             left = left.saturating_sub(budget.spent());
             match value {
                 Ok(CelValue::Bool(true)) => {}
-                Ok(CelValue::Bool(false)) => return Verdict::Fails,
+                Ok(CelValue::Bool(false)) => return decided(Verdict::Fails, &errors),
                 Ok(_) => errors.push(condition.failed("it is no bool")),
                 Err(EvalError::CostLimit) if left == 0 => {
-                    return Verdict::Undecided(OUT_OF_BUDGET.to_owned());
+                    let verdict = Verdict::Undecided(OUT_OF_BUDGET.to_owned());
+                    return decided(verdict, &errors);
                 }
                 Err(error) => errors.push(condition.failed(&error.to_string())),
             }
         }
-        errors.dedup();
-        match errors.as_slice() {
+        let mut told = errors.clone();
+        told.dedup();
+        let verdict = match told.as_slice() {
             [] => Verdict::Holds,
             [one] => Verdict::Undecided(one.clone()),
             several => Verdict::Undecided(format!("[{}]", several.join(", "))),
-        }
+        };
+        decided(verdict, &errors)
     }
 }
 

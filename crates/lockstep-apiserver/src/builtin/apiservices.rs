@@ -5,15 +5,25 @@ use base64::engine::general_purpose::STANDARD;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::{dns1035_label, dns1123_subdomain};
 use lockstep_object::{Object, Value};
+use serde_json::json;
 
 /// The port of a service that names none.
 const PORT: i64 = 443;
 
-pub(super) fn shape(api: &mut Object) {
+pub(super) fn shape(api: &mut Object, old: Option<&Object>) {
     let spec = api.fields_mut().get_mut("spec");
     let service = spec.and_then(|spec| spec.get_mut("service"));
     if let Some(service) = service.and_then(Value::as_object_mut) {
         service.entry("port").or_insert_with(|| PORT.into());
+    } else if old.is_none() && api.at(&["status", "conditions"]).is_none() {
+        // What is served here is there at once.
+        let since = api.metadata().get("creationTimestamp").cloned();
+        let condition = json!({
+            "type": "Available", "status": "True", "reason": "Local",
+            "message": "Local APIServices are always available", "lastTransitionTime": since,
+        });
+        let status = json!({ "conditions": [condition] });
+        api.fields_mut().insert("status".to_owned(), status);
     }
 }
 

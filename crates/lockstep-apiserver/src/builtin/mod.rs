@@ -174,6 +174,7 @@ const TABLE: &[Row] = &[
         bucket: "secrets",
         shape: config::shape_secret,
         validate: |secret, old, _| config::validate_secret(secret, old),
+        warnings: |secret, _, _| secrets::warn_of_type(secret),
         ..PLAIN
     },
     Row {
@@ -290,7 +291,7 @@ const TABLE: &[Row] = &[
         bucket: "apiregistration.k8s.io/apiservices",
         last_write: LastWrite::IsRefused,
         names: NameRule::PathSegment,
-        shape: |api, _| apiservices::shape(api),
+        shape: apiservices::shape,
         validate: |api, _, _| apiservices::validate(api),
         ..PLAIN
     },

@@ -8,6 +8,44 @@ use lockstep_object::{Object, Value};
 /// The annotation by which a token says whose it is.
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 
+/// What servers that would use a secret could not read in it. No content of it is told.
+pub(super) fn warn_of_type(secret: &Object) -> Vec<String> {
+    let is_tls = secret.at(&["type"]).and_then(Value::as_str) == Some("kubernetes.io/tls");
+    let wrong = || {
+        let certificate = STANDARD.decode(entry(secret, "tls.crt")?).ok()?;
+        if let Some(problem) = missing_block(&certificate, "CERTIFICATE", "certificate") {
+            return Some(problem);
+        }
+        let key = STANDARD.decode(entry(secret, "tls.key")?).ok()?;
+        missing_block(&key, "PRIVATE KEY", "key")
+    };
+    is_tls.then(wrong).flatten().into_iter().collect()
+}
+
+/// What is told of a text in PEM without a block of a type, or of one that ends so.
+fn missing_block(text: &[u8], wanted: &str, what: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    let begins = text.lines().filter_map(|line| {
+        let kind = line.trim_end().strip_prefix("-----BEGIN ")?;
+        kind.strip_suffix("-----")
+    });
+    let skipped: Vec<&str> = begins.collect();
+    if skipped.iter().any(|kind| kind.ends_with(wanted)) {
+        return None;
+    }
+    Some(match skipped.as_slice() {
+        [] => format!("tls: failed to find any PEM data in {what} input"),
+        skipped if what == "key" => format!(
+            "tls: failed to find PEM block with type ending in \"{wanted}\" in {what} input after skipping PEM blocks of the following types: [{}]",
+            skipped.join(" ")
+        ),
+        skipped => format!(
+            "tls: failed to find \"{wanted}\" PEM block in {what} input after skipping PEM blocks of the following types: [{}]",
+            skipped.join(" ")
+        ),
+    })
+}
+
 /// What is missing or wrong for the type of a secret. No content of it is told.
 pub(super) fn check_type(secret: &Object) -> FieldErrors {
     let kind = secret.at(&["type"]).and_then(Value::as_str);

@@ -82,6 +82,16 @@ impl Api {
 impl Wish {
     /// What the body says, and in whose name.
     fn of(request: &Request<'_>) -> Result<Self, Status> {
+        let Served { resource, version } = &request.served;
+        Self::of_kind(request, &resource.api_version(*version), &resource.kind)
+    }
+
+    /// The same of a body that must be of another kind than the path's.
+    pub(super) fn of_kind(
+        request: &Request<'_>,
+        wanted_version: &str,
+        wanted_kind: &str,
+    ) -> Result<Self, Status> {
         let manager = request.applier()?.to_owned();
         let object = read(request)?;
         let text = |field: &str| {
@@ -91,8 +101,7 @@ impl Wish {
                 .unwrap_or_default()
         };
         let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let Served { resource, version } = &request.served;
-        if api_version != resource.api_version(*version) || *kind != *resource.kind {
+        if api_version != wanted_version || kind != wanted_kind {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
             return Err(Status::bad_request(format!(
                 "invalid object type: {group}/{version}, Kind={kind}"
@@ -113,6 +122,16 @@ impl Wish {
             },
             object,
         })
+    }
+
+    /// The object that is wanted.
+    pub(super) fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// The same person's wish for something else.
+    pub(super) fn instead(self, object: Value) -> Self {
+        Self { object, ..self }
     }
 
     /// Where errors say it is: `namespace/name; group/version, Kind=kind`.

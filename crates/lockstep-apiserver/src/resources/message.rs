@@ -51,7 +51,8 @@ impl Request<'_> {
 
     fn message_type(&self, kind: &str) -> Option<(GroupVersionKind, TypeId)> {
         let gvk = match kind {
-            "DeleteOptions" => GroupVersionKind::new("", "v1", kind),
+            "DeleteOptions" | "Binding" => GroupVersionKind::new("", "v1", kind),
+            "Eviction" => GroupVersionKind::new("policy", "v1", kind),
             "Scale" => GroupVersionKind::new("autoscaling", "v1", kind),
             "TokenRequest" => GroupVersionKind::new("authentication.k8s.io", "v1", kind),
             _ if self.served.resource.origin == Origin::Custom => return None,

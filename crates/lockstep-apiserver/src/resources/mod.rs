@@ -254,7 +254,13 @@ impl Api {
     pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let resource = &request.served.resource;
         let verb = request.route.verb;
+        if &*resource.plural == "bindings" && resource.group.is_empty() {
+            return Box::pin(self.bind_named(request)).await;
+        }
         let is_known = resource.verbs.contains(&verb);
+        if !is_known && resource.origin == Origin::BuiltIn {
+            return Err(Status::method_not_allowed());
+        }
         if !is_known {
             return Err(Status::method_not_supported(
                 &resource.group_resource(),

@@ -67,11 +67,14 @@ impl Api {
     /// Applies the patch of the body.
     pub(super) async fn patch(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let part = request.part()?;
-        if part == Some(Subresource::Scale) {
-            return self.patch_scale(request).await;
+        let is_apply = media_type(request) == APPLY_PATCH;
+        match part {
+            Some(Subresource::Scale) if is_apply => return self.apply_scale(request).await,
+            Some(Subresource::Scale) => return self.patch_scale(request).await,
+            _ => {}
         }
         let dry_run = request.dry_run()?;
-        if media_type(request) == APPLY_PATCH {
+        if is_apply {
             return self.apply(request, part, dry_run).await;
         }
         request.field_manager()?;
@@ -115,12 +118,9 @@ fn media_type<'r>(request: &'r Request<'_>) -> &'r str {
 /// The patch.
 pub(super) fn read(request: &Request<'_>) -> Result<Patch, Status> {
     let media_type = media_type(request);
-    let mut known = patch_types(request.served.resource.origin).to_vec();
-    if request.part()? == Some(Subresource::Scale) {
-        known.retain(|known| *known != APPLY_PATCH);
-    }
+    let known = patch_types(request.served.resource.origin);
     if !known.contains(&media_type) {
-        return Err(Status::unsupported_media_type(&known));
+        return Err(Status::unsupported_media_type(known));
     }
     let decoded = json::decode(&request.body);
     let decoded =

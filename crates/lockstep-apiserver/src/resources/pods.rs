@@ -14,6 +14,7 @@ use super::update::Next;
 use super::{Answer, Api, DryRun, Incoming, Internal, LastWrite, Request, Subresource};
 use crate::admission::Attributes;
 use crate::cache::Scope;
+use crate::route::{ResourceRoute, Verb};
 
 /// Streams to containers, for which there is no kubelet.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
@@ -88,7 +89,52 @@ impl Api {
         let binding = self
             .admit_part(request, Subresource::Binding, binding, dry_run)
             .await?;
-        check_binding(&binding)?;
+        self.place_on_node(request, &binding, dry_run).await
+    }
+
+    /// Gives a pod a node that the body alone names: the endpoint of before pods had parts.
+    pub(super) async fn bind_named(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let route = request.route;
+        if route.namespace.is_empty() || route.is_named() {
+            return Err(Status::no_such_resource());
+        }
+        if route.verb != Verb::Create {
+            return Err(Status::method_not_allowed());
+        }
+        let dry_run = request.dry_run()?;
+        let mut binding = accept(request, &["", "v1", "Binding"])?;
+        check_namespace(&binding, &route.namespace)?;
+        binding.set_meta_text("namespace", &route.namespace);
+        let name = binding.name().to_owned();
+        let attributes = Attributes::create(request, &name, dry_run);
+        self.mutate(&attributes, Some(&mut binding)).await?;
+        self.validate(&attributes, Some(&binding)).await?;
+        if name.is_empty() {
+            return Err(Status::bad_request("Name parameter required."));
+        }
+        let pod = ResourceRoute {
+            resource: "pods".to_owned(),
+            name,
+            subresource: "binding".to_owned(),
+            ..route.clone()
+        };
+        let served = self.registry().find(&pod);
+        let request = Request {
+            route: &pod,
+            served: served.ok_or_else(Status::no_such_resource)?,
+            body: request.body.clone(),
+            ..*request
+        };
+        self.place_on_node(&request, &binding, dry_run).await
+    }
+
+    async fn place_on_node(
+        &self,
+        request: &Request<'_>,
+        binding: &Object,
+        dry_run: DryRun,
+    ) -> Result<Answer, Status> {
+        check_binding(binding)?;
         let node = binding.at(&["target", "name"]).and_then(Value::as_str);
         let node = node.unwrap_or_default().to_owned();
         let resource = GroupResource::new("", "pods/binding");
@@ -107,7 +153,7 @@ impl Api {
                 return Err(Status::conflict(&resource, pod.name(), &why));
             }
             let now = request.now.to_string();
-            place(&mut pod, &binding, &node, &now);
+            place(&mut pod, binding, &node, &now);
             Ok(Incoming {
                 object: pod,
                 duplicates: Vec::new(),

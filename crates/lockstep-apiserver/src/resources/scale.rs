@@ -10,6 +10,7 @@ use lockstep_object::table::ColumnType;
 use lockstep_object::{GroupVersionKind, Object, Status, Value};
 use serde_json::{Map, json};
 
+use super::apply::Wish;
 use super::body::{Document, Unfit};
 use super::current::Current;
 use super::patch::{self, Patch};
@@ -54,6 +55,38 @@ impl Api {
             .await
     }
 
+    /// Applies the scale of the body: who wants a number of replicas owns it in the object itself.
+    pub(super) async fn apply_scale(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let dry_run = request.dry_run()?;
+        let gvk = gvk();
+        let wish = Wish::of_kind(request, "autoscaling/v1", &gvk.kind)?;
+        let (mut scale, unknown) =
+            read(wish.object().clone(), &request.body).map_err(|unfit| match unfit {
+                Unfit::Kind(status) => status,
+                Unfit::Type(problem) => mistyped(&gvk, &problem),
+            })?;
+        if let Some(unknown) = unknown.first() {
+            let place = format!("{}/{}", scale.namespace(), scale.name());
+            return Err(Status::bad_request(format!(
+                "failed to create typed patch object ({place}; autoscaling/v1, Kind=Scale): .{unknown}: field not declared in schema"
+            )));
+        }
+        if scale.name().is_empty() {
+            scale.set_meta_text("name", &request.route.name);
+        }
+        check_url_name(&scale, &request.route.name)?;
+        check_namespace(&scale, &request.route.namespace)?;
+        if scale.at(&["spec", "replicas"]).is_none_or(Value::is_null) {
+            // Who wants no number lets it be what it is.
+            return self.change_scale(request, Ok).await;
+        }
+        let wish = wish.instead(request.scaled(&scale)?.into_value());
+        let part = Some(Subresource::Scale);
+        let next = Next::Applied(&wish);
+        let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
+        request.written_scale_of(&answer.await?)
+    }
+
     /// Writes the number of replicas of the scale that `change` makes of the present one.
     async fn change_scale(
         &self,
@@ -87,6 +120,18 @@ impl Api {
 }
 
 impl Request<'_> {
+    /// What a scale wants of the object: its number of replicas, and which object it is.
+    fn scaled(&self, scale: &Object) -> Result<Object, Status> {
+        let metadata = scale.metadata().iter();
+        let metadata = metadata.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
+        let metadata: Map<String, Value> = metadata.map(|(f, v)| (f.clone(), v.clone())).collect();
+        let mut object =
+            Object::from_map(Map::from_iter([("metadata".to_owned(), metadata.into())]));
+        object.set_gvk(&self.served.gvk());
+        self.take_scale(scale, &mut object)?;
+        Ok(object)
+    }
+
     /// The scale of an object.
     pub(super) fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
         self.scale_paths()?.view(object, revision)
@@ -140,9 +185,14 @@ impl Request<'_> {
     }
 
     fn shown_scale(&self, answer: &Answer, object: &Object) -> Result<Answer, Status> {
-        let scale = self
+        let mut scale = self
             .scale_paths()?
             .view(object, object.resource_version())?;
+        let is_built_in = self.served.resource.origin == Origin::BuiltIn;
+        if is_built_in && scale.at(&["spec", "replicas"]) == Some(&json!(0)) {
+            // As upstream's type prints it.
+            scale.fields_mut().insert("spec".to_owned(), json!({}));
+        }
         Ok(Answer {
             code: answer.code,
             ..Answer::ok(lockstep_object::json::encode(scale.as_value()))
@@ -163,7 +213,13 @@ pub(super) fn columns() -> &'static Columns {
         };
         Columns::new(vec![
             Column::name(),
-            number("Desired", "How many are wanted.", ".spec.replicas"),
+            Column {
+                column_type: "integer".into(),
+                ..Column::computed("Desired", "How many are wanted.", |scale, _| {
+                    let replicas = scale.at(&["spec", "replicas"]).cloned();
+                    replicas.unwrap_or_else(|| json!(0))
+                })
+            },
             number("Available", "How many there are.", ".status.replicas"),
             Column::age(),
         ])

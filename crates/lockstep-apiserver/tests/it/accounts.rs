@@ -1,4 +1,4 @@
-//! Tokens of service accounts: api-machinery.md §13, row "SA JWT".
+//! Tokens of service accounts: api-machinery.md §13/tokens.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde_json::{Value, json};

@@ -19,6 +19,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
@@ -51,6 +52,7 @@ pub(crate) struct Hook {
 
 struct State {
     say: Mutex<Arc<Say>>,
+    meeting: Mutex<Option<Arc<Barrier>>>,
     asked: Mutex<Vec<(String, Value)>>,
     connections: AtomicUsize,
 }
@@ -131,6 +133,7 @@ impl Hook {
         let url = format!("https://{}/convert", listener.local_addr().unwrap());
         let state = Arc::new(State {
             say: Mutex::new(Arc::new(say)),
+            meeting: Mutex::default(),
             asked: Mutex::default(),
             connections: AtomicUsize::new(0),
         });
@@ -146,6 +149,11 @@ impl Hook {
     /// Answers otherwise from now on.
     pub(crate) fn now_says(&self, say: Say) {
         *self.state.say.lock() = Arc::new(say);
+    }
+
+    /// Lets the next calls wait for each other, so many of them, and then answers them all.
+    pub(crate) fn now_waits_for(&self, calls: usize) {
+        *self.state.meeting.lock() = Some(Arc::new(Barrier::new(calls)));
     }
 
     /// The paths and bodies of the calls since the last time.
@@ -187,6 +195,11 @@ async fn answer(
         body => serde_json::from_slice(body).unwrap(),
     };
     state.asked.lock().push((path, body.clone()));
+    let meeting = state.meeting.lock().clone();
+    if let Some(meeting) = meeting {
+        meeting.wait().await;
+        *state.meeting.lock() = None;
+    }
     let say = Arc::clone(&*state.say.lock());
     let Some(said) = say(body) else {
         return std::future::pending().await;

@@ -31,4 +31,5 @@ mod roles;
 mod routes;
 mod server;
 mod webhooks;
+mod witness;
 mod zpages;

@@ -110,9 +110,4 @@ pub(super) fn priority_level_spec(spec: &mut Fields) {
     if text(spec, "type") == "Exempt" {
         map_in(spec, "exempt");
     }
-    let limited = spec.get_mut("limited").and_then(Value::as_object_mut);
-    let response = limited.map(|limited| map_in(limited, "limitResponse"));
-    if let Some(response) = response.filter(|response| text(response, "type") == "Queue") {
-        map_in(response, "queuing");
-    }
 }

@@ -107,13 +107,10 @@ const EXPIRATION_SECONDS_MIN: i64 = 600;
 pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
     let (spec, path) = (&request["spec"], Path::ROOT.field("spec"));
     let asked = text(spec, "request");
-    if !is_request(asked) {
-        let why = "PEM block type must be CERTIFICATE REQUEST";
+    if let Err(why) = check_request(asked) {
         errors.push(FieldError::invalid(&path.field("request"), asked, why));
     }
-    if list(spec, "usages").is_empty() {
-        errors.push(FieldError::required(&path.field("usages"), ""));
-    }
+    usages(list(spec, "usages"), &path.field("usages"), errors);
     let signer = text(spec, "signerName");
     let place = path.field("signerName");
     match signer.split_once('/') {
@@ -140,13 +137,96 @@ pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
     }
 }
 
-/// How a request for a certificate starts.
-const REQUEST_START: &[u8] = b"-----BEGIN CERTIFICATE REQUEST-----";
+/// What keys of certificates are for.
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
 
-/// Whether bytes, in base64, are a request for a certificate in PEM.
-fn is_request(encoded: &str) -> bool {
+fn usages(usages: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    if usages.is_empty() {
+        errors.push(FieldError::required(path, ""));
+    }
+    let words = || {
+        let words = usages
+            .iter()
+            .map(|usage| usage.as_str().unwrap_or_default());
+        words.enumerate()
+    };
+    for (index, usage) in words().filter(|(_, usage)| !USAGES.contains(usage)) {
+        let path = path.index(index);
+        errors.push(FieldError::not_supported(&path, usage, USAGES));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, usage) in words().filter(|(_, usage)| !seen.insert(*usage)) {
+        errors.push(FieldError::duplicate(&path.index(index), usage));
+    }
+}
+
+/// Between what a request for a certificate stands.
+const REQUEST_START: &str = "-----BEGIN CERTIFICATE REQUEST-----";
+const REQUEST_END: &str = "-----END CERTIFICATE REQUEST-----";
+/// How a sequence starts, of which a request is one.
+const SEQUENCE: u8 = 0x30;
+
+/// Refuses bytes, in base64, that are no request for a certificate in PEM. Whether its signature is right is the
+/// business of those who sign.
+fn check_request(encoded: &str) -> Result<(), &'static str> {
+    let no_block = "PEM block type must be CERTIFICATE REQUEST";
     let decoded = STANDARD.decode(encoded).unwrap_or_default();
-    decoded.trim_ascii_start().starts_with(REQUEST_START)
+    let text = String::from_utf8(decoded).map_err(|_| no_block)?;
+    let body = text.trim_start().strip_prefix(REQUEST_START);
+    let (body, _) = body
+        .and_then(|body| body.split_once(REQUEST_END))
+        .ok_or(no_block)?;
+    let body: String = body.split_whitespace().collect();
+    let bytes = STANDARD.decode(body).map_err(|_| no_block)?;
+    match sequence_length(&bytes) {
+        Some(length) if length == bytes.len() => Ok(()),
+        Some(length) if length < bytes.len() => Err("asn1: syntax error: trailing data"),
+        Some(_) => Err("asn1: syntax error: data truncated"),
+        None => Err("asn1: structure error: it is no sequence"),
+    }
+}
+
+/// How many bytes the sequence takes that bytes begin with, its head included.
+fn sequence_length(bytes: &[u8]) -> Option<usize> {
+    let (SEQUENCE, [first, rest @ ..]) = bytes.split_first().map(|(tag, rest)| (*tag, rest))?
+    else {
+        return None;
+    };
+    if *first < 0x80 {
+        return Some(2 + usize::from(*first));
+    }
+    let count = usize::from(first & 0x7f);
+    let digits = rest
+        .get(..count)
+        .filter(|digits| (1..=4).contains(&digits.len()))?;
+    let length = digits
+        .iter()
+        .fold(0, |length, digit| length << 8 | usize::from(*digit));
+    length.checked_add(2 + count)
 }
 
 pub(crate) fn signing_request_update(new: &Value, old: &Value, errors: &mut Errors) {

@@ -9,6 +9,7 @@ pub(crate) mod cluster;
 mod containers;
 mod cron;
 mod env;
+pub(crate) mod flowcontrol;
 pub(crate) mod limits;
 pub(crate) mod network;
 mod pod_spec;

@@ -59,7 +59,7 @@ pub(super) async fn mutate(
     let mut view = View::before_creation(attributes, object.as_deref());
     rounds.begin(view.value());
     for (place, hook) in hooks.iter().enumerate() {
-        let Some(asked) = select::select(api, hook, &mut view).await? else {
+        let Some(asked) = select::select(api, hook, Phase::Mutating, &mut view).await? else {
             continue;
         };
         if !rounds.calls(place) {
@@ -107,7 +107,7 @@ pub(super) async fn validate(
     let mut asking = JoinSet::new();
     let mut outcomes: Vec<Asked> = Vec::new();
     for hook in hooks.iter() {
-        let Some(asked) = select::select(api, hook, &mut view).await? else {
+        let Some(asked) = select::select(api, hook, Phase::Validating, &mut view).await? else {
             continue;
         };
         view.turn(&asked).await?;

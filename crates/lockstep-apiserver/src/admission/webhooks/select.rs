@@ -7,13 +7,16 @@ use super::super::conditions::{Bindings, Verdict, authorization};
 use super::super::rules::Target;
 use super::super::{Attributes, Operation};
 use super::hook::{FailurePolicy, Hook, MatchPolicy};
+use super::review::Phase;
 use super::view::{View, is_of_namespace};
+use crate::clock;
 use crate::resources::{Api, Served};
 
 /// The version that a webhook is asked about; none if it is not asked.
 pub(super) async fn select(
     api: &Api,
     hook: &Hook,
+    phase: Phase,
     view: &mut View<'_>,
 ) -> Result<Option<Served>, Status> {
     let attributes = view.attributes();
@@ -40,7 +43,7 @@ pub(super) async fn select(
         return Ok(Some(asked));
     }
     view.turn(&asked).await?;
-    let is_asked = decide(api, hook, view)?;
+    let is_asked = decide(api, hook, phase, view)?;
     Ok(is_asked.then_some(asked))
 }
 
@@ -104,12 +107,13 @@ async fn namespace_labels(
 }
 
 /// Whether the conditions of a webhook hold; what cannot be decided is a failure of the webhook.
-fn decide(api: &Api, hook: &Hook, view: &View<'_>) -> Result<bool, Status> {
+fn decide(api: &Api, hook: &Hook, phase: Phase, view: &View<'_>) -> Result<bool, Status> {
     let attributes = view.attributes();
     let request = attributes.request;
     let resource = &request.served.resource;
     let authorization = authorization(api.authorizer().clone(), request.caller);
-    let verdict = hook.conditions.decide(&Bindings {
+    let began = clock::now().steady;
+    let decided = hook.conditions.decide(&Bindings {
         object: view.value(),
         old_object: view.old_value(),
         request: &view.request(),
@@ -123,14 +127,18 @@ fn decide(api: &Api, hook: &Hook, view: &View<'_>) -> Result<bool, Status> {
             ..ResourceAttributes::default()
         },
     });
-    match verdict {
-        Verdict::Holds => Ok(true),
-        Verdict::Fails => Ok(false),
-        Verdict::Undecided(_) if hook.failure_policy == FailurePolicy::Ignore => Ok(false),
-        Verdict::Undecided(why) => Err(Status::forbidden(
-            &resource.group_resource(),
-            attributes.name,
-            &why,
-        )),
+    let took = clock::now().steady - began;
+    let meters = &api.meters().admission;
+    let (name, operation) = (&*hook.name, attributes.operation.as_str());
+    meters.conditions(name, phase.label(), operation, decided.errors, took);
+    match decided.verdict {
+        Verdict::Holds => return Ok(true),
+        Verdict::Undecided(why) if hook.failure_policy == FailurePolicy::Fail => {
+            let resource = resource.group_resource();
+            return Err(Status::forbidden(&resource, attributes.name, &why));
+        }
+        Verdict::Fails | Verdict::Undecided(_) => {}
     }
+    meters.excluded(name, phase.label(), operation);
+    Ok(false)
 }

@@ -5,8 +5,17 @@ use lockstep_object::names::NameRule;
 
 use super::super::{Deleted, PLAIN, Row};
 use crate::resources::Subresource;
+use crate::route::Verb;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
+    // Stored as what it does to a pod.
+    Row {
+        plural: "bindings",
+        singular: "binding",
+        kind: "Binding",
+        verbs: &[Verb::Create],
+        ..PLAIN
+    },
     Row {
         plural: "pods",
         singular: "pod",

@@ -257,3 +257,68 @@ async fn of_two_configurations_in_conflict_the_later_has_its_way_and_a_third_may
     let told = "admission webhook \"no-blue.b.io\" denied the request: not blue";
     assert_eq!(refusal(&refused), (400, told.to_owned()));
 }
+
+/// api-machinery.md §6/patch-races, §12/webhook-order: a patch that meets another is made again of the newer state, and
+/// the webhooks are asked about that one too.
+#[tokio::test]
+async fn a_patch_that_is_tried_again_is_asked_about_again() {
+    let say: Say = Box::new(|review| {
+        let before = review["request"]["object"]["data"]["asked"].as_str();
+        let told = format!("{}+", before.unwrap_or_default());
+        Some(answer(&review, &patch(&add("/data/asked", &told.into()))).into())
+    });
+    let mut world = World::begin(say).await;
+    world
+        .make(
+            MAPS,
+            &json!({ "metadata": { "name": "m" }, "data": { "a": "1" } }),
+        )
+        .await;
+    let more = json!({ "rules": [{
+        "operations": ["UPDATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+    }]});
+    world.configure(MUTATING, "m", &more).await;
+    let path = format!("{MAPS}/m");
+    let merge = [("content-type", "application/merge-patch+json")];
+    let mut other = world.server.client(Some(world.server.admin())).await;
+    world.hook.now_waits_for(2);
+    let (first, second) = tokio::join!(
+        world
+            .client
+            .send("PATCH", &path, &merge, r#"{"data":{"b":"2"}}"#.to_owned()),
+        other.send("PATCH", &path, &merge, r#"{"data":{"c":"3"}}"#.to_owned()),
+    );
+    assert_eq!(
+        (first.status.as_u16(), second.status.as_u16()),
+        (200, 200),
+        "{} {}",
+        first.body,
+        second.body
+    );
+    let asked = world.asked();
+    assert_eq!(asked.len(), 3);
+    let olds: Vec<&Value> = asked
+        .iter()
+        .map(|asked| &asked["oldObject"]["data"]["asked"])
+        .collect();
+    assert_eq!(olds, [&Value::Null, &Value::Null, &json!("+")]);
+    let stored = world.client.get(&path).await.json();
+    assert_eq!(
+        stored["data"],
+        json!({ "a": "1", "asked": "++", "b": "2", "c": "3" })
+    );
+    // One that insists on a version is not tried again.
+    let version = stored["metadata"]["resourceVersion"].as_str().unwrap();
+    let insisting = |key: &str| {
+        json!({ "metadata": { "resourceVersion": version }, "data": { key: "4" } }).to_string()
+    };
+    world.hook.now_waits_for(2);
+    let (first, second) = tokio::join!(
+        world.client.send("PATCH", &path, &merge, insisting("d")),
+        other.send("PATCH", &path, &merge, insisting("e")),
+    );
+    let mut codes = [first.status.as_u16(), second.status.as_u16()];
+    codes.sort_unstable();
+    assert_eq!(codes, [200, 409]);
+    assert_eq!(world.asked().len(), 2);
+}

@@ -1,13 +1,18 @@
 //! Webhooks that say no, lie, hang or are not there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use lockstep_storage::{
+    Consistency, Expected, GuardedWrite, Key, KeyRange, LeaseId, Limits, Outcome, Range, Store,
+    Written,
+};
 use serde_json::{Value, json};
 
 use super::world::{MAPS, MUTATING, VALIDATING, World, answer, refusal, says};
 use crate::hook::{Said, Say};
-use crate::server::{Setup, TestServer};
+use crate::server::{Setup, TestServer, memory};
 
 fn raw(code: u16, body: &'static str) -> Say {
     Box::new(move |_| {
@@ -123,21 +128,83 @@ async fn who_is_denied_is_told_by_whom_and_why() {
     assert_eq!(world.asked().len(), 2);
 }
 
-/// api-machinery.md §12/webhook-failures: side effects and dry runs. A configuration of v1 cannot have
+/// api-machinery.md §12/webhook-failures, §6/dry-run: side effects and dry runs. A configuration of v1 cannot have
 /// them, so it is written as an old server would have.
 #[tokio::test]
-async fn a_webhook_without_side_effects_is_asked_about_rehearsals() {
-    let mut world = World::begin(says(json!({}))).await;
-    world
-        .configure(VALIDATING, "v", &json!({ "sideEffects": "NoneOnDryRun" }))
-        .await;
+async fn only_a_webhook_without_side_effects_is_asked_about_rehearsals() {
+    let store = memory();
+    let setup = Setup {
+        store: Arc::clone(&store),
+        ..Setup::own()
+    };
+    let mut world = World::with(setup, says(json!({}))).await;
     let map = json!({ "metadata": { "name": "a" } });
     let path = format!("{MAPS}?dryRun=All");
-    let made = world.client.write("POST", &path, &map).await;
-    assert_eq!(made.status, 201, "{}", made.body);
-    let asked = world.asked();
-    assert_eq!(asked[0]["dryRun"], true);
-    assert_eq!(world.client.get(&format!("{MAPS}/a")).await.status, 404);
+    for (config, folder) in [
+        (MUTATING, "mutatingwebhookconfigurations"),
+        (VALIDATING, "validatingwebhookconfigurations"),
+    ] {
+        for harmless in ["None", "NoneOnDryRun"] {
+            let more = json!({ "sideEffects": harmless });
+            world.configure(config, "c", &more).await;
+            let made = world.client.write("POST", &path, &map).await;
+            assert_eq!(made.status, 201, "{harmless} {}", made.body);
+            let asked = world.asked();
+            assert_eq!((asked.len(), &asked[0]["dryRun"]), (1, &json!(true)));
+            assert_eq!(world.client.get(&format!("{MAPS}/a")).await.status, 404);
+            let path = format!("{config}/c");
+            world.client.send("DELETE", &path, &[], "").await;
+        }
+        for harmful in ["Some", "Unknown"] {
+            // `Ignore` is about calls that fail, not about calls that are not made.
+            let more = json!({ "failurePolicy": "Ignore" });
+            world.configure(config, "c", &more).await;
+            let key = format!("/registry/{folder}/c");
+            rewrite(&*store, &key, |stored| {
+                stored["webhooks"][0]["sideEffects"] = harmful.into();
+            })
+            .await;
+            while world.client.get(&format!("{config}/c")).await.json()["webhooks"][0]["sideEffects"]
+                != harmful
+            {
+                tokio::task::yield_now().await;
+            }
+            let refused = world.client.write("POST", &path, &map).await;
+            let told = "admission webhook \"a.b.io\" does not support dry run";
+            assert_eq!(refusal(&refused), (400, told.to_owned()), "{harmful}");
+            assert_eq!(world.asked(), [] as [Value; 0]);
+            assert_eq!(world.make_map("b").await.status, 201);
+            assert_eq!(world.asked().len(), 1);
+            for path in [format!("{config}/c"), format!("{MAPS}/b")] {
+                world.client.send("DELETE", &path, &[], "").await;
+            }
+            world.asked();
+        }
+    }
+}
+
+/// Changes what is stored under a key, past the server.
+async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) {
+    let key = Key::new(key.to_owned()).unwrap();
+    let range = Range::new(KeyRange::single(key.clone()));
+    let found = store.range(range, Consistency::Linearizable).await.unwrap();
+    let found = found.kvs.into_iter().next().unwrap();
+    let mut stored: Value = serde_json::from_slice(&found.value).unwrap();
+    change(&mut stored);
+    let write = GuardedWrite {
+        key,
+        expected: Expected::At(found.mod_revision),
+        written: Written::Put {
+            value: stored.to_string().into(),
+            lease: LeaseId::NONE,
+        },
+        fences: Vec::new(),
+        ceilings: Vec::new(),
+        beside: Vec::new(),
+    };
+    let txn = write.txn(Limits::default().txn_ops_max).unwrap();
+    let outcome = Outcome::of(store.txn(txn).await.unwrap());
+    assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
 }
 
 /// api-machinery.md §12/webhook-places: a service is where it leads, and it is told why it leads
@@ -178,6 +245,58 @@ async fn a_webhook_of_a_service_is_where_the_service_leads() {
     assert_eq!(code, 500);
     let expected = "certificate not valid for name \"s.n.svc\"";
     assert!(message.contains(expected), "{message}");
+}
+
+/// api-machinery.md §14/metrics, of `matchConditions`: the names are upstream's.
+#[tokio::test]
+async fn conditions_are_counted_and_timed() {
+    let mut world = World::begin(says(json!({}))).await;
+    let condition =
+        |name: &str, expression: &str| json!({ "name": name, "expression": expression });
+    let rows = [
+        ("holds", MUTATING, json!([condition("a", "true")])),
+        (
+            "fails",
+            VALIDATING,
+            json!([
+                condition("a", "object.data.none == 'x'"),
+                condition("b", "false")
+            ]),
+        ),
+        (
+            "unclear",
+            VALIDATING,
+            json!([condition("a", "object.data.none == 'x'")]),
+        ),
+    ];
+    for (name, path, conditions) in rows {
+        let more = json!({ "name": format!("{name}.b.io"), "failurePolicy": "Ignore", "matchConditions": conditions });
+        world.configure(path, name, &more).await;
+    }
+    assert_eq!(world.make_map("a").await.status, 201);
+    assert_eq!(world.asked().len(), 1);
+    let metrics = world.client.get("/metrics").await.body;
+    let prefix = "apiserver_admission_match_condition_";
+    let told = metrics.lines().filter_map(|line| line.strip_prefix(prefix));
+    let told: Vec<&str> = told
+        .filter(|line| !line.contains("_bucket") && !line.contains("_sum"))
+        .collect();
+    let labels = |name: &str, phase: &str| {
+        format!(r#"{{kind="webhook",name="{name}.b.io",operation="CREATE",type="{phase}"}} 1"#)
+    };
+    let expected = [
+        format!("evaluation_errors_total{}", labels("fails", "validating")),
+        format!("evaluation_errors_total{}", labels("unclear", "validating")),
+        format!("evaluation_seconds_count{}", labels("fails", "validating")),
+        format!("evaluation_seconds_count{}", labels("holds", "admit")),
+        format!(
+            "evaluation_seconds_count{}",
+            labels("unclear", "validating")
+        ),
+        format!("exclusions_total{}", labels("fails", "validating")),
+        format!("exclusions_total{}", labels("unclear", "validating")),
+    ];
+    assert_eq!(told, expected);
 }
 
 /// api-machinery.md §14/metrics and §14/audit, of admission.
