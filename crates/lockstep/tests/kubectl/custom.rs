@@ -237,11 +237,12 @@ fn kubectl_waits_for_a_value_a_condition_and_the_end_of_a_custom_resource() {
             r#"patch set s --type=merge -p {"metadata":{"finalizers":null}}"#,
             "set.ex.io/s patched",
         );
-        // Newer ones say nothing about an object that was gone before they looked.
+        // Newer ones say nothing about an object that was gone before they looked, older ones one of two things.
         let said = printed(&mut waiting);
         let gone = "Error from server (NotFound): sets.ex.io \"s\" not found\n";
+        let none = "error: no matching resources found\n";
         assert!(
-            ["", "set.ex.io/s condition met\n", gone].contains(&&*said),
+            ["", "set.ex.io/s condition met\n", gone, none].contains(&&*said),
             "{said}"
         );
         server.says(
