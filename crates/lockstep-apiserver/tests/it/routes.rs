@@ -77,7 +77,7 @@ async fn what_cannot_be_done_at_a_path_is_told_as_upstream_tells_it() {
             405,
             "create is not supported on resources of kind \"widgets.ex.io\"",
         ),
-        ("DELETE /api/v1/namespaces", 405, "namespaces"),
+        ("DELETE /api/v1/namespaces", 405, not_allowed),
         ("GET /apis/ex.io/v7/namespaces/default/widgets", 404, page),
         ("GET /apis/ex.io/v1/namespaces/default/gadgets", 404, page),
         ("GET /apis/nowhere.io/v1/widgets", 404, page),

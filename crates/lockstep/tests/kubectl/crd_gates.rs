@@ -86,7 +86,8 @@ fn a_server_that_lets_gates_be_is_told_of() {
             "crd gates import -f examples/field-gates/gates.yaml"
         ),
         "? 1\nCRD                          RESULT\n\
-         crontabs.stable.example.com  dropped  the server did not keep them; is `CRDFieldLevelVersioning` on there?\n"
+         crontabs.stable.example.com  dropped  the server did not keep them; is `CRDFieldLevelVersioning` on there?\n\
+         Warning: spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled\n"
     );
 }
 

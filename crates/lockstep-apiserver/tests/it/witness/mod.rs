@@ -120,6 +120,10 @@ pub(super) fn without_chance(mut object: Value) -> Value {
     for entry in metadata["managedFields"].as_array_mut().unwrap() {
         assert!(entry.as_object_mut().unwrap().remove("time").is_some());
     }
+    // Volumes say since when they are in their phase.
+    if let Some(status) = object["status"].as_object_mut() {
+        status.remove("lastPhaseTransitionTime");
+    }
     // Jobs carry their identity in labels.
     let said = object.to_string().replace(&uid.unwrap(), "UID");
     serde_json::from_str(&said).unwrap()
