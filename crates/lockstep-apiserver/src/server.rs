@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lockstep_builtins::services::ServiceRange;
 use lockstep_featuregate::Gates;
-use lockstep_gates::CRD_FIELD_LEVEL_VERSIONING;
+use lockstep_gates::{API_SERVER_IDENTITY, CRD_FIELD_LEVEL_VERSIONING, WATCH_LIST};
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
@@ -136,9 +136,10 @@ impl ApiServer {
         let api = api.with_plugins(config.plugins);
         let field_gates = config.gates.enabled(CRD_FIELD_LEVEL_VERSIONING);
         let api = api.with_field_gates(FieldGates::when(field_gates));
-        let api = Arc::new(api);
+        let api = Arc::new(api.with_watch_list(config.gates.enabled(WATCH_LIST)));
         let host = config.loops.host.clone();
-        let loops = Loops::new(Arc::clone(&api), config.loops);
+        let has_identity = config.gates.enabled(API_SERVER_IDENTITY);
+        let loops = Loops::new(Arc::clone(&api), config.loops, has_identity);
         let server = Server {
             gate_publisher: Publisher::new(
                 Arc::clone(&api),

@@ -57,10 +57,12 @@ pub(crate) struct Loops {
     config: LoopConfig,
     leader: Leader,
     identity: Identity,
+    has_identity: bool,
 }
 
 impl Loops {
-    pub(crate) fn new(api: Arc<Api>, config: LoopConfig) -> Self {
+    /// `has_identity` tells whether the server has a lease by which it says that it lives.
+    pub(crate) fn new(api: Arc<Api>, config: LoopConfig, has_identity: bool) -> Self {
         let identity = Identity::new(Arc::clone(&api), &config.server, &config.host);
         let leader = Leader::new(Arc::clone(&api), identity.holder());
         Self {
@@ -68,6 +70,7 @@ impl Loops {
             config,
             leader,
             identity,
+            has_identity,
         }
     }
 
@@ -79,13 +82,21 @@ impl Loops {
     /// Runs for ever. `decided` is called once it is known who runs the loops.
     pub(crate) async fn run(&self, decided: impl Fn() + Send + Sync) -> Infallible {
         let leading = self.lead(decided);
+        if !self.has_identity {
+            return leading.await;
+        }
         let (never, _) = tokio::join!(leading, self.identity.keep());
         never
     }
 
     /// Tells the other servers that this one is about to end.
     pub(crate) async fn retire(&self) {
-        let leaving = async { tokio::join!(self.leader.release(), self.identity.remove()) };
+        let forgetting = async {
+            if self.has_identity {
+                self.identity.remove().await;
+            }
+        };
+        let leaving = async { tokio::join!(self.leader.release(), forgetting) };
         if tokio::time::timeout(RETIRE_MAX, leaving).await.is_err() {
             tracing::warn!(
                 "the store does not answer; others will find out that this server ended"

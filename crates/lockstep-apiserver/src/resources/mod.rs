@@ -113,6 +113,8 @@ pub struct Api {
     turns: quota::Turns,
     /// Whether gates of fields are looked at.
     field_gates: FieldGates,
+    /// Whether a watch may ask for the objects that exist.
+    watch_list: bool,
     /// A number that nobody had before, for uids and names.
     fresh: Box<dyn Fn() -> u128 + Send + Sync>,
 }
@@ -144,6 +146,7 @@ impl Api {
             authorizer: stored_rules_only(),
             turns: quota::Turns::default(),
             field_gates: FieldGates::default(),
+            watch_list: true,
             fresh: Box::new(fresh),
         }
     }
@@ -228,6 +231,12 @@ impl Api {
             field_gates,
             ..self
         }
+    }
+
+    /// The same with `sendInitialEvents` of watches taken, or refused.
+    #[must_use]
+    pub fn with_watch_list(self, watch_list: bool) -> Self {
+        Self { watch_list, ..self }
     }
 
     /// Whether gates of fields are looked at.

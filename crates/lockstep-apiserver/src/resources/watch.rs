@@ -75,7 +75,7 @@ enum Begin {
 impl Api {
     /// Follows the objects of a list.
     pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        let begin = begin(request)?;
+        let begin = begin(request, self.watch_list)?;
         let selection = Selection::of(request)?;
         request.number("limit")?;
         let asked = request.number("timeoutSeconds")?.unwrap_or_default();
@@ -177,7 +177,7 @@ impl Api {
 }
 
 /// The table of `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
-fn begin(request: &Request<'_>) -> Result<Begin, Status> {
+fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, Status> {
     let query = &request.query;
     let revision = request.revision()?;
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
@@ -194,15 +194,26 @@ fn begin(request: &Request<'_>) -> Result<Begin, Status> {
             Some(revision) => Begin::Changes(Some(revision)),
         });
     }
-    match matching {
-        "NotOlderThan" => {}
-        other => {
-            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            let missing = FieldError::forbidden(&matching_path, detail);
-            let unknown = FieldError::not_supported(&matching_path, other, ["NotOlderThan"]);
-            let count = if other.is_empty() { 1 } else { 2 };
-            return Err(invalid(&[missing, unknown][..count]));
-        }
+    let mut errors = Vec::new();
+    if matching != "NotOlderThan" {
+        let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.push(FieldError::forbidden(&matching_path, detail));
+    }
+    if !watch_list {
+        let detail =
+            "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+        let path = Path::ROOT.field("sendInitialEvents");
+        errors.push(FieldError::forbidden(&path, detail));
+    }
+    if !matches!(matching, "" | "NotOlderThan") {
+        errors.push(FieldError::not_supported(
+            &matching_path,
+            matching,
+            ["NotOlderThan"],
+        ));
+    }
+    if !errors.is_empty() {
+        return Err(invalid(&errors));
     }
     Ok(if query.flag("sendInitialEvents") {
         Begin::Objects(revision)

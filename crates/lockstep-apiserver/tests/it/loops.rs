@@ -40,7 +40,7 @@ async fn gone(client: &mut Client, path: &str) {
     until(client, path, |code, _| code == 404).await;
 }
 
-async fn there(client: &mut Client, path: &str) -> Value {
+pub(crate) async fn there(client: &mut Client, path: &str) -> Value {
     until(client, path, |code, _| code == 200).await
 }
 

@@ -18,6 +18,7 @@ mod featuregates;
 mod field_gates;
 mod forms;
 mod frame;
+mod gates;
 mod hook;
 mod hostile;
 mod loops;

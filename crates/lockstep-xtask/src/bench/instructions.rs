@@ -1,8 +1,8 @@
 //! Instruction counts under callgrind: the same on a busy machine as on an idle one.
 //!
-//! A crate takes part with an example called `instructions`: without arguments it lists its cases, with
-//! a case and a number of rounds it runs that case. Two numbers of rounds are compared, so that
-//! starting the program does not count.
+//! A crate `lockstep-x` takes part with an example called `instructions_x`: without arguments it lists its
+//! cases, with a case and a number of rounds it runs that case. Two numbers of rounds are compared, so
+//! that starting the program does not count.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,9 @@ const ROUNDS_MANY: u64 = 1_100;
 
 /// Counts and prints every case of a crate's example, or says why not.
 pub(super) fn run(root: &Path, package: &str, folder: &Path) -> anyhow::Result<()> {
-    if !folder.join("examples/instructions.rs").is_file() {
+    let short = package.strip_prefix("lockstep-").unwrap_or(package);
+    let example = format!("instructions_{short}");
+    if !folder.join(format!("examples/{example}.rs")).is_file() {
         return Ok(());
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
@@ -26,12 +28,12 @@ pub(super) fn run(root: &Path, package: &str, folder: &Path) -> anyhow::Result<(
     let mut cargo = process::cargo(root);
     cargo.args(["build", "--release", "--locked", "--package", package]);
     anyhow::ensure!(
-        process::succeeds(cargo.args(["--example", "instructions"]))?,
-        "the example `instructions` of {package} does not build"
+        process::succeeds(cargo.args(["--example", &example]))?,
+        "the example `{example}` of {package} does not build"
     );
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let program = target.join("release/examples/instructions");
+    let program = target.join("release/examples").join(&example);
     let listed = Command::new(&program)
         .output()
         .context("listing the cases")?;
