@@ -178,6 +178,10 @@ impl<'g> Walk<'g> {
         }
         let mut index = None;
         for (at, element) in new.iter_mut().enumerate() {
+            // Most writes leave most elements as they are, and in their places.
+            if old.get(at) == Some(element) {
+                continue;
+            }
             let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));
             let before = beside.or_else(|| {
                 let index = index.get_or_insert_with(|| by_keys(keys, old));
