@@ -11,8 +11,8 @@ use crate::parts::{SETTLE, Settings, define};
 use crate::server::{Program, Server};
 use crate::table::{Bar, Measure};
 
-/// Watches of one connection.
-const STREAMS: usize = 250;
+/// Watches of one connection: what a kube-apiserver lets a client have.
+const STREAMS: usize = 100;
 /// One watch of so many is never read.
 const DEAF_OF: usize = 10;
 /// What a connection holds that nobody reads: the least that HTTP/2 begins with.
