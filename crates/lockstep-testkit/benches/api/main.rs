@@ -53,6 +53,9 @@ struct Options {
     /// Watches to open in `crowd`, a tenth of which nobody reads
     #[arg(long, default_value_t = 10_000)]
     watches: usize,
+    /// How often `start`, `requests` and `watch` are run; the table shows the middle
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
     /// Only these parts, with commas between. A kube-apiserver runs `start`, `requests` and `watch`
     /// unless others are named here
     #[arg(long, value_delimiter = ',')]
@@ -95,10 +98,21 @@ fn run(options: &Options) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     let mut table = Table::default();
-    for program in &programs {
-        for part in parts_of(program, &options.only) {
-            eprintln!("bench api: {} {part} …", program.title());
-            runtime.block_on(part.run(program, settings, &mut table))?;
+    // The programs take turns, so that a machine that is slow for a while is slow for both.
+    for part in Part::ALL {
+        let rounds = if part.is_compared() {
+            options.rounds.max(1)
+        } else {
+            1
+        };
+        for round in 1..=rounds {
+            for program in programs
+                .iter()
+                .filter(|program| runs(program, part, &options.only))
+            {
+                eprintln!("bench api: {part} {round}/{rounds}, {} …", program.title());
+                runtime.block_on(part.run(program, settings, &mut table))?;
+            }
         }
     }
     if !is_live {
@@ -111,13 +125,12 @@ fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a program runs. A kube-apiserver takes many minutes and gigabytes for what is not about the
-/// cost of one request, so it does that only when asked to.
-fn parts_of(program: &Program, only: &[Part]) -> Vec<Part> {
-    let is_wanted = |part: &Part| match program {
-        _ if !only.is_empty() => only.contains(part),
+/// Whether a program runs a part. A kube-apiserver takes many minutes and gigabytes for what is not
+/// about the cost of one request, so it does that only when asked to.
+fn runs(program: &Program, part: Part, only: &[Part]) -> bool {
+    match program {
+        _ if !only.is_empty() => only.contains(&part),
         Program::Lockstep(_) => true,
-        Program::Kubernetes { .. } => matches!(part, Part::Start | Part::Requests | Part::Watch),
-    };
-    Part::ALL.into_iter().filter(is_wanted).collect()
+        Program::Kubernetes { .. } => part.is_compared(),
+    }
 }

@@ -121,6 +121,11 @@ impl Part {
         Self::Memory,
     ];
 
+    /// Whether it is about what a request costs, in which two programs are compared.
+    pub(crate) const fn is_compared(self) -> bool {
+        matches!(self, Self::Start | Self::Requests | Self::Watch)
+    }
+
     pub(crate) async fn run(
         self,
         program: &Program,
