@@ -150,6 +150,11 @@ const TABLE: &[Row] = &[
     row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),
     row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),
+    row(
+        "lockstep-testenv",
+        Layer::Binary,
+        MayUse::Words(&["lockstep-apiserver", "lockstep-storage"]),
+    ),
     row("lockstep-testkit", Layer::Dev, MayUse::Anything),
     row("lockstep-sim", Layer::Dev, MayUse::Anything),
     row("lockstep-xtask", Layer::Dev, MayUse::Anything),
