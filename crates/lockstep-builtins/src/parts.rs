@@ -16,6 +16,19 @@ fn kept(object: &Object, old: &Object) -> Object {
     kept
 }
 
+/// The fields of metadata that whoever writes the status of a kind does not write.
+pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
+    match (group, plural) {
+        ("apps", "deployments") => &["labels"],
+        ("networking.k8s.io", "servicecidrs")
+        | ("resource.k8s.io", "resourceclaims")
+        | ("storage.k8s.io", "volumeattachments") => {
+            &["annotations", "finalizers", "labels", "ownerReferences"]
+        }
+        _ => &[],
+    }
+}
+
 /// `ephemeralcontainers` of a pod.
 pub fn ephemeral_containers(pod: &mut Object, old: &Object) {
     let mut next = kept(pod, old);

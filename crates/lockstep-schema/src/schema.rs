@@ -65,6 +65,16 @@ impl Schema {
         embedded::coerce_root(object, &self.root, malformed, unknown)
     }
 
+    /// The same for embedded resources alone: of one that has none, nothing is looked at.
+    pub fn coerce_embedded(
+        &self,
+        object: &mut Value,
+        malformed: Malformed,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), FieldError> {
+        embedded::coerce_part(object, &self.root, malformed, unknown, &Path::ROOT)
+    }
+
     /// Drops fields that the schema does not know, and names them.
     pub fn prune(&self, object: &mut Value, unknown: &mut Vec<String>) {
         prune::prune_root(object, &self.root, unknown);

@@ -4,6 +4,7 @@
 pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]] {
     match (group, plural) {
         ("", "namespaces") => &[&["spec", "finalizers"]],
+        ("", "nodes") => &[&["spec", "taints"]],
         ("", "pods") => &[
             &["spec", "preemptionPolicy"],
             &["spec", "priority"],
@@ -13,6 +14,8 @@ pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]
             &["spec", "clusterIP"],
             &["spec", "clusterIPs"],
             &["spec", "healthCheckNodePort"],
+            &["spec", "ipFamilies"],
+            &["spec", "ipFamilyPolicy"],
         ],
         ("batch", "jobs") => &[
             &["spec", "selector"],
