@@ -79,6 +79,34 @@ pub fn approval(request: &mut Object, old: &Object) {
     *request = next;
 }
 
+/// Gives conditions of a request for a certificate their times, where nobody said them: that of the last change is
+/// the old one as long as the status is.
+pub fn date_conditions(request: &mut Object, old: &Object, now: &str) {
+    const CHANGED: &str = "lastTransitionTime";
+    let before = old.at(&["status", "conditions"]).cloned();
+    let before = before.as_ref().and_then(Value::as_array);
+    let Some(Value::Object(status)) = request.fields_mut().get_mut("status") else {
+        return;
+    };
+    for condition in maps_in(status, "conditions") {
+        let mut before = before.into_iter().flatten();
+        let same = before.find(|old| {
+            let is = |name: &str| condition.get(name) == old.get(name);
+            is("type") && is("status")
+        });
+        let since = same.and_then(|old| old.get(CHANGED)).cloned();
+        let since = since.filter(|time| !time.is_null());
+        for (field, time) in [
+            ("lastUpdateTime", Value::from(now)),
+            (CHANGED, since.unwrap_or_else(|| now.into())),
+        ] {
+            if condition.get(field).is_none_or(Value::is_null) {
+                condition.insert(field.to_owned(), time);
+            }
+        }
+    }
+}
+
 /// `status` of a request for a certificate: whether it is granted is not decided there.
 pub fn signing_status(request: &mut Object, old: &Object) {
     let is_decision = |condition: &Value| DECISIONS.contains(&text(condition, "type"));

@@ -27,7 +27,7 @@ pub struct Schema {
 pub struct Outcome {
     /// What is wrong, in the order it was found.
     pub errors: FieldErrors,
-    /// What is wrong in parts of the object that did not change: warnings for the client.
+    /// What is wrong in parts of the object that did not change, and forgiven.
     pub warnings: Vec<String>,
 }
 

@@ -18,6 +18,11 @@ pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]
             &["spec", "ipFamilyPolicy"],
         ],
         ("batch", "jobs") => &[
+            &["metadata", "labels"],
+            &["metadata", "labels", "batch.kubernetes.io/controller-uid"],
+            &["metadata", "labels", "batch.kubernetes.io/job-name"],
+            &["metadata", "labels", "controller-uid"],
+            &["metadata", "labels", "job-name"],
             &["spec", "selector"],
             &["spec", "template", "metadata", "labels"],
         ],

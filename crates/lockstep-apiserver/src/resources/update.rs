@@ -295,9 +295,14 @@ fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, o
             keep_metadata(object, old, field);
         }
     }
-    let is_request = &*served.resource.plural == "certificatesigningrequests";
-    if is_request && part == Some(Subresource::Status) {
-        parts::signing_status(object, old);
+    if &*served.resource.plural == "certificatesigningrequests" {
+        match part {
+            Some(Subresource::Status) => parts::signing_status(object, old),
+            Some(_) => {}
+            // What was asked for is what was asked for.
+            None => restore(object, old, "spec"),
+        }
+        parts::date_conditions(object, old, &request.now.to_string());
     }
     if part.is_none() && has_finalize {
         restore(object, old, "spec");

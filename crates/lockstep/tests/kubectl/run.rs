@@ -35,7 +35,7 @@ metadata: {name: shop}
     assert_eq!(output.status.code(), Some(7));
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said, "true\netcd\nkube-apiserver\n");
-    let output = run("grep -c \"server: $KUBERNETES_MASTER\" $KUBECONFIG; echo heard >&2; cat");
+    let output = run("grep -c $KUBERNETES_MASTER $KUBECONFIG; echo heard >&2; cat");
     let heard = (output.status.code(), output.stdout, output.stderr);
     let expected = (Some(0), b"1\n".to_vec(), b"heard\n".to_vec());
     assert_eq!(heard, expected, "it inherits what it is told and tells");
@@ -56,7 +56,9 @@ metadata: {name: shop}
 fn run_gives_the_server_its_gates() {
     let gates = "CRDFieldLevelVersioning=true";
     let program = env!("CARGO_BIN_EXE_lockstep");
-    let script = format!("'{program}' features list --enabled --stage alpha --no-headers");
+    let script = format!(
+        "'{program}' features list --enabled --stage alpha --no-headers --kubeconfig $KUBECONFIG"
+    );
     let words = ["run", "--feature-gates", gates, "--", "sh", "-c", &script];
     let listed = text(lockstep(&words));
     assert!(listed.contains(" CRDFieldLevelVersioning "), "{listed}");
