@@ -16,6 +16,19 @@ fn kept(object: &Object, old: &Object) -> Object {
     kept
 }
 
+/// The fields of metadata that whoever writes the status of a kind does not write.
+pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
+    match (group, plural) {
+        ("apps", "deployments") => &["labels"],
+        ("networking.k8s.io", "servicecidrs")
+        | ("resource.k8s.io", "resourceclaims")
+        | ("storage.k8s.io", "volumeattachments") => {
+            &["annotations", "finalizers", "labels", "ownerReferences"]
+        }
+        _ => &[],
+    }
+}
+
 /// `ephemeralcontainers` of a pod.
 pub fn ephemeral_containers(pod: &mut Object, old: &Object) {
     let mut next = kept(pod, old);
@@ -64,6 +77,34 @@ pub fn approval(request: &mut Object, old: &Object) {
         None => drop(status.remove("conditions")),
     }
     *request = next;
+}
+
+/// Gives conditions of a request for a certificate their times, where nobody said them: that of the last change is
+/// the old one as long as the status is.
+pub fn date_conditions(request: &mut Object, old: &Object, now: &str) {
+    const CHANGED: &str = "lastTransitionTime";
+    let before = old.at(&["status", "conditions"]).cloned();
+    let before = before.as_ref().and_then(Value::as_array);
+    let Some(Value::Object(status)) = request.fields_mut().get_mut("status") else {
+        return;
+    };
+    for condition in maps_in(status, "conditions") {
+        let mut before = before.into_iter().flatten();
+        let same = before.find(|old| {
+            let is = |name: &str| condition.get(name) == old.get(name);
+            is("type") && is("status")
+        });
+        let since = same.and_then(|old| old.get(CHANGED)).cloned();
+        let since = since.filter(|time| !time.is_null());
+        for (field, time) in [
+            ("lastUpdateTime", Value::from(now)),
+            (CHANGED, since.unwrap_or_else(|| now.into())),
+        ] {
+            if condition.get(field).is_none_or(Value::is_null) {
+                condition.insert(field.to_owned(), time);
+            }
+        }
+    }
 }
 
 /// `status` of a request for a certificate: whether it is granted is not decided there.

@@ -29,7 +29,7 @@ macro_rules! run {
     }};
 }
 
-/// cel.md §11: `oldSelf` is optional with `optionalOldSelf`.
+/// cel.md §11/crd-rule: `oldSelf` is optional with `optionalOldSelf`.
 #[test]
 fn an_optional_old_self_may_be_absent() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
@@ -52,7 +52,7 @@ fn an_optional_old_self_may_be_absent() {
     assert!(program.uses_variable("oldSelf") && !program.uses_variable("object"));
 }
 
-/// cel.md §11: a resource's root has `apiVersion`, `kind` and two fields of `metadata`.
+/// cel.md §11/embedded: a resource's root has `apiVersion`, `kind` and two fields of `metadata`.
 #[test]
 fn the_root_of_a_resource_has_a_name() {
     let schema = json!({"type": "object", "properties": {"metadata": {"type": "object"}}});
@@ -90,7 +90,7 @@ impl Authorizer for Echo {
     }
 }
 
-/// cel.md §9: `authorizer.requestResource` is one dotted variable.
+/// cel.md §9, §11/authorizer: `authorizer.requestResource` is one dotted variable.
 #[test]
 fn the_request_resource_is_a_variable_of_its_own() {
     let authorization = Authorization::new(Arc::new(Echo));
@@ -197,7 +197,7 @@ fn only_string_keys_and_plain_types_become_json() {
     );
 }
 
-/// cel.md §11: variables are evaluated lazily and at most once, also over several expressions.
+/// cel.md §11/variables: variables are evaluated lazily and at most once, also over several expressions.
 #[test]
 fn a_variable_is_paid_for_once() {
     let env = env();

@@ -27,7 +27,7 @@ pub struct Schema {
 pub struct Outcome {
     /// What is wrong, in the order it was found.
     pub errors: FieldErrors,
-    /// What is wrong in parts of the object that did not change: warnings for the client.
+    /// What is wrong in parts of the object that did not change, and forgiven.
     pub warnings: Vec<String>,
 }
 
@@ -63,6 +63,16 @@ impl Schema {
         unknown: &mut Vec<String>,
     ) -> Result<(), FieldError> {
         embedded::coerce_root(object, &self.root, malformed, unknown)
+    }
+
+    /// The same for embedded resources alone: of one that has none, nothing is looked at.
+    pub fn coerce_embedded(
+        &self,
+        object: &mut Value,
+        malformed: Malformed,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), FieldError> {
+        embedded::coerce_part(object, &self.root, malformed, unknown, &Path::ROOT)
     }
 
     /// Drops fields that the schema does not know, and names them.

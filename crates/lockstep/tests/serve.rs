@@ -370,6 +370,27 @@ fn curl_speaks_every_allowed_version_and_no_older_one() {
     assert_eq!(speak(&server, folder.path(), &["--tlsv1.3"]), "2 200");
 }
 
+/// api-machinery.md §13/modes: nodes have what RBAC gives them, and nothing besides.
+#[test]
+fn the_mode_of_nodes_is_taken_beside_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("refused");
+    let (code, told) = run(&[
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        data.to_str().unwrap(),
+        "--authorization-mode",
+        "Node",
+    ]);
+    let expected = "`--authorization-mode Node` alone lets nobody in";
+    assert_eq!((code, told.contains(expected)), (Some(64), true), "{told}");
+    let server = Server::start(folder.path(), &["--authorization-mode", "Node,RBAC"]);
+    server.signal("-TERM");
+    assert_eq!(server.end(), Some(0));
+}
+
 /// A real client, when there is one.
 #[test]
 fn kubectl_reads_the_version_with_the_kubeconfig() {

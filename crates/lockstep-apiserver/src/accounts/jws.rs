@@ -180,7 +180,7 @@ mod tests {
         ]
     }
 
-    /// api-machinery.md §13, SA JWT: RS256, ES256, ES384, ES512; keys from private keys, public keys
+    /// api-machinery.md §13/tokens: RS256, ES256, ES384, ES512; keys from private keys, public keys
     /// and certificates.
     #[test]
     fn what_a_key_signs_its_public_half_and_its_certificate_know() {

@@ -473,7 +473,12 @@ impl Rules for BuiltIn {
         self.row.kept_as
     }
 
-    fn check_types(&self, object: &mut Object, unknown: &mut Vec<String>) -> Result<(), String> {
+    fn check_types(
+        &self,
+        _version: usize,
+        object: &mut Object,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), String> {
         let (_, version) = object
             .api_version()
             .rsplit_once('/')

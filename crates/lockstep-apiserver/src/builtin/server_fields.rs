@@ -4,6 +4,7 @@
 pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]] {
     match (group, plural) {
         ("", "namespaces") => &[&["spec", "finalizers"]],
+        ("", "nodes") => &[&["spec", "taints"]],
         ("", "pods") => &[
             &["spec", "preemptionPolicy"],
             &["spec", "priority"],
@@ -13,8 +14,15 @@ pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]
             &["spec", "clusterIP"],
             &["spec", "clusterIPs"],
             &["spec", "healthCheckNodePort"],
+            &["spec", "ipFamilies"],
+            &["spec", "ipFamilyPolicy"],
         ],
         ("batch", "jobs") => &[
+            &["metadata", "labels"],
+            &["metadata", "labels", "batch.kubernetes.io/controller-uid"],
+            &["metadata", "labels", "batch.kubernetes.io/job-name"],
+            &["metadata", "labels", "controller-uid"],
+            &["metadata", "labels", "job-name"],
             &["spec", "selector"],
             &["spec", "template", "metadata", "labels"],
         ],

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use lockstep_fieldgate::{GateList, Gates, relieved};
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::metadata::{Scope, StatusField};
+use lockstep_object::metadata::{Malformed, Scope, StatusField};
 use lockstep_object::names::NameRule;
-use lockstep_object::{Object, compare_versions};
+use lockstep_object::{Object, Value, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 use prometheus::Histogram;
@@ -236,6 +236,17 @@ struct CustomRules {
     selectable: Vec<Vec<SelectableField>>,
 }
 
+/// Lets an object be changed as the value that it is.
+fn as_value<T>(object: &mut Object, change: impl FnOnce(&mut Value) -> T) -> T {
+    let mut value =
+        std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
+    let changed = change(&mut value);
+    if let Ok(shaped) = Object::from_value(value) {
+        *object = shaped;
+    }
+    changed
+}
+
 impl Rules for CustomRules {
     fn last_write(&self) -> LastWrite {
         LastWrite::IsRefused
@@ -269,16 +280,28 @@ impl Rules for CustomRules {
         Some(&self.ending)
     }
 
+    fn check_types(
+        &self,
+        version: usize,
+        object: &mut Object,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let schema = &self.schemas[version].schema;
+        let checked = as_value(object, |value| {
+            schema.coerce_embedded(value, Malformed::Refuse, unknown)
+        });
+        checked.map_err(|error| error.to_string())
+    }
+
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
         let schema = &self.schemas[version].schema;
         let mut unknown = Vec::new();
-        let mut value =
-            std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
-        schema.prune(&mut value, &mut unknown);
-        schema.default(&mut value);
-        if let Ok(shaped) = Object::from_value(value) {
-            *object = shaped;
-        }
+        as_value(object, |value| {
+            // What cannot be kept is dropped, so nothing is wrong.
+            let _nothing = schema.coerce_embedded(value, Malformed::Drop, &mut unknown);
+            schema.prune(value, &mut unknown);
+            schema.default(value);
+        });
         unknown
     }
 
@@ -319,7 +342,8 @@ impl Rules for CustomRules {
         }
         Verdict {
             errors,
-            warnings: outcome.warnings,
+            // What is forgiven is not told.
+            warnings: Vec::new(),
         }
     }
 

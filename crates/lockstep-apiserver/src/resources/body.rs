@@ -191,7 +191,8 @@ pub(super) fn fit(
     let path = Path::ROOT.field("metadata");
     check_types(metadata, &path, Malformed::Refuse, unknown)
         .map_err(|error| Unfit::Type(error.to_string()))?;
-    let checked = served.resource.rules.check_types(&mut object, unknown);
+    let rules = &served.resource.rules;
+    let checked = rules.check_types(served.version, &mut object, unknown);
     checked.map_err(Unfit::Type)?;
     Ok(object)
 }

@@ -6,7 +6,11 @@ use lockstep_storage::Revision;
 
 use super::Request;
 use super::token::Token;
+use crate::Query;
 use crate::cache::CatchUpError;
+
+/// What is told of `resourceVersionMatch` beside `continue`.
+const MATCH_OF_A_PAGE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
 /// Which state a list shows: the table of `resourceVersion` and `resourceVersionMatch`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,18 +48,12 @@ impl ListOptions {
         let limit = request.number("limit")?.unwrap_or_default();
         let limit = usize::try_from(limit).unwrap_or_default();
         request.number("timeoutSeconds")?;
+        check(request.query)?;
         let revision = request.revision().map_err(|status| {
             Status::bad_request(format!("invalid resource version: {}", status.message))
         })?;
         let query = &request.query;
-        let (matching, token) = (query.get("resourceVersionMatch"), query.get("continue"));
-        let matching = matching.unwrap_or_default();
-        if query.flag("sendInitialEvents") || query.get("sendInitialEvents").is_some() {
-            let path = Path::ROOT.field("sendInitialEvents");
-            let error = FieldError::forbidden(&path, "sendInitialEvents is forbidden for list");
-            return Err(invalid(&[error]));
-        }
-        if let Some(token) = token.filter(|token| !token.is_empty()) {
+        if let Some(token) = query.get("continue").filter(|token| !token.is_empty()) {
             let at = At::After(Token::parse(token)?);
             if revision.is_some_and(|revision| revision > Revision::NONE) {
                 return Err(Status::bad_request(
@@ -64,36 +62,110 @@ impl ListOptions {
             }
             return Ok(Self { at, limit });
         }
+        let matching = query.get("resourceVersionMatch").unwrap_or_default();
         let at = match (matching, revision) {
-            ("", None) => At::Newest,
-            ("" | "NotOlderThan", Some(Revision::NONE)) => At::Any,
+            (_, None) => At::Newest,
+            (_, Some(Revision::NONE)) => At::Any,
+            ("Exact", Some(revision)) => At::Exactly(revision),
             ("", Some(revision)) if limit > 0 => At::Exactly(revision),
-            ("" | "NotOlderThan", Some(revision)) => At::NotOlderThan(revision),
-            ("Exact", Some(revision)) if revision > Revision::NONE => At::Exactly(revision),
-            (matching, revision) => return Err(bad_match(matching, revision)),
+            (_, Some(revision)) => At::NotOlderThan(revision),
         };
         Ok(Self { at, limit })
     }
 }
 
-fn bad_match(matching: &str, revision: Option<Revision>) -> Status {
-    let path = Path::ROOT.field("resourceVersionMatch");
-    let error = match (matching, revision) {
-        ("Exact", Some(_)) => FieldError::forbidden(
-            &path,
-            "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+/// Refuses words that do not go together, all of them at once.
+fn check(query: &Query) -> Result<(), Status> {
+    let text = |name: &str| query.get(name).unwrap_or_default();
+    let (version, matching) = (text("resourceVersion"), text("resourceVersionMatch"));
+    let begins = query.get("sendInitialEvents").is_some();
+    let is_matching = !matching.is_empty();
+    if !is_matching && !begins {
+        return Ok(());
+    }
+    let (path, begin) = (
+        Path::ROOT.field("resourceVersionMatch"),
+        Path::ROOT.field("sendInitialEvents"),
+    );
+    let forbidden = |detail: &str| FieldError::forbidden(&path, detail);
+    refuse([
+        (
+            is_matching && version.is_empty(),
+            forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"),
         ),
-        ("Exact" | "NotOlderThan", None) => FieldError::forbidden(
-            &path,
-            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        (
+            is_matching && !text("continue").is_empty(),
+            forbidden(MATCH_OF_A_PAGE),
         ),
-        (other, _) => FieldError::not_supported(&path, other, ["Exact", "NotOlderThan", ""]),
-    };
-    invalid(&[error])
+        (
+            !matches!(matching, "" | "Exact" | "NotOlderThan"),
+            FieldError::not_supported(&path, matching, ["Exact", "NotOlderThan", ""]),
+        ),
+        (
+            (matching, version) == ("Exact", "0"),
+            forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""),
+        ),
+        (
+            begins,
+            FieldError::forbidden(&begin, "sendInitialEvents is forbidden for list"),
+        ),
+    ])
+}
+
+/// The same for a watch.
+pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), Status> {
+    let matching = query.get("resourceVersionMatch").unwrap_or_default();
+    let begins = query.get("sendInitialEvents").is_some();
+    let is_matching = !matching.is_empty();
+    if !is_matching && !begins {
+        return Ok(());
+    }
+    let (path, begin) = (
+        Path::ROOT.field("resourceVersionMatch"),
+        Path::ROOT.field("sendInitialEvents"),
+    );
+    let forbidden = |detail: &str| FieldError::forbidden(&path, detail);
+    refuse([
+        (
+            begins && matching != "NotOlderThan",
+            forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+        ),
+        (
+            begins && !watch_list,
+            FieldError::forbidden(
+                &begin,
+                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+            ),
+        ),
+        (
+            is_matching && !begins,
+            forbidden(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ),
+        ),
+        (
+            !matches!(matching, "" | "NotOlderThan"),
+            FieldError::not_supported(&path, matching, ["NotOlderThan"]),
+        ),
+        (
+            is_matching && query.get("continue").is_some_and(|token| !token.is_empty()),
+            forbidden(MATCH_OF_A_PAGE),
+        ),
+    ])
+}
+
+/// 422 with the errors that are so, if any is.
+fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), Status> {
+    let so = rows.into_iter().filter(|(is_so, _)| *is_so);
+    let errors: Vec<FieldError> = so.map(|(_, error)| error).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(invalid(&errors))
 }
 
 /// 422 for the options of a list.
-pub(super) fn invalid(errors: &[FieldError]) -> Status {
+fn invalid(errors: &[FieldError]) -> Status {
     Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
 }
 

@@ -197,8 +197,14 @@ pub trait Rules: Send + Sync {
     }
 
     /// Refuses fields of a type that the kind does not have, and drops those it does not know,
-    /// adding their names to `unknown`.
-    fn check_types(&self, _object: &mut Object, _unknown: &mut Vec<String>) -> Result<(), String> {
+    /// adding their names to `unknown`. Of a custom resource these are fields of the metadata of
+    /// resources inside it.
+    fn check_types(
+        &self,
+        _version: usize,
+        _object: &mut Object,
+        _unknown: &mut Vec<String>,
+    ) -> Result<(), String> {
         Ok(())
     }
 

@@ -25,6 +25,13 @@ pub(super) fn sign(request: &Request<'_>, object: &mut Object) {
         spec.remove(field);
     }
     spec.insert("username".to_owned(), (&*user.name).into());
+    let caller = request.caller;
+    if !caller.uid.is_empty() {
+        spec.insert("uid".to_owned(), caller.uid.clone().into());
+    }
+    if !caller.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(caller.extra));
+    }
     if !user.groups.is_empty() {
         let groups = user.groups.iter().map(|group| Value::from(&**group));
         spec.insert("groups".to_owned(), groups.collect());

@@ -46,13 +46,13 @@ impl Api {
         }
         let dry_run = request.dry_run()?;
         request.field_manager()?;
-        let incoming = request.object()?;
-        let object = &incoming.object;
-        check_url_name(object, &request.route.name)?;
+        let mut incoming = request.object()?;
+        check_url_name(&incoming.object, &request.route.name)?;
         let rules = &request.served.resource.rules;
         let may_create = part.is_none() && rules.creates_on_update();
         if may_create && self.current(request).await?.is_none() {
             (request.permits)(Verb::Create)?;
+            forget_former(request, &mut incoming.object)?;
             return self
                 .create_object(request, incoming, Claims::Tracked, dry_run)
                 .await;
@@ -290,13 +290,31 @@ fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, o
     keep_part(object, old, part, status);
     if let Some(metadata) = metadata {
         *object.metadata_mut() = metadata;
+        let (group, plural) = (&*served.resource.group, &*served.resource.plural);
+        for field in parts::kept_by_status(group, plural) {
+            keep_metadata(object, old, field);
+        }
     }
-    let is_request = &*served.resource.plural == "certificatesigningrequests";
-    if is_request && part == Some(Subresource::Status) {
-        parts::signing_status(object, old);
+    if &*served.resource.plural == "certificatesigningrequests" {
+        match part {
+            Some(Subresource::Status) => parts::signing_status(object, old),
+            Some(_) => {}
+            // What was asked for is what was asked for.
+            None => restore(object, old, "spec"),
+        }
+        parts::date_conditions(object, old, &request.now.to_string());
     }
     if part.is_none() && has_finalize {
         restore(object, old, "spec");
+    }
+}
+
+/// Puts a field of the metadata back.
+fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
+    let metadata = object.metadata_mut();
+    match old.metadata().get(field) {
+        Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
+        None => drop(metadata.remove(field)),
     }
 }
 
@@ -388,6 +406,17 @@ fn check_moved(request: &Request<'_>, object: &Object, current: &Current) -> Res
     if !asked.is_empty() && asked != is {
         return Err(Status::modified(&resource, name));
     }
+    Ok(())
+}
+
+/// An update that makes its object may speak of a state that is gone, but not of another object.
+fn forget_former(request: &Request<'_>, object: &mut Object) -> Result<(), Status> {
+    if !object.uid().is_empty() {
+        let resource = request.served.resource.group_resource();
+        let (name, uid) = (&request.route.name, object.uid());
+        return Err(Status::precondition_failed(&resource, name, "UID", uid, ""));
+    }
+    object.set_meta_text("resourceVersion", "");
     Ok(())
 }
 

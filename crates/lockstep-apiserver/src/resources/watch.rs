@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object as ApiObject, Status, json};
 use lockstep_storage::Revision;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::list_options::{catch_up_failed, invalid};
+use super::list_options::{catch_up_failed, check_watch};
 use super::print::Printer;
 use super::selection::Selection;
 use super::{Answer, Api, Body, Request, Served};
@@ -179,46 +178,14 @@ impl Api {
 /// The table of `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
 fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, Status> {
     let query = &request.query;
+    check_watch(query, watch_list)?;
     let revision = request.revision()?;
-    let matching = query.get("resourceVersionMatch").unwrap_or_default();
-    let matching_path = Path::ROOT.field("resourceVersionMatch");
-    if query.get("sendInitialEvents").is_none() {
-        if !matching.is_empty() {
-            return Err(invalid(&[FieldError::forbidden(
-                &matching_path,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )]));
+    Ok(match revision {
+        _ if query.flag("sendInitialEvents") => Begin::Objects(revision),
+        None | Some(Revision::NONE) if query.get("sendInitialEvents").is_none() => {
+            Begin::Objects(revision)
         }
-        return Ok(match revision {
-            None | Some(Revision::NONE) => Begin::Objects(revision),
-            Some(revision) => Begin::Changes(Some(revision)),
-        });
-    }
-    let mut errors = Vec::new();
-    if matching != "NotOlderThan" {
-        let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        errors.push(FieldError::forbidden(&matching_path, detail));
-    }
-    if !watch_list {
-        let detail =
-            "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
-        let path = Path::ROOT.field("sendInitialEvents");
-        errors.push(FieldError::forbidden(&path, detail));
-    }
-    if !matches!(matching, "" | "NotOlderThan") {
-        errors.push(FieldError::not_supported(
-            &matching_path,
-            matching,
-            ["NotOlderThan"],
-        ));
-    }
-    if !errors.is_empty() {
-        return Err(invalid(&errors));
-    }
-    Ok(if query.flag("sendInitialEvents") {
-        Begin::Objects(revision)
-    } else {
-        Begin::Changes(revision.filter(|revision| *revision > Revision::NONE))
+        revision => Begin::Changes(revision.filter(|revision| *revision > Revision::NONE)),
     })
 }
 

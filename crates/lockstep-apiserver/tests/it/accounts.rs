@@ -186,6 +186,49 @@ async fn a_bound_token_ends_with_what_it_is_bound_to() {
 }
 
 #[tokio::test]
+async fn a_token_of_a_pod_names_the_pod_and_its_node() {
+    let (server, mut admin) = start().await;
+    let node = json!({ "metadata": { "name": "n1" } });
+    let node = admin.write("POST", "/api/v1/nodes", &node).await.json();
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = json!({
+        "metadata": { "name": "p" },
+        "spec": { "serviceAccountName": "bob", "nodeName": "n1",
+            "containers": [{ "name": "c", "image": "i:1" }] },
+    });
+    let pod = admin.write("POST", pods, &pod).await.json();
+    let uid = &pod["metadata"]["uid"];
+    let reference = json!({ "kind": "Pod", "apiVersion": "v1", "name": "p", "uid": uid });
+    let token = token(&mut admin, json!({ "boundObjectRef": reference })).await;
+    let claims = claims(&token);
+    assert_eq!(
+        claims["kubernetes.io"]["pod"],
+        json!({ "name": "p", "uid": uid })
+    );
+    assert_eq!(
+        claims["kubernetes.io"]["node"],
+        json!({ "name": "n1", "uid": node["metadata"]["uid"] })
+    );
+    let spec = json!({ "token": token });
+    let answer = admin.write("POST", REVIEWS, &json!({ "spec": spec })).await;
+    let extra = &answer.json()["status"]["user"]["extra"];
+    assert_eq!(extra["authentication.kubernetes.io/pod-name"], json!(["p"]));
+    assert_eq!(extra["authentication.kubernetes.io/pod-uid"], json!([uid]));
+    assert_eq!(
+        extra["authentication.kubernetes.io/node-name"],
+        json!(["n1"])
+    );
+    let mut anybody = server.client(None).await;
+    let status = with_token(&mut anybody, "GET", "/api", &token).await.status;
+    assert_eq!(status, 200);
+    let path = format!("{pods}/p?gracePeriodSeconds=0");
+    let deleted = admin.send("DELETE", &path, &[], String::new()).await;
+    assert_eq!(deleted.status, 200);
+    let status = with_token(&mut anybody, "GET", "/api", &token).await.status;
+    assert_eq!(status, 401);
+}
+
+#[tokio::test]
 async fn what_cannot_be_issued_is_told() {
     let (_server, mut admin) = start().await;
     let secret = json!({ "metadata": { "name": "s" } });

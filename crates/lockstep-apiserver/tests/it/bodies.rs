@@ -170,6 +170,58 @@ async fn objects_that_are_too_large_are_refused() {
         .send("PATCH", &format!("{MAPS}/m"), &head, body)
         .await;
     assert_eq!(refused.failure().0, 413);
+    // §9/json-patch: a small patch does not make a large object of a large one.
+    let copies = ["a", "b", "c"]
+        .map(|name| json!({ "op": "copy", "from": "/spec/x", "path": format!("/spec/{name}") }));
+    let refused = client
+        .send(
+            "PATCH",
+            &format!("{WIDGETS}/fits"),
+            &head,
+            json!(copies).to_string(),
+        )
+        .await;
+    assert_eq!(
+        refused.failure(),
+        (
+            422,
+            "Invalid".to_owned(),
+            "the server rejected our request due to an error in our request".to_owned()
+        )
+    );
+}
+
+/// §5/version-ahead: whoever is ahead of the server is told when to come back.
+#[tokio::test]
+async fn a_state_of_the_future_is_not_waited_for_long() {
+    let (_server, mut client) = begin().await;
+    for path in [MAPS, WIDGETS] {
+        let answer = client.get(&format!("{path}?resourceVersion=1000000")).await;
+        let status = answer.json();
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("retry-after")),
+            (504, "1"),
+            "{status}"
+        );
+        let causes = &status["details"]["causes"];
+        assert_eq!(causes[0]["reason"], "ResourceVersionTooLarge");
+    }
+}
+
+/// §3/content-type: bodies are not unpacked.
+#[tokio::test]
+async fn a_compressed_body_is_read_as_it_is() {
+    let (_server, mut client) = begin().await;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let map = json!({ "metadata": { "name": "m" } }).to_string();
+    std::io::Write::write_all(&mut packed, map.as_bytes()).unwrap();
+    let head = [
+        ("content-type", "application/json"),
+        ("content-encoding", "gzip"),
+    ];
+    let refused = client.send("POST", MAPS, &head, packed.finish().unwrap());
+    assert_eq!(refused.await.failure().0, 400);
+    assert_eq!(client.get(&format!("{MAPS}/m")).await.status, 404);
 }
 
 /// §6/patch-races: those who do not say what they saw are all heard; of those who do, one.

@@ -26,7 +26,13 @@ async fn watches_end_at_once_and_with_them_the_server() {
         watches.push(watch);
         clients.push(client);
     }
+    let address = server.address;
     server.stop().await;
+    let late = tokio::net::TcpStream::connect(address).await;
+    assert_eq!(
+        late.unwrap_err().kind(),
+        std::io::ErrorKind::ConnectionRefused
+    );
     for watch in watches {
         let rest = watch.into_body().collect().await;
         assert_eq!(rest.unwrap().to_bytes(), "", "the stream ends in order");

@@ -204,6 +204,53 @@ async fn too_many_requests_are_told_to_come_back_and_health_is_exempt() {
     );
 }
 
+/// api-machinery.md §14/in-flight: 400 who read and 200 who write; a watch has no place once it has
+/// begun, and leaders among the masters keep their leases.
+#[tokio::test]
+async fn watches_take_no_place_and_leases_of_masters_need_none() {
+    let limits = Limits::default();
+    let places = (
+        limits.requests_inflight_max,
+        limits.mutating_requests_inflight_max,
+    );
+    assert_eq!(places, (400, 200));
+    let limits = Limits {
+        requests_inflight_max: 1,
+        ..limits
+    };
+    let server = TestServer::with(Setup {
+        limits,
+        tokens: Some("u,tom,1\n"),
+        ..Setup::default()
+    })
+    .await;
+    let mut client = server.client(Some(server.admin())).await;
+    let mut watches = Vec::new();
+    for _ in 0..3 {
+        let watch = client.open("GET", "/api/v1/ticks?watch=1", &[], "".into());
+        watches.push(watch.await.unwrap());
+    }
+    assert!(watches.iter().all(|watch| watch.status() == 200));
+    assert_eq!(client.get("/api/v1/users").await.status, 200);
+    let mut first = server.client(Some(server.admin())).await;
+    let sleeping = first.open("GET", "/api/v1/sleeps", &[], "".into());
+    let others = async {
+        while client.get("/api/v1/users").await.status != 429 {}
+        let lease = "/apis/coordination.k8s.io/v1/namespaces/n/leases/l";
+        let leader = client.get(lease).await.status;
+        let by_tom = [("authorization", "Bearer u")];
+        let mut stranger = server.client(None).await;
+        let other = stranger.send("GET", lease, &by_tom, "").await.status;
+        (leader.as_u16(), other.as_u16())
+    };
+    let told = tokio::select! {
+        _ = sleeping => panic!("it sleeps for an hour"),
+        told = others => told,
+    };
+    // There are no leases among these resources, which is told to those who got in.
+    assert_eq!(told, (404, 429));
+}
+
 #[tokio::test]
 async fn a_panic_is_an_answer_without_its_text_and_others_go_on() {
     let server = TestServer::start().await;

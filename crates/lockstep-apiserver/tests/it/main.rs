@@ -19,6 +19,7 @@ mod field_gates;
 mod forms;
 mod frame;
 mod gates;
+mod health;
 mod hook;
 mod hostile;
 mod loops;

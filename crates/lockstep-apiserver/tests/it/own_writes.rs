@@ -31,6 +31,7 @@ async fn writes_of_the_loops_are_logged_and_counted() {
     for line in [
         "apiserver_request_total{code=\"201\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"serviceaccounts\",scope=\"resource\",subresource=\"\",verb=\"POST\",version=\"v1\"} ",
         "apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"serviceaccounts\",scope=\"resource\",subresource=\"\",verb=\"DELETE\",version=\"v1\"} ",
+        "apiserver_audit_event_total ",
         "workqueue_adds_total{name=\"background-loops\"} ",
         "workqueue_depth{name=\"background-loops\"} ",
         "workqueue_work_duration_seconds_count{name=\"background-loops\"} ",
@@ -133,6 +134,23 @@ async fn objects_watches_and_the_store_are_measured() {
     ] {
         assert!(metrics.lines().any(|one| one == line), "{line}\n{metrics}");
     }
+    for name in [
+        "apiserver_admission_controller_admission_duration_seconds_count{name=\"LimitRanger\",operation=\"CREATE\",rejected=\"false\",type=\"validate\"} ",
+        "process_open_fds ",
+        "process_resident_memory_bytes ",
+        "process_start_time_seconds ",
+        "process_virtual_memory_bytes ",
+    ] {
+        let value = metrics.lines().find_map(|one| one.strip_prefix(name));
+        let value: f64 = value
+            .unwrap_or_else(|| panic!("{name}\n{metrics}"))
+            .parse()
+            .unwrap();
+        assert!(value > 0.0, "{name}{value}");
+    }
+    // It may have taken less than a second.
+    let cpu = "process_cpu_seconds_total ";
+    assert!(metrics.lines().any(|one| one.starts_with(cpu)));
     // api-machinery.md §14, metrics: apiserver_storage_size_bytes.
     let size = "apiserver_storage_size_bytes{storage_cluster_id=\"etcd-0\"} ";
     let size = metrics.lines().find_map(|one| one.strip_prefix(size));

@@ -233,3 +233,88 @@ async fn nobody_gives_what_they_do_not_hold() {
         assert!(told.contains(text), "{method} {path}: {told}");
     }
 }
+
+/// §13/impersonation: name, groups, uid and each extra need a permission each.
+#[tokio::test]
+async fn whoever_acts_as_others_needs_a_permission_for_each_part() {
+    let (server, mut client) = begin(&json!([])).await;
+    let rules = json!([
+        { "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["bob"] },
+        { "apiGroups": [""], "resources": ["groups"], "verbs": ["impersonate"], "resourceNames": ["dev"] },
+        { "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"] },
+        { "apiGroups": ["authentication.k8s.io"], "resources": ["userextras/scopes"],
+          "verbs": ["impersonate"], "resourceNames": ["view"] },
+    ]);
+    let role = json!({ "metadata": { "name": "actor" }, "rules": rules });
+    let binding = json!({
+        "metadata": { "name": "actor" },
+        "roleRef": { "kind": "ClusterRole", "name": "actor" },
+        "subjects": [{ "kind": "User", "name": "alice" }],
+    });
+    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let path = format!("{RBAC}/{plural}");
+        assert_eq!(client.write("POST", &path, &object).await.status, 201);
+    }
+    let mut alice = server.client(None).await;
+    let mut as_other = async |more: &[(&'static str, &'static str)]| {
+        let mut headers = vec![("authorization", "Bearer alice-token")];
+        headers.extend(more);
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        alice.send("POST", path, &headers, "{}").await
+    };
+    let bob = ("impersonate-user", "bob");
+    while as_other(&[bob]).await.status == 403 {}
+    let (dev, scope) = (
+        ("impersonate-group", "dev"),
+        ("impersonate-extra-scopes", "view"),
+    );
+    let told = as_other(&[bob, dev, scope]).await.json();
+    assert_eq!(
+        told["status"]["userInfo"],
+        json!({
+            "username": "bob", "groups": ["dev", "system:authenticated"],
+            "extra": { "scopes": ["view"] },
+        })
+    );
+    let account = ("impersonate-user", "system:serviceaccount:default:robot");
+    let told = as_other(&[account]).await.json();
+    assert_eq!(
+        told["status"]["userInfo"]["groups"],
+        json!([
+            "system:serviceaccounts",
+            "system:serviceaccounts:default",
+            "system:authenticated",
+        ])
+    );
+    let cannot = |what: &str, resource: &str, group: &str| {
+        format!(
+            "{what} is forbidden: User \"alice\" cannot impersonate resource \"{resource}\" in API group \"{group}\" at the cluster scope"
+        )
+    };
+    let authentication = "authentication.k8s.io";
+    for (more, expected) in [
+        (
+            vec![("impersonate-user", "root")],
+            cannot("users \"root\"", "users", ""),
+        ),
+        (
+            vec![bob, ("impersonate-group", "system:masters")],
+            cannot("groups \"system:masters\"", "groups", ""),
+        ),
+        (
+            vec![bob, ("impersonate-uid", "7")],
+            cannot("uids.authentication.k8s.io \"7\"", "uids", authentication),
+        ),
+        (
+            vec![bob, ("impersonate-extra-scopes", "edit")],
+            cannot(
+                "userextras.authentication.k8s.io \"edit\"",
+                "userextras/scopes",
+                authentication,
+            ),
+        ),
+    ] {
+        let (code, _, message) = as_other(&more).await.failure();
+        assert_eq!((code, message), (403, expected), "{more:?}");
+    }
+}

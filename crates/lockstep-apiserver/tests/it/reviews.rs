@@ -6,6 +6,8 @@ use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const TOKENS: &str = "alice-token,alice,7,\"dev\"\n";
+/// A request for a certificate of nobody in particular.
+const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISk1ISUNBUUF3RURFT01Bd0dBMVVFQXd3RmNtOWliM1F3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQgpCd05DQUFRVFZsemk2TzY2N1UzRWNHOVdjWjNVeG9mdVYzYW04Z0ppRGw5UUZKZW94bmxDNDlMdDFrVG5HT0tqCkdoc2I4Q2VJRDJoTVVPNFgxN25lVE9scmcyMGJvQUF3Q2dZSUtvWkl6ajBFQXdJRFJ3QXdSQUlnYXAzdGliYUIKL0FXYVh5UzQyNm9tNll5bnNvSnY1SHVXak9IeG9oN243T1FDSUE1Tk14QXNVWEVQejdhbC9CaGlBaTRXU0M4SQpvUTd1RURNTmdWWFY3OGErCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";
 const AUTHN: &str = "/apis/authentication.k8s.io/v1";
 const AUTHZ: &str = "/apis/authorization.k8s.io/v1";
 
@@ -338,5 +340,37 @@ async fn discovery_shows_questions_as_upstream_does() {
                 false
             ),
         ])
+    );
+}
+
+/// §12/tier-2: a request for a certificate says who asks, whatever it says.
+#[tokio::test]
+async fn a_request_for_a_certificate_is_signed_with_all_that_is_known_of_who_asks() {
+    let server = server().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let asked = json!({
+        "metadata": { "name": "c" },
+        "spec": {
+            "signerName": "ex.io/s", "usages": ["client auth"], "request": REQUEST,
+            "username": "somebody", "uid": "1", "groups": ["x"], "extra": { "k": ["v"] },
+        },
+    });
+    let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let made = client.write("POST", requests, &asked).await.json();
+    let credential = "authentication.kubernetes.io/credential-id";
+    let extra = &made["spec"]["extra"];
+    assert!(
+        extra[credential][0]
+            .as_str()
+            .unwrap()
+            .starts_with("X509SHA256=")
+    );
+    assert_eq!(
+        made["spec"],
+        json!({
+            "signerName": "ex.io/s", "usages": ["client auth"], "request": REQUEST,
+            "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"],
+            "extra": { credential: [extra[credential][0]] },
+        })
     );
 }

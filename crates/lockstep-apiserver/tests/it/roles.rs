@@ -61,6 +61,47 @@ async fn default_roles_are_stored_objects() {
     assert!(role["metadata"]["uid"].is_string());
 }
 
+/// §12/start: the server is found as a service, with its address in both kinds of lists of them.
+#[tokio::test]
+async fn the_server_is_a_service_of_every_cluster() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let core = "/api/v1/namespaces/default";
+    let service = client.get(&format!("{core}/services/kubernetes")).await;
+    let service = service.json();
+    assert_eq!(service["spec"]["clusterIP"], "10.0.0.1");
+    let port = server.address.port();
+    assert_eq!(
+        service["spec"]["ports"],
+        json!([{ "name": "https", "protocol": "TCP", "port": 443, "targetPort": port }])
+    );
+    let named = json!({ "name": "https", "port": port, "protocol": "TCP" });
+    let endpoints = client.get(&format!("{core}/endpoints/kubernetes")).await;
+    assert_eq!(
+        endpoints.json()["subsets"],
+        json!([{ "addresses": [{ "ip": "127.0.0.1" }], "ports": [named] }])
+    );
+    let slice = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+    let slice = client.get(slice).await.json();
+    assert_eq!(slice["ports"], json!([named]));
+    let addresses = json!([{ "addresses": ["127.0.0.1"], "conditions": { "ready": true } }]);
+    assert_eq!(slice["endpoints"], addresses);
+    let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    let classes = client.get(classes).await.json();
+    let classes = classes["items"].as_array().unwrap().iter();
+    let classes: Vec<String> = classes
+        .map(|class| format!("{} {}", class["metadata"]["name"], class["value"]))
+        .collect();
+    assert_eq!(
+        classes,
+        [
+            "\"system-cluster-critical\" 2000000000",
+            "\"system-node-critical\" 2000001000",
+        ]
+    );
+}
+
 /// §8/protected: what every cluster has is made again at each start.
 #[tokio::test]
 async fn a_namespace_of_the_system_that_went_is_back_after_a_restart() {

@@ -313,6 +313,84 @@ async fn discovery_follows_a_crd() {
     assert!(!names(&client.get("/apis").await.json()).contains(&"ex.io".to_owned()));
 }
 
+/// §2/aggregated: the older version of the document, for clients that know no other.
+#[tokio::test]
+async fn the_older_aggregated_discovery_is_told_as_it_was_asked_for() {
+    let (_server, mut client) = begin().await;
+    let older = AGGREGATED.replace("v=v2;", "v=v2beta1;");
+    let accept = format!("{older},application/json");
+    let answer = client
+        .send("GET", "/apis", &[("accept", &accept)], "")
+        .await;
+    assert_eq!(answer.header("content-type"), older);
+    let list = answer.json();
+    assert_eq!(list["apiVersion"], "apidiscovery.k8s.io/v2beta1");
+    let newer = client
+        .send("GET", "/apis", &[("accept", AGGREGATED)], "")
+        .await;
+    assert_eq!(list["items"], newer.json()["items"]);
+    let both = format!("{AGGREGATED},{older},application/json");
+    let answer = client.send("GET", "/apis", &[("accept", &both)], "").await;
+    assert_eq!(answer.header("content-type"), AGGREGATED);
+}
+
+/// §2/crd, §11/conditions: who has lost a name is not served; who has it is, as soon as that is told.
+#[tokio::test]
+async fn a_crd_without_its_names_is_not_served_until_they_are_free() {
+    let (_server, mut client) = begin().await;
+    let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+    let loser = json!({
+        "metadata": { "name": "gadgets.ex.io" },
+        "spec": {
+            "group": "ex.io", "scope": "Namespaced",
+            "names": { "plural": "gadgets", "singular": "gadget", "kind": "Widget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+        },
+    });
+    assert_eq!(client.write("POST", CRDS, &loser).await.status, 201);
+    let path = format!("{CRDS}/gadgets.ex.io");
+    let condition = |crd: &Value, name: &str| {
+        let conditions = crd["status"]["conditions"].as_array().cloned();
+        let mut conditions = conditions.unwrap_or_default().into_iter();
+        let found = conditions.find(|condition| condition["type"] == name);
+        found.map(|found| format!("{} {}", found["status"], found["reason"]))
+    };
+    let told = loop {
+        let crd = client.get(&path).await.json();
+        if condition(&crd, "Established").is_some() {
+            break crd;
+        }
+    };
+    let lost = Some("\"False\" \"KindConflict\"".to_owned());
+    assert_eq!(condition(&told, "NamesAccepted"), lost);
+    let waits = Some("\"False\" \"NotAccepted\"".to_owned());
+    assert_eq!(condition(&told, "Established"), waits);
+    let plurals = |list: &Value| -> Vec<String> {
+        let resources = list["resources"].as_array().unwrap().iter();
+        resources
+            .map(|row| row["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let listed = client.get("/apis/ex.io/v1").await.json();
+    assert_eq!(plurals(&listed), ["widgets"]);
+    let gadgets = "/apis/ex.io/v1/namespaces/default/gadgets";
+    assert_eq!(
+        client.get(gadgets).await.brief(),
+        (404, "404 page not found\n")
+    );
+    let winner = format!("{CRDS}/widgets.ex.io");
+    assert_eq!(client.send("DELETE", &winner, &[], "").await.status, 200);
+    loop {
+        let crd = client.get(&path).await.json();
+        if condition(&crd, "Established").is_some_and(|told| told.starts_with("\"True\"")) {
+            break;
+        }
+    }
+    assert_eq!(client.get(gadgets).await.status, 200);
+    let listed = client.get("/apis/ex.io/v1").await.json();
+    assert_eq!(plurals(&listed), ["gadgets"]);
+}
+
 /// §11/deprecated, §4/warnings: on success and on failure, in the words of the CRD or in ours.
 #[tokio::test]
 async fn deprecated_versions_warn_with_every_answer() {

@@ -243,6 +243,59 @@ mod tests {
         );
     }
 
+    /// api-machinery.md §16/kwok: what kwokctl passes besides.
+    #[test]
+    fn flags_of_kwokctl_are_taken() {
+        let (arguments, notes) = outcome(&[
+            "--etcd-servers=http://127.0.0.1:2379",
+            "--etcd-prefix=/registry",
+            "--endpoint-reconciler-type=none",
+            "--enable-priority-and-fairness=false",
+            "--max-requests-inflight=0",
+            "--max-mutating-requests-inflight=0",
+            "--requestheader-client-ca-file=ca",
+            "--requestheader-allowed-names=a",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-username-headers=X-Remote-User",
+            "--proxy-client-cert-file=crt",
+            "--proxy-client-key-file=key",
+            "--tls-cert-file=crt",
+            "--tls-private-key-file=key",
+            "--audit-policy-file=policy",
+            "--audit-log-path=log",
+            "--tracing-config-file=tracing",
+        ])
+        .unwrap();
+        let honoured = [
+            "--store=etcd://127.0.0.1:2379",
+            "--max-requests-inflight=0",
+            "--max-mutating-requests-inflight=0",
+            "--tls-cert-file=crt",
+            "--tls-private-key-file=key",
+            "--audit-policy-file=policy",
+            "--audit-log-path=log",
+        ];
+        assert_eq!(arguments[..honoured.len()], honoured);
+        let named: Vec<&str> = notes
+            .iter()
+            .map(|note| note.split_once(" has no effect: ").unwrap().0)
+            .collect();
+        let expected = [
+            "--endpoint-reconciler-type",
+            "--enable-priority-and-fairness",
+            "--requestheader-client-ca-file",
+            "--requestheader-allowed-names",
+            "--requestheader-extra-headers-prefix",
+            "--requestheader-group-headers",
+            "--requestheader-username-headers",
+            "--proxy-client-cert-file",
+            "--proxy-client-key-file",
+            "--tracing-config-file",
+        ];
+        assert_eq!(named, expected);
+    }
+
     #[test]
     fn what_is_not_said_is_as_kube_apiserver_has_it() {
         let mut expected = vec!["--store=etcd://a:1,b:2"];

@@ -16,7 +16,7 @@ use crate::server::{Kubectl, row};
 /// As often as envtest looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-const WIDGETS: &str = "\
+pub(crate) const WIDGETS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.ex.io}
@@ -28,12 +28,12 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 ";
 
-fn lockstep(arguments: &[&str]) -> Output {
+pub(crate) fn lockstep(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
     command.args(arguments).output().unwrap()
 }
 
-fn text(output: Output) -> String {
+pub(crate) fn text(output: Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -178,6 +178,8 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         fs::copy(pki.join(name), serving.join(name)).unwrap();
     }
     let port = free_port();
+    let issuer = format!("https://127.0.0.1:{port}/");
+    let signer = pki.join("apiserver").display().to_string();
     let mut server = Process::start(
         Command::new(assets.join("kube-apiserver"))
             .arg("--allow-privileged=true")
@@ -188,6 +190,10 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
             .arg("--disable-admission-plugins=ServiceAccount")
             .arg(format!("--etcd-servers=http://127.0.0.1:{store_port}"))
             .arg(format!("--secure-port={port}"))
+            // The key of tokens comes as envtest makes it: a certificate, and the key it is about.
+            .arg(format!("--service-account-issuer={issuer}"))
+            .arg(format!("--service-account-key-file={signer}.crt"))
+            .arg(format!("--service-account-signing-key-file={signer}.key"))
             .arg("--service-cluster-ip-range=10.0.0.0/24"),
     );
     let address = format!("https://127.0.0.1:{port}");
@@ -221,6 +227,23 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     assert_eq!(created, (true, expected.to_owned()));
     let (_, listed) = admin("get --raw /apis/ex.io/v1");
     assert!(listed.contains("\"name\":\"widgets\""), "{listed}");
+    // The same again, as of a suite that starts on a store with history: replaced, with its version.
+    let replaced = admin(&format!("replace -f {}", at("widgets.yaml")));
+    let expected = "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io replaced\n";
+    assert_eq!(replaced, (true, expected.to_owned()));
+    // §3.1/E4: tokens are signed with that key, and believed.
+    assert!(admin("create serviceaccount robot").0);
+    fs::write(at("wish"), r#"{"spec": {}}"#).unwrap();
+    let tokens = "/api/v1/namespaces/default/serviceaccounts/robot/token";
+    let (_, made) = admin(&format!("create --raw {tokens} -f {}", at("wish")));
+    let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let token = made["status"]["token"].as_str().unwrap();
+    let asks = ["--certificate-authority", &ca, "--token", token];
+    let asks = [&asks[..], &["auth", "can-i", "get", "/apis"]].concat();
+    assert_eq!(run(&asks), (true, "yes\n".to_owned()));
+    let (_, document) = admin("get --raw /.well-known/openid-configuration");
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["issuer"], issuer.as_str());
     // §3.1/E9: a namespace goes, with what is in it.
     assert!(admin("create namespace gone").0);
     assert!(admin("create configmap -n gone a").0);
@@ -264,19 +287,20 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     drop(watch.wait());
 }
 
+/// §3.1/E2: flags as Go reads them, with one dash or two, and values after a sign or a space.
 /// §3.1/E8.
 #[test]
 fn e8_a_server_ends_with_its_parent() {
     let folder = tempfile::tempdir().unwrap();
     let (assets, port) = (assets(folder.path()), free_port());
-    let command = etcd(&assets, &folder.path().join("etcd"), port);
-    let mut words = vec![command.get_program().to_str().unwrap().to_owned()];
-    words.extend(
-        command
-            .get_args()
-            .map(|word| word.to_str().unwrap().to_owned()),
+    let (program, data) = (assets.join("etcd"), folder.path().join("etcd"));
+    let url = format!("http://127.0.0.1:{port}");
+    let script = format!(
+        "'{}' -data-dir '{}' --listen-client-urls {url} -advertise-client-urls={url} \
+         --listen-peer-urls http://localhost:0 -unsafe-no-fsync & wait",
+        program.display(),
+        data.display()
     );
-    let script = format!("'{}' & wait", words.join("' '"));
     let mut parent = Process::start(
         Command::new("sh")
             .args(["-c", &script])
@@ -289,83 +313,62 @@ fn e8_a_server_ends_with_its_parent() {
     wait_for(|| ask(port, "/health").is_none());
 }
 
+/// §3.1/use: where the directory is, as a path, as a line for a shell, and for people.
 #[test]
-fn run_gives_a_command_a_server_and_its_exit_code() {
-    let (crds, load) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fs::write(crds.path().join("widgets.yaml"), WIDGETS).unwrap();
-    let objects = "\
-apiVersion: ex.io/v1
-kind: Widget
-metadata: {name: a, namespace: shop}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
-";
-    fs::write(load.path().join("objects.yaml"), objects).unwrap();
-    let [crds, load] = [&crds, &load].map(|folder| folder.path().to_str().unwrap().to_owned());
-    let run = |script: &str| {
-        let words = [
-            "run", "--crds", &crds, "--load", &load, "--", "sh", "-c", script,
-        ];
-        lockstep(&words)
-    };
-    let output =
-        run("echo $USE_EXISTING_CLUSTER; ls $KUBEBUILDER_ASSETS | grep -v kubectl; exit 7");
-    assert_eq!(output.status.code(), Some(7));
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said, "true\netcd\nkube-apiserver\n");
-    assert_eq!(run("kill -9 $$").status.code(), Some(128 + 9));
-    let Some(kubectl) = Kubectl::find() else {
-        skipped("kubectl is not installed, so nobody asked the server of a command");
-        return;
-    };
-    let kubectl = kubectl.program.to_str().unwrap();
-    let said = text(run(&format!(
-        "{kubectl} get widgets -A -o name; test $KUBECONFIG"
-    )));
-    assert_eq!(said, "widget.ex.io/a\n");
-}
-
-#[test]
-fn run_keeps_what_a_failed_command_left_if_asked() {
-    let output = lockstep(&["run", "--keep-on-failure", "--", "false"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    let kept = said.strip_prefix("kept ").unwrap();
-    let kept = Path::new(kept.lines().next().unwrap());
-    assert!(kept.join("admin.kubeconfig").exists());
-    fs::remove_dir_all(kept).unwrap();
-}
-
-#[test]
-fn run_says_what_cannot_be_loaded_and_starts_nothing() {
+fn the_directory_is_told_in_each_form() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
-    for (content, expected) in [
-        (
-            None,
-            format!("error: {place} has no file that ends in .yaml, .yml or .json\n"),
-        ),
-        (
-            Some("apiVersion: ex.io/v1\nkind: Gadget\n"),
-            format!("error: {place}/a.yaml: the server has no Gadget in ex.io/v1\n"),
-        ),
-        (
-            Some("kind: Gadget\n"),
-            format!("error: {place}/a.yaml: an object has no apiVersion or no kind\n"),
-        ),
-        (
-            Some("- 1\n"),
-            format!("error: {place}/a.yaml: expected objects\n"),
-        ),
-    ] {
-        if let Some(content) = content {
-            fs::write(folder.path().join("a.yaml"), content).unwrap();
-        }
-        let output = lockstep(&["run", "--load", place, "--", "echo", "started"]);
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8(said).unwrap();
-        assert_eq!((output.status.code(), said), (Some(2), expected));
+    let told = |more: &[&str]| {
+        let words = ["envtest", "use", "--bin-dir", place];
+        text(lockstep(&[&words[..], more].concat()))
+    };
+    let path = told(&["-p", "path"]);
+    let path = path.trim_end();
+    assert_eq!(path, assets(folder.path()).to_str().unwrap());
+    let line = format!("export KUBEBUILDER_ASSETS='{path}'\n");
+    assert_eq!(told(&["-p", "env"]), line);
+    let overview = told(&[]);
+    let lines: Vec<&str> = overview.lines().collect();
+    assert_eq!(lines[0], "Version: 1.36.4");
+    assert_eq!(lines[2], format!("Path: {path}"));
+    for name in ["etcd", "kube-apiserver"] {
+        let target = fs::read_link(Path::new(path).join(name)).unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_lockstep"));
+        assert_eq!(
+            target.canonicalize().unwrap(),
+            program.canonicalize().unwrap()
+        );
     }
+    let other = lockstep(&["envtest", "use", "1.30.x", "--bin-dir", place]);
+    assert_eq!(other.status.code(), Some(1));
+}
+
+/// §3.1/E10: every flag that the other program lists is known here.
+#[test]
+fn e10_no_flag_of_kube_apiserver_is_unknown() {
+    let Some(program) = std::env::var_os("LOCKSTEP_BENCH_KUBE_APISERVER") else {
+        skipped("LOCKSTEP_BENCH_KUBE_APISERVER names no kube-apiserver to compare flags with");
+        return;
+    };
+    let names = |program: &mut Command| {
+        let help = text(program.arg("--help").output().unwrap());
+        let names = help.split_whitespace().filter_map(|word| {
+            let name = word.strip_prefix("--")?;
+            let end = name.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+            Some(name[..end.unwrap_or(name.len())].to_owned())
+        });
+        names.collect::<std::collections::BTreeSet<String>>()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let ours = names(&mut Command::new(
+        assets(folder.path()).join("kube-apiserver"),
+    ));
+    let theirs = names(&mut Command::new(program));
+    let unknown: Vec<&String> = theirs
+        .difference(&ours)
+        // A text may speak of all flags that begin alike.
+        .filter(|name| !matches!(name.as_str(), "help" | "version") && !name.ends_with('-'))
+        .collect();
+    assert!(theirs.len() > 100, "{theirs:?}");
+    assert_eq!(unknown, Vec::<&String>::new());
 }

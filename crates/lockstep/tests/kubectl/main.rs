@@ -9,6 +9,7 @@ mod crd_gates;
 mod custom;
 mod dropin;
 mod field_gates;
+mod run;
 mod server;
 mod tutorials;
 mod verbs;

@@ -277,3 +277,45 @@ async fn a_configuration_is_in_force_at_once_and_can_always_be_taken_back() {
         .filter(|deed| deed.contains("webhookconfigurations"));
     assert_eq!(of_admission.count(), 0, "{asked:?}");
 }
+
+/// api-machinery.md §12/webhook-order: those who only refuse are asked at the same time; one after the
+/// other, the first would wait in vain.
+#[tokio::test]
+async fn validating_webhooks_are_asked_at_the_same_time() {
+    let mut world = World::begin(says(json!({}))).await;
+    for name in ["a", "b"] {
+        let more = json!({ "name": format!("{name}.b.io") });
+        world.configure(VALIDATING, name, &more).await;
+    }
+    world.hook.now_waits_for(2);
+    let made = world.make_map("m").await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    assert_eq!(world.asked().len(), 2);
+}
+
+/// api-machinery.md §12/webhook-answers: the question is of the first version that both know.
+#[tokio::test]
+async fn a_webhook_is_asked_in_a_version_that_it_knows() {
+    let mut world = World::begin(says(json!({}))).await;
+    for (versions, expected) in [
+        (json!(["v1beta1"]), "admission.k8s.io/v1beta1"),
+        (json!(["v7", "v1beta1", "v1"]), "admission.k8s.io/v1beta1"),
+        (json!(["v1", "v1beta1"]), "admission.k8s.io/v1"),
+    ] {
+        let more = json!({ "admissionReviewVersions": versions });
+        world.configure(MUTATING, "m", &more).await;
+        let made = world.make_map("a").await;
+        assert_eq!(made.status, 201, "{}", made.body);
+        let asked = world.hook.asked();
+        let versions: Vec<&Value> = asked
+            .iter()
+            .map(|(_, review)| &review["apiVersion"])
+            .collect();
+        assert_eq!(versions, [expected]);
+        for path in [format!("{MUTATING}/m"), format!("{MAPS}/a")] {
+            let gone = world.client.send("DELETE", &path, &[], "").await;
+            assert_eq!(gone.status, 200, "{}", gone.body);
+        }
+        world.asked();
+    }
+}
