@@ -11,6 +11,7 @@ use lockstep_object::{Object, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 use prometheus::Histogram;
+use serde_json::Value;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
@@ -272,14 +273,19 @@ impl Rules for CustomRules {
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
         let schema = &self.schemas[version].schema;
         let mut unknown = Vec::new();
-        let mut value =
-            std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
-        schema.prune(&mut value, &mut unknown);
-        schema.default(&mut value);
-        if let Ok(shaped) = Object::from_value(value) {
-            *object = shaped;
-        }
+        change(object, |value| {
+            schema.prune(value, &mut unknown);
+            schema.default(value);
+        });
         unknown
+    }
+
+    fn fit(&self, version: usize, object: &mut Object) {
+        let schema = &self.schemas[version].schema;
+        change(object, |value| {
+            schema.prune(value, &mut Vec::new());
+            schema.drop_nulls(value);
+        });
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {
@@ -333,5 +339,15 @@ impl Rules for CustomRules {
 
     fn selectable_fields(&self, version: usize) -> &[SelectableField] {
         &self.selectable[version]
+    }
+}
+
+/// Changes an object as a value.
+fn change(object: &mut Object, how: impl FnOnce(&mut Value)) {
+    let taken = std::mem::replace(object, Object::from_map(serde_json::Map::new()));
+    let mut value = taken.into_value();
+    how(&mut value);
+    if let Ok(changed) = Object::from_value(value) {
+        *object = changed;
     }
 }
