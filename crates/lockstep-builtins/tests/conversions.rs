@@ -1,10 +1,5 @@
 //! Objects of built-in kinds in another of their versions: what kube-apiserver 1.36.4 shows of the same objects.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a case file that does not fit its check is a failure"
-)]
-
 use lockstep_builtins::KindRules;
 use lockstep_object::Object;
 use serde::Deserialize;
