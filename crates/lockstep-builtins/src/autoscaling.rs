@@ -1,5 +1,6 @@
 //! Autoscalers in two versions: what the older one has no field for is in annotations.
 
+mod annotations;
 mod metrics;
 
 use lockstep_object::{Map, Object, Value, json};
@@ -28,6 +29,12 @@ const KEPT: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// Annotations that an older server wrote; nobody else may.
+const FORMER: [&str; 2] = [
+    "autoscaling.alpha.kubernetes.io/scale-down-tolerance",
+    "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
+];
+
 /// Makes an autoscaler one of a version.
 pub(crate) fn convert(autoscaler: &mut Object, version: &str) {
     match version {
@@ -40,7 +47,7 @@ pub(crate) fn convert(autoscaler: &mut Object, version: &str) {
 fn is_cpu_use(metric: &Value) -> bool {
     text(metric, "type") == "Resource"
         && metric["resource"]["name"] == "cpu"
-        && metric["resource"]["target"]["type"] == "Utilization"
+        && metric["resource"]["target"]["averageUtilization"].is_number()
 }
 
 fn to_old(autoscaler: &mut Object) {
@@ -48,25 +55,26 @@ fn to_old(autoscaler: &mut Object) {
     let spec = map_in(fields, "spec");
     let mut annotations = Map::new();
     if let Some(Value::Array(mut metrics)) = spec.remove("metrics") {
-        if let Some(at) = metrics.iter().position(is_cpu_use) {
-            let cpu = metrics.remove(at);
+        if let Some(cpu) = metrics.iter().find(|metric| is_cpu_use(metric)) {
             let percent = cpu["resource"]["target"]["averageUtilization"].clone();
             spec.insert("targetCPUUtilizationPercentage".to_owned(), percent);
         }
+        metrics.retain(|metric| !is_cpu_use(metric));
         let metrics = metrics::to_old(&metrics, Told::Wanted);
         keep(&mut annotations, KEPT[0].0, &metrics);
     }
-    if let Some(behavior) = spec.remove("behavior") {
-        keep(&mut annotations, KEPT[1].0, &behavior);
+    if let Some(behavior @ Value::Object(_)) = spec.remove("behavior") {
+        let text = annotations::behavior(&behavior);
+        annotations.insert(KEPT[1].0.to_owned(), text.into());
     }
     if let Some(Value::Object(status)) = fields.get_mut("status") {
         if let Some(Value::Array(metrics)) = status.remove("currentMetrics") {
             let is_cpu = |metric: &&Value| {
                 text(metric, "type") == "Resource" && metric["resource"]["name"] == "cpu"
             };
-            let percent = metrics.iter().find(is_cpu);
-            let percent = percent.map(|cpu| &cpu["resource"]["current"]["averageUtilization"]);
-            if let Some(percent) = percent.filter(|percent| percent.is_number()) {
+            let percent = metrics.iter().filter(is_cpu);
+            let mut percent = percent.map(|cpu| &cpu["resource"]["current"]["averageUtilization"]);
+            if let Some(percent) = percent.rfind(|percent| percent.is_number()) {
                 let percent = percent.clone();
                 status.insert("currentCPUUtilizationPercentage".to_owned(), percent);
             }
@@ -85,7 +93,7 @@ fn to_old(autoscaler: &mut Object) {
 fn keep(annotations: &mut Map<String, Value>, name: &str, value: &Value) {
     let is_empty = value.as_array().is_some_and(Vec::is_empty) || value.is_null();
     if !is_empty {
-        annotations.insert(name.to_owned(), json::encode_to_string(value).into());
+        annotations.insert(name.to_owned(), annotations::list(value).into());
     }
 }
 
@@ -98,22 +106,29 @@ fn to_new(autoscaler: &mut Object) {
             let value = value.and_then(|text| json::decode(text).ok());
             kept.extend(value.map(|decoded| (place, field, decoded.value)));
         }
+        for annotation in FORMER {
+            annotations.remove(annotation);
+        }
     }
     let fields = autoscaler.fields_mut();
     for (place, field, value) in kept {
         let value = match field {
             "metrics" => metrics::to_new(&value, Told::Wanted),
             "currentMetrics" => metrics::to_new(&value, Told::Current),
+            "behavior" => annotations::behavior_of(value),
             _ => value,
         };
-        map_in(fields, place).insert(field.to_owned(), value);
+        if annotations::fits(place, field, &value) {
+            let place = map_in(fields, place);
+            place.entry(field).or_insert(value);
+        }
     }
     let spec = map_in(fields, "spec");
     if let Some(percent) = spec.remove("targetCPUUtilizationPercentage") {
         let target = json!({ "type": "Utilization", "averageUtilization": percent });
         let metric = json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });
         match spec.get_mut("metrics") {
-            Some(Value::Array(metrics)) => metrics.insert(0, metric),
+            Some(Value::Array(metrics)) => metrics.push(metric),
             _ => drop(spec.insert("metrics".to_owned(), json!([metric]))),
         }
     }

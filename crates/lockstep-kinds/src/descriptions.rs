@@ -1,6 +1,6 @@
 //! What types and fields are for, in a few words for people: `data/descriptions.txt`.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::table::{Field, Leaf, Shape, Table, TypeId};
@@ -14,9 +14,9 @@ type TypeName<'a> = (&'a str, &'a str);
 /// The rows of the file.
 #[derive(Default)]
 struct Descriptions {
-    types: BTreeMap<TypeName<'static>, &'static str>,
+    types: HashMap<TypeName<'static>, &'static str>,
     /// By the type that has them; without one for fields that mean the same everywhere.
-    fields: BTreeMap<(Option<TypeName<'static>>, &'static str), &'static str>,
+    fields: HashMap<(Option<TypeName<'static>>, &'static str), &'static str>,
 }
 
 impl Descriptions {

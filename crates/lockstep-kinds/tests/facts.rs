@@ -52,7 +52,8 @@ fn every_published_schema_comes_out_of_the_table() {
     let table = Table::builtin();
     let mut wrong = Vec::new();
     for (name, mut expected) in facts {
-        let mut made = named(table, &name, Flavour::V3).unwrap_or_default();
+        let made = named(table, &name, Flavour::V3).unwrap_or_default();
+        let mut made = serde_json::to_value(made).unwrap();
         plain(&mut expected);
         plain(&mut made);
         if made != expected {

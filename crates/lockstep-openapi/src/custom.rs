@@ -15,8 +15,7 @@ const METADATA: &str = "what every object has";
 const LOST: [&str; 6] = ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
 
 /// The schema of the objects of a custom resource: that of its definition, with what every object has.
-pub(crate) fn object(resource: &Resource<'_>, schema: &Value, flavour: Flavour) -> Value {
-    let mut schema = schema.clone();
+pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, flavour: Flavour) -> Value {
     complete(&mut schema, flavour);
     let is_open = schema["x-kubernetes-preserve-unknown-fields"] == true;
     if flavour == Flavour::V2 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use lockstep_kinds::schema::GroupVersionKind;
 
 use crate::schemas::{DELETE_OPTIONS, PATCH, STATUS, Schema};
 use crate::{Part, Resource, Source};
@@ -18,14 +18,14 @@ pub(crate) struct Parameter {
 
 /// Something that can be done.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct Operation<'a> {
     pub(crate) method: &'static str,
     pub(crate) action: &'static str,
     pub(crate) id: String,
     pub(crate) tag: String,
-    pub(crate) gvk: Value,
+    pub(crate) gvk: GroupVersionKind<'a>,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<Body<'a>>,
     /// Codes, and what comes with them.
     pub(crate) answers: &'static [u16],
     pub(crate) answer: Schema,
@@ -36,18 +36,18 @@ pub(crate) struct Operation {
 
 /// What is sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Body {
+pub(crate) struct Body<'a> {
     pub(crate) schema: Schema,
     pub(crate) is_required: bool,
     /// The media types of a patch; none for objects, which come in any.
-    pub(crate) media_types: Vec<String>,
+    pub(crate) media_types: &'a [&'a str],
 }
 
 /// Everything at one path.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Path {
+pub(crate) struct Path<'a> {
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation<'a>>,
 }
 
 const fn query(name: &'static str, kind: &'static str, description: &'static str) -> Parameter {
@@ -141,7 +141,7 @@ const DELETE: &[Parameter] = &[
 const WRITE: &[Parameter] = &[DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
 
 /// All paths of a resource.
-pub(crate) fn paths(resource: &Resource<'_>) -> BTreeMap<String, Path> {
+pub(crate) fn paths<'a>(resource: &Resource<'a>) -> BTreeMap<String, Path<'a>> {
     let mut paths = BTreeMap::new();
     let root = resource.root();
     let plural = resource.plural;
@@ -165,8 +165,8 @@ pub(crate) fn paths(resource: &Resource<'_>) -> BTreeMap<String, Path> {
         (root.clone(), vec![PRETTY])
     };
     let at =
-        |paths: &mut BTreeMap<String, Path>, path: String, parameters, verbs: &[Verb], part| {
-            let operations: Vec<Operation> = verbs
+        |paths: &mut BTreeMap<String, Path<'a>>, path: String, parameters, verbs: &[Verb], part| {
+            let operations: Vec<Operation<'a>> = verbs
                 .iter()
                 .filter(|verb| verb.is_allowed(resource, part))
                 .map(|verb| operation(resource, part, verb, false))
@@ -234,12 +234,12 @@ impl Verb {
     }
 }
 
-fn operation(
-    resource: &Resource<'_>,
-    part: Option<&Part<'_>>,
+fn operation<'a>(
+    resource: &Resource<'a>,
+    part: Option<&Part<'a>>,
     verb: &Verb,
     everywhere: bool,
-) -> Operation {
+) -> Operation<'a> {
     let own = [resource.group, resource.version, resource.kind];
     let [group, version, kind] = part.and_then(|part| part.kind).unwrap_or(own);
     let shown = if [group, version, kind] == own {
@@ -262,7 +262,11 @@ fn operation(
             camel(group_word(resource.group), false),
             resource.version
         ),
-        gvk: json!({"group": group, "version": version, "kind": kind}),
+        gvk: GroupVersionKind {
+            group,
+            kind,
+            version,
+        },
         parameters,
         body,
         answers,
@@ -273,18 +277,18 @@ fn operation(
 }
 
 /// What is sent, and what comes back.
-struct Exchange {
+struct Exchange<'a> {
     parameters: Vec<Parameter>,
-    body: Option<Body>,
+    body: Option<Body<'a>>,
     answers: &'static [u16],
     answer: Schema,
 }
 
-fn exchange(resource: &Resource<'_>, verb: &Verb, shown: Schema) -> Exchange {
+fn exchange<'a>(resource: &Resource<'a>, verb: &Verb, shown: Schema) -> Exchange<'a> {
     let body = |schema: Schema| Body {
         schema,
         is_required: true,
-        media_types: Vec::new(),
+        media_types: &[],
     };
     let (parameters, body, answers, answer): (Vec<Parameter>, _, &'static [u16], _) =
         match verb.action {
@@ -303,9 +307,8 @@ fn exchange(resource: &Resource<'_>, verb: &Verb, shown: Schema) -> Exchange {
                 shown,
             ),
             "patch" => {
-                let media_types = resource.patch_types.iter().map(|&name| name.to_owned());
                 let patch = Body {
-                    media_types: media_types.collect(),
+                    media_types: resource.patch_types,
                     ..body(Schema::Named(PATCH.to_owned()))
                 };
                 let parameters = WRITE.iter().chain(&[FORCE]).copied().collect();

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use lockstep_kinds::Table;
-use lockstep_kinds::schema::{Flavour, closure, named};
-use serde_json::{Value, json};
+use lockstep_kinds::schema::{self, Flavour, GroupVersionKind, closure, named};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::custom;
 use crate::{Resource, Source};
@@ -61,29 +62,42 @@ pub(crate) fn published(resource: &Resource<'_>, kind: &str) -> String {
     }
 }
 
+/// A schema in a document.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Printed {
+    /// Of the table.
+    BuiltIn(Box<schema::Schema<'static>>),
+    /// Of a custom resource.
+    Custom(Value),
+}
+
 /// All schemas of some resources, by name.
-pub(crate) fn all(resources: &[Resource<'_>], flavour: Flavour) -> BTreeMap<String, Value> {
+pub(crate) fn all(resources: Vec<Resource<'_>>, flavour: Flavour) -> BTreeMap<String, Printed> {
     let table = Table::builtin();
     let mut roots: Vec<_> = ALWAYS
         .iter()
         .filter_map(|name| table.published(&format!("{META}.{name}")))
         .collect();
     let mut schemas = BTreeMap::new();
-    for resource in resources {
+    for mut resource in resources {
         let parts = resource.parts.iter().filter_map(|part| part.kind);
         roots.extend(parts.filter_map(|[group, version, kind]| table.kind(group, version, kind)));
-        match &resource.source {
+        let [kind, list_kind] = [resource.kind, resource.list_kind];
+        match &mut resource.source {
             Source::BuiltIn => {
-                let kinds = [resource.kind, resource.list_kind].into_iter();
+                let kinds = [kind, list_kind].into_iter();
                 roots.extend(
                     kinds.filter_map(|kind| table.kind(resource.group, resource.version, kind)),
                 );
             }
             Source::Custom(schema) => {
-                let object = custom::object(resource, schema, flavour);
-                schemas.insert(published(resource, resource.kind), object);
-                let list = custom::list(resource, flavour);
-                schemas.insert(published(resource, resource.list_kind), list);
+                let schema = std::mem::take(schema);
+                let object = custom::object(&resource, schema, flavour);
+                let list = custom::list(&resource, flavour);
+                for (kind, schema) in [(kind, object), (list_kind, list)] {
+                    schemas.insert(published(&resource, kind), Printed::Custom(schema));
+                }
             }
         }
     }
@@ -91,21 +105,22 @@ pub(crate) fn all(resources: &[Resource<'_>], flavour: Flavour) -> BTreeMap<Stri
     names.insert(PATCH.to_owned());
     for name in names {
         if let Some(mut schema) = named(table, &name, flavour) {
-            if let Some(kinds) = kinds(table, &name) {
-                schema["x-kubernetes-group-version-kind"] = kinds;
-            }
-            schemas.insert(name, schema);
+            schema.kinds = kind(table, &name).map(|kind| [kind]);
+            schemas.insert(name, Printed::BuiltIn(Box::new(schema)));
         }
     }
     schemas
 }
 
-/// The kind that a schema of the table is.
-fn kinds(table: &Table, name: &str) -> Option<Value> {
+/// The kind that a schema of the table is of.
+fn kind(table: &Table, name: &str) -> Option<GroupVersionKind<'static>> {
     let id = table.published(name)?;
-    let kind = table.get(id);
+    let found = table.get(id);
     let (group, version) = table.package(id).served?;
-    let is_event = kind.name == "WatchEvent";
-    (kind.is_kind || is_event)
-        .then(|| json!([{"group": group, "version": version, "kind": kind.name}]))
+    let is_told = found.is_kind || found.name == "WatchEvent";
+    is_told.then_some(GroupVersionKind {
+        group,
+        kind: found.name,
+        version,
+    })
 }

@@ -10,9 +10,9 @@ use crate::{Resource, Source, schemas};
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The document of all resources.
-pub fn document(title: &str, version: &str, resources: &[Resource<'_>]) -> Value {
+pub fn document(title: &str, version: &str, resources: Vec<Resource<'_>>) -> Value {
     let mut printed = Map::new();
-    for resource in resources {
+    for resource in &resources {
         for (place, path) in paths(resource) {
             printed.insert(place, item(resource, &path));
         }
@@ -25,7 +25,7 @@ pub fn document(title: &str, version: &str, resources: &[Resource<'_>]) -> Value
     })
 }
 
-fn item(resource: &Resource<'_>, path: &Path) -> Value {
+fn item(resource: &Resource<'_>, path: &Path<'_>) -> Value {
     let mut item = Map::new();
     for operation in &path.operations {
         item.insert(operation.method.into(), print(resource, operation));
@@ -37,7 +37,7 @@ fn item(resource: &Resource<'_>, path: &Path) -> Value {
     item.into()
 }
 
-fn print(resource: &Resource<'_>, operation: &Operation) -> Value {
+fn print(resource: &Resource<'_>, operation: &Operation<'_>) -> Value {
     let mut answers = Map::new();
     let schema = reference(&operation.answer.name(resource));
     for code in operation.answers {
@@ -46,7 +46,7 @@ fn print(resource: &Resource<'_>, operation: &Operation) -> Value {
     }
     answers.insert("401".into(), json!({"description": reason(401)}));
     let mut parameters: Vec<Value> = operation.parameters.iter().map(parameter).collect();
-    let mut consumes = vec!["*/*".to_owned()];
+    let mut consumes: &[&str] = &["*/*"];
     if let Some(body) = &operation.body {
         let mut printed = json!({
             "name": "body",
@@ -58,7 +58,7 @@ fn print(resource: &Resource<'_>, operation: &Operation) -> Value {
         }
         parameters.insert(0, printed);
         if !body.media_types.is_empty() {
-            consumes.clone_from(&body.media_types);
+            consumes = body.media_types;
         }
     }
     let mut produces = vec!["application/json", "application/yaml"];

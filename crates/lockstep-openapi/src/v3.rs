@@ -1,113 +1,266 @@
 //! OpenAPI 3.0: a document for each group and version.
+//!
+//! A document is printed as it is made, with its keys told in order, so that no tree of it is ever in memory.
 
-use lockstep_kinds::schema::Flavour;
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use lockstep_kinds::schema::{Flavour, GroupVersionKind};
+use serde::{Serialize, Serializer};
 
 use crate::Resource;
 use crate::operation::{Body, Operation, Parameter, Path, paths};
 use crate::schemas;
 
+/// What objects come in where no media type is named.
+const ANY: &[&str] = &["*/*"];
+/// What answers are written in, in order.
+const JSON: &str = "application/json";
+const STREAM: &str = "application/json;stream=watch";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const YAML: &str = "application/yaml";
+
+/// A document, to be printed.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    components: Components,
+    info: Info<'a>,
+    openapi: &'static str,
+    paths: BTreeMap<String, Item<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Components {
+    schemas: BTreeMap<String, schemas::Printed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Info<'a> {
+    title: &'a str,
+    version: &'a str,
+}
+
+/// What can be done at a path.
+#[derive(Debug, Default, Serialize)]
+struct Item<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delete: Option<Printed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    get: Option<Printed<'a>>,
+    parameters: Vec<PrintedParameter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Printed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    post: Option<Printed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    put: Option<Printed<'a>>,
+}
+
+/// An operation.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed<'a> {
+    operation_id: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameters: Vec<PrintedParameter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_body: Option<RequestBody<'a>>,
+    responses: Responses,
+    tags: [String; 1],
+    #[serde(rename = "x-kubernetes-action")]
+    action: &'static str,
+    #[serde(rename = "x-kubernetes-group-version-kind")]
+    gvk: GroupVersionKind<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct PrintedParameter {
+    description: &'static str,
+    #[serde(rename = "in")]
+    place: &'static str,
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
+    schema: ParameterSchema,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ParameterSchema {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    unique_items: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct RequestBody<'a> {
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
+}
+
+/// The same schema in several media types.
+#[derive(Debug)]
+struct Content<'a> {
+    /// Sorted.
+    media_types: Vec<&'a str>,
+    schema: OfSchema,
+}
+
+#[derive(Debug, Serialize)]
+struct OfSchema {
+    schema: Reference,
+}
+
+#[derive(Debug, Serialize)]
+struct Reference {
+    #[serde(rename = "$ref")]
+    target: String,
+}
+
+/// Codes with what comes with them, and that of those who are not known.
+#[derive(Debug)]
+struct Responses {
+    /// Ascending, all below 401.
+    codes: &'static [u16],
+    content: Content<'static>,
+}
+
+#[derive(Debug, Serialize)]
+struct Response<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a Content<'static>>,
+    description: &'static str,
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.media_types.iter().map(|name| (name, &self.schema)))
+    }
+}
+
+impl Serialize for Responses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let response = |code: u16, content| {
+            let description = reason(code);
+            (
+                code,
+                Response {
+                    content,
+                    description,
+                },
+            )
+        };
+        let told = self
+            .codes
+            .iter()
+            .map(|code| response(*code, Some(&self.content)));
+        serializer.collect_map(told.chain([response(401, None)]))
+    }
+}
 
 /// The document of the resources of one group and version.
-pub fn document(title: &str, version: &str, resources: &[Resource<'_>]) -> Value {
-    let mut printed = Map::new();
-    for resource in resources {
+pub fn document<'a>(
+    title: &'a str,
+    version: &'a str,
+    resources: Vec<Resource<'a>>,
+) -> Document<'a> {
+    let mut printed = BTreeMap::new();
+    for resource in &resources {
         for (place, path) in paths(resource) {
-            printed.insert(place, item(resource, &path));
+            printed.insert(place, item(resource, path));
         }
     }
-    json!({
-        "openapi": "3.0.0",
-        "info": {"title": title, "version": version},
-        "paths": printed,
-        "components": {"schemas": schemas::all(resources, Flavour::V3)},
-    })
+    Document {
+        components: Components {
+            schemas: schemas::all(resources, Flavour::V3),
+        },
+        info: Info { title, version },
+        openapi: "3.0.0",
+        paths: printed,
+    }
 }
 
-fn item(resource: &Resource<'_>, path: &Path) -> Value {
-    let mut item = Map::new();
-    for operation in &path.operations {
-        item.insert(operation.method.into(), print(resource, operation));
+fn item<'a>(resource: &Resource<'a>, path: Path<'a>) -> Item<'a> {
+    let mut item = Item {
+        parameters: path.parameters.iter().map(parameter).collect(),
+        ..Item::default()
+    };
+    for operation in path.operations {
+        let place = match operation.method {
+            "delete" => &mut item.delete,
+            "get" => &mut item.get,
+            "patch" => &mut item.patch,
+            "post" => &mut item.post,
+            _ => &mut item.put,
+        };
+        *place = Some(print(resource, operation));
     }
-    item.insert(
-        "parameters".into(),
-        path.parameters.iter().map(parameter).collect(),
-    );
-    item.into()
+    item
 }
 
-fn print(resource: &Resource<'_>, operation: &Operation) -> Value {
-    let mut answers = Map::new();
-    for code in operation.answers {
-        let mut content = Map::new();
-        for media_type in media_types(operation) {
-            content.insert(media_type, reference(&operation.answer.name(resource)));
-        }
-        let answer = json!({"description": reason(*code), "content": content});
-        answers.insert(code.to_string(), answer);
+fn print<'a>(resource: &Resource<'a>, operation: Operation<'a>) -> Printed<'a> {
+    let content = Content {
+        media_types: media_types(&operation),
+        schema: reference(&operation.answer.name(resource)),
+    };
+    Printed {
+        operation_id: operation.id,
+        parameters: operation.parameters.iter().map(parameter).collect(),
+        request_body: operation.body.map(|body| request_body(resource, &body)),
+        responses: Responses {
+            codes: operation.answers,
+            content,
+        },
+        tags: [operation.tag],
+        action: operation.action,
+        gvk: operation.gvk,
     }
-    answers.insert("401".into(), json!({"description": reason(401)}));
-    let mut printed = json!({
-        "tags": [operation.tag],
-        "operationId": operation.id,
-        "responses": answers,
-        "x-kubernetes-action": operation.action,
-        "x-kubernetes-group-version-kind": operation.gvk,
-    });
-    if !operation.parameters.is_empty() {
-        printed["parameters"] = operation.parameters.iter().map(parameter).collect();
-    }
-    if let Some(body) = &operation.body {
-        printed["requestBody"] = request_body(resource, body);
-    }
-    printed
 }
 
-fn request_body(resource: &Resource<'_>, body: &Body) -> Value {
-    let schema = reference(&body.schema.name(resource));
-    let mut content = Map::new();
-    if body.media_types.is_empty() {
-        content.insert("*/*".into(), schema);
-    } else {
-        for media_type in &body.media_types {
-            content.insert(media_type.clone(), schema.clone());
-        }
+fn request_body<'a>(resource: &Resource<'a>, body: &Body<'a>) -> RequestBody<'a> {
+    let mut media_types = match body.media_types {
+        [] => ANY.to_vec(),
+        named => named.to_vec(),
+    };
+    media_types.sort_unstable();
+    RequestBody {
+        content: Content {
+            media_types,
+            schema: reference(&body.schema.name(resource)),
+        },
+        required: body.is_required.then_some(true),
     }
-    let mut printed = json!({"content": content});
-    if body.is_required {
-        printed["required"] = true.into();
-    }
-    printed
 }
 
-fn reference(name: &str) -> Value {
-    json!({"schema": {"$ref": format!("{}{name}", Flavour::V3.prefix())}})
+fn reference(name: &str) -> OfSchema {
+    let target = format!("{}{name}", Flavour::V3.prefix());
+    OfSchema {
+        schema: Reference { target },
+    }
 }
 
 /// What an answer may be written in.
-fn media_types(operation: &Operation) -> Vec<String> {
-    let mut types = vec!["application/json".to_owned(), "application/yaml".to_owned()];
-    types.extend(operation.has_protobuf.then(|| PROTOBUF.to_owned()));
-    types.extend(
-        operation
-            .streams
-            .then(|| "application/json;stream=watch".to_owned()),
-    );
-    types
+fn media_types(operation: &Operation<'_>) -> Vec<&'static str> {
+    let types = [
+        Some(JSON),
+        operation.streams.then_some(STREAM),
+        operation.has_protobuf.then_some(PROTOBUF),
+        Some(YAML),
+    ];
+    types.into_iter().flatten().collect()
 }
 
-fn parameter(parameter: &Parameter) -> Value {
-    let mut printed = json!({
-        "name": parameter.name,
-        "in": parameter.place,
-        "description": parameter.description,
-        "schema": {"type": parameter.kind, "uniqueItems": true},
-    });
-    if parameter.place == "path" {
-        printed["required"] = true.into();
+fn parameter(parameter: &Parameter) -> PrintedParameter {
+    PrintedParameter {
+        description: parameter.description,
+        place: parameter.place,
+        name: parameter.name,
+        required: (parameter.place == "path").then_some(true),
+        schema: ParameterSchema {
+            kind: parameter.kind,
+            unique_items: true,
+        },
     }
-    printed
 }
 
 /// What a code means.

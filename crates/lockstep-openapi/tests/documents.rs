@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use lockstep_kinds::Table;
+use lockstep_object::json::{encode_ordered, encode_to_string};
 use lockstep_openapi::{Part, Resource, Source, gnostic, v2, v3};
 use prost::Message;
 use serde_json::{Value, json};
@@ -83,6 +85,10 @@ fn built_in(
     }
 }
 
+fn v3_of(resources: Vec<Resource<'_>>) -> Value {
+    serde_json::to_value(v3::document("Kubernetes", "v1.36.0", resources)).unwrap()
+}
+
 /// Compares with a file; `LOCKSTEP_UPDATE=1` writes it.
 fn matches(file: &str, document: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -111,14 +117,14 @@ fn own(document: &Value, schemas: &str) -> Value {
 
 #[test]
 fn a_custom_resource_has_paths_with_parameters_and_its_schema() {
-    let document = v3::document("Kubernetes", "v1.36.0", &[widget()]);
+    let document = v3_of(vec![widget()]);
     assert_eq!(document["openapi"], "3.0.0");
     matches("widget.v3.json", &own(&document, "/components/schemas"));
 }
 
 #[test]
 fn version_2_loses_what_it_cannot_say() {
-    let document = v2::document("Kubernetes", "v1.36.0", &[widget()]);
+    let document = v2::document("Kubernetes", "v1.36.0", vec![widget()]);
     assert_eq!(document["swagger"], "2.0");
     matches("widget.v2.json", &own(&document, "/definitions"));
 }
@@ -130,13 +136,30 @@ fn an_open_kind_has_no_properties_in_version_2() {
         source: Source::Custom(open),
         ..widget()
     };
-    let document = v2::document("Kubernetes", "v1.36.0", &[resource]);
+    let document = v2::document("Kubernetes", "v1.36.0", vec![resource]);
     let expected = json!({
         "type": "object",
         "x-kubernetes-preserve-unknown-fields": true,
         "x-kubernetes-group-version-kind": [{"group": "ex.io", "version": "v1", "kind": "Widget"}]
     });
     assert_eq!(document["definitions"]["io.ex.v1.Widget"], expected);
+}
+
+/// What is printed without a tree is what the tree would be printed as, for every kind of the table.
+#[test]
+fn documents_of_version_3_tell_their_keys_in_order() {
+    let table = Table::builtin();
+    let kinds = table.types().filter(|(_, found)| found.is_kind);
+    let kinds = kinds.filter_map(|(id, found)| Some((table.package(id).served?, found.name)));
+    let built_in = kinds.map(|((group, version), kind)| Resource {
+        version,
+        ..built_in(group, "things", kind, "NoList")
+    });
+    let resources: Vec<Resource<'_>> = [widget()].into_iter().chain(built_in).collect();
+    assert!(resources.len() > 100, "{}", resources.len());
+    let document = v3::document("Kubernetes", "v1.36.0", resources.clone());
+    let printed = String::from_utf8(encode_ordered(&document)).unwrap();
+    assert_eq!(printed, encode_to_string(&v3_of(resources)));
 }
 
 /// Every reference leads somewhere.
@@ -159,7 +182,7 @@ fn check_references(document: &Value) {
 
 #[test]
 fn documents_are_whole_and_kinds_are_found_by_group_version_and_kind() {
-    let resources = [
+    let resources = vec![
         widget(),
         built_in("", "configmaps", "ConfigMap", "ConfigMapList"),
         built_in("apps", "deployments", "Deployment", "DeploymentList"),
@@ -170,9 +193,9 @@ fn documents_are_whole_and_kinds_are_found_by_group_version_and_kind() {
             "CustomResourceDefinitionList",
         ),
     ];
-    let v3 = v3::document("Kubernetes", "v1.36.0", &resources);
+    let v3 = v3_of(resources.clone());
     check_references(&v3);
-    let v2 = v2::document("Kubernetes", "v1.36.0", &resources);
+    let v2 = v2::document("Kubernetes", "v1.36.0", resources);
     check_references(&v2);
     let name = "io.k8s.api.apps.v1.Deployment";
     let expected = json!([{"group": "apps", "version": "v1", "kind": "Deployment"}]);
@@ -274,7 +297,7 @@ mod reader {
 
 #[test]
 fn the_message_of_version_2_says_what_its_json_says() {
-    let document = v2::document("Kubernetes", "v1.36.0", &[widget()]);
+    let document = v2::document("Kubernetes", "v1.36.0", vec![widget()]);
     let read = reader::Document::decode(&*gnostic::encode(&document)).unwrap();
     assert_eq!(read.swagger, "2.0");
     let paths: Vec<String> = read

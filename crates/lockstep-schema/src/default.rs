@@ -11,7 +11,7 @@ pub(crate) fn default_root(value: &mut Value, root: &Node) {
     }
 }
 
-fn drop_nulls(value: &mut Value, node: &Node) {
+pub(crate) fn drop_nulls(value: &mut Value, node: &Node) {
     match value {
         Value::Object(entries) => entries.retain(|name, value| {
             let Some(node) = node.field(name) else {

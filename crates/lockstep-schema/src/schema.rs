@@ -80,6 +80,11 @@ impl Schema {
         prune::prune_root(object, &self.root, unknown);
     }
 
+    /// Drops nulls that may not be and have no default, and fills in nothing.
+    pub fn drop_nulls(&self, object: &mut Value) {
+        default::drop_nulls(object, &self.root);
+    }
+
     /// Drops nulls that may not be, and fills in defaults.
     pub fn default(&self, object: &mut Value) {
         default::default_root(object, &self.root);

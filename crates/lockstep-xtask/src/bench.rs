@@ -68,6 +68,11 @@ const BENCHES: &[Bench] = &[
         is_versus: false,
     },
     Bench {
+        name: "openapi",
+        package: "lockstep-openapi",
+        is_versus: false,
+    },
+    Bench {
         name: "api",
         package: "lockstep-testkit",
         is_versus: true,

@@ -11,6 +11,7 @@ use lockstep_object::{Object, Value, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 use prometheus::Histogram;
+use serde_json::Value;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
@@ -247,6 +248,13 @@ fn as_value<T>(object: &mut Object, change: impl FnOnce(&mut Value) -> T) -> T {
     changed
 }
 
+/// Takes away what the schema does not know, also from the metadata of resources inside an object.
+fn drop_unknown(schema: &Schema, value: &mut Value, unknown: &mut Vec<String>) {
+    // What cannot be kept is dropped, so nothing is wrong.
+    let _nothing = schema.coerce_embedded(value, Malformed::Drop, unknown);
+    schema.prune(value, unknown);
+}
+
 impl Rules for CustomRules {
     fn last_write(&self) -> LastWrite {
         LastWrite::IsRefused
@@ -297,12 +305,18 @@ impl Rules for CustomRules {
         let schema = &self.schemas[version].schema;
         let mut unknown = Vec::new();
         as_value(object, |value| {
-            // What cannot be kept is dropped, so nothing is wrong.
-            let _nothing = schema.coerce_embedded(value, Malformed::Drop, &mut unknown);
-            schema.prune(value, &mut unknown);
+            drop_unknown(schema, value, &mut unknown);
             schema.default(value);
         });
         unknown
+    }
+
+    fn fit(&self, version: usize, object: &mut Object) {
+        let schema = &self.schemas[version].schema;
+        as_value(object, |value| {
+            drop_unknown(schema, value, &mut Vec::new());
+            schema.drop_nulls(value);
+        });
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {

@@ -7,7 +7,7 @@ use lockstep_object::{Map, Status, Value, json};
 use super::accept;
 use crate::clock;
 use crate::failure::respond;
-use crate::openapi::{Document, V2, index};
+use crate::openapi::{Document, V2, hash_at, index};
 use crate::request::Request;
 use crate::response::{self, Response};
 use crate::server::Server;
@@ -48,8 +48,7 @@ pub(super) async fn v3(server: &Server, request: &Request, path: &str) -> Respon
     if path.is_empty() {
         return paths(server);
     }
-    let known = index(&server.api.registry());
-    let Some((_, hash)) = known.into_iter().find(|(known, _)| known == path) else {
+    let Some(hash) = hash_at(&server.api.registry(), path) else {
         return response::page_not_found();
     };
     let asked = request.query.get("hash");

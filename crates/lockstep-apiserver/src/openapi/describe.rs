@@ -57,12 +57,19 @@ fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
     let stored = bucket.snapshot().get(name.as_bytes())?.clone();
     let crd = Object::from_value(serde_json::from_slice(&stored.value).ok()?).ok()?;
     let name = &*resource.versions[version].name;
-    let mut versions = Definition::of(&crd).versions();
-    let version = versions.find(|version| version.name() == name)?;
-    let mut schema = version.schema()?.clone();
-    let is_known = version.is_storage() || resource.rules.converter().is_none();
-    if api.field_gates() == FieldGates::On && is_known {
-        publish(&mut schema, &GateList::of(&crd), &resource.group);
+    let (at, is_storage) = Definition::of(&crd)
+        .versions()
+        .enumerate()
+        .find(|(_, version)| version.name() == name)
+        .map(|(at, version)| (at, version.is_storage()))?;
+    let is_known = is_storage || resource.rules.converter().is_none();
+    let is_gated = api.field_gates() == FieldGates::On && is_known;
+    let gates = is_gated.then(|| GateList::of(&crd));
+    let mut crd = crd.into_value();
+    let place = format!("/spec/versions/{at}/schema/openAPIV3Schema");
+    let mut schema = crd.pointer_mut(&place)?.take();
+    if let Some(gates) = gates {
+        publish(&mut schema, &gates, &resource.group);
     }
-    Some(schema)
+    schema.is_object().then_some(schema)
 }

@@ -55,15 +55,13 @@ impl Documents {
     /// The document of a group and version, by its path: `apis/apps/v1`; none if it is not served.
     pub(crate) async fn v3(&self, api: &Arc<Api>, path: &str) -> Option<Document> {
         let registry = api.registry();
-        let (_, resources) = groups(&registry)
-            .into_iter()
-            .find(|(found, _)| found == path)?;
+        let resources = group(&registry, path)?;
         let hash = hash(&resources);
         let name = Name::V3(path.to_owned());
         let served: Vec<_> = resources.into_iter().map(|(r, v)| (r.clone(), v)).collect();
         let made = self.make(api, name, hash, move |api| {
             let resources = describe(api, &served);
-            json::encode(&v3::document(TITLE, &git_version(), &resources))
+            json::encode_ordered(&v3::document(TITLE, &git_version(), resources))
         });
         made.await
     }
@@ -79,7 +77,7 @@ impl Documents {
         let hash = self::hash(&served.iter().map(|(r, v)| (r, *v)).collect::<Vec<_>>());
         let made = self.make(api, Name::V2(form), hash, move |api| {
             let resources = describe(api, &served);
-            let document = v2::document(TITLE, &git_version(), &resources);
+            let document = v2::document(TITLE, &git_version(), resources);
             match form {
                 V2::Json => json::encode(&document),
                 V2::Protobuf => gnostic::encode(&document),
@@ -125,8 +123,20 @@ pub(crate) fn index(registry: &Registry) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The hash of one of them; none if there is no such document.
+pub(crate) fn hash_at(registry: &Registry, path: &str) -> Option<String> {
+    Some(hash(&group(registry, path)?))
+}
+
 /// A resource in one of its versions.
 type InVersion<'a> = (&'a Arc<Resource>, usize);
+
+/// The resources of the document at a path.
+fn group<'a>(registry: &'a Registry, path: &str) -> Option<Vec<InVersion<'a>>> {
+    let mut groups = groups(registry).into_iter();
+    let (_, resources) = groups.find(|(found, _)| found == path)?;
+    Some(resources)
+}
 
 /// All groups in their versions, by the path of their document.
 fn groups(registry: &Registry) -> Vec<(String, Vec<InVersion<'_>>)> {

@@ -10,7 +10,7 @@ use lockstep_merge::types::Type;
 use lockstep_object::metadata::StatusField;
 use lockstep_object::{Map, Object, Status, Value, json};
 
-use super::{Origin, Request, Subresource};
+use super::{Origin, Request, Resource, Subresource};
 
 /// How often a webhook is asked for objects in the versions of claims, for one write.
 const CONVERSIONS_MAX: usize = 64;
@@ -77,25 +77,8 @@ impl Endpoint for Written<'_> {
         Ok(converted.into_value())
     }
 
-    /// A built-in kind has all that Go's type of it has when nothing is set.
     fn empty(&self, api_version: &str) -> Value {
-        let resource = &self.request.served.resource;
-        let mut empty = Map::new();
-        let version = match resource.origin {
-            Origin::BuiltIn => resource.version_of(api_version),
-            Origin::Custom | Origin::Own => None,
-        };
-        let table = Table::builtin();
-        let id = version.and_then(|version| {
-            let version = &resource.versions[version].name;
-            table.kind(&resource.group, version, &resource.kind)
-        });
-        if let Some(id) = id {
-            // Nothing is of a wrong type where there is nothing.
-            let read = typed::read(table, id, &mut empty, &mut Vec::new());
-            read.expect("an empty map is an object of every kind");
-        }
-        Value::Object(empty)
+        empty(&self.request.served.resource, api_version)
     }
 
     fn is_frozen(&self, api_version: &str, path: &[Element]) -> bool {
@@ -105,13 +88,40 @@ impl Endpoint for Written<'_> {
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {
         let resource = &self.request.served.resource;
-        let version = resource.version_of(api_version);
-        let status = version.map(|version| resource.rules.status(version));
-        match (self.part, status) {
-            (Some(Subresource::Status), _) => fields.only("status"),
-            (_, Some(StatusField::Separate)) => fields.without(&Set::of_fields(&[&["status"]])),
-            _ => fields,
+        match self.part {
+            Some(Subresource::Status) => fields.only("status"),
+            _ => besides_status(resource, api_version, fields),
         }
+    }
+}
+
+/// What an object has before anything is said about it: a built-in kind has all that Go's type of it
+/// has when nothing is set.
+pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
+    let mut empty = Map::new();
+    let version = match resource.origin {
+        Origin::BuiltIn => resource.version_of(api_version),
+        Origin::Custom | Origin::Own => None,
+    };
+    let table = Table::builtin();
+    let id = version.and_then(|version| {
+        let version = &resource.versions[version].name;
+        table.kind(&resource.group, version, &resource.kind)
+    });
+    if let Some(id) = id {
+        // Nothing is of a wrong type where there is nothing.
+        let read = typed::read(table, id, &mut empty, &mut Vec::new());
+        read.expect("an empty map is an object of every kind");
+    }
+    Value::Object(empty)
+}
+
+/// What of a set can be owned where whole objects are written.
+pub(super) fn besides_status(resource: &Resource, api_version: &str, fields: Set) -> Set {
+    let version = resource.version_of(api_version);
+    match version.map(|version| resource.rules.status(version)) {
+        Some(StatusField::Separate) => fields.without(&Set::of_fields(&[&["status"]])),
+        Some(StatusField::Part) | None => fields,
     }
 }
 
@@ -313,7 +323,7 @@ pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
 }
 
 /// Takes out a field; what holds nothing else goes with it.
-fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
+pub(super) fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
     let Some((first, rest)) = path.split_first() else {
         return;
     };

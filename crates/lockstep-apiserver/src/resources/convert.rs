@@ -1,8 +1,9 @@
 //! Objects in other versions than they are stored in, where a webhook has to be asked.
 //!
-//! What comes of a conversion is laid out like stored bytes, in the version that was asked for, so
-//! that everything else goes on as if it had been stored so. A resource without a webhook passes
-//! through untouched, and so does what is stored in the version that is asked for.
+//! What comes of a conversion is laid out like stored bytes, so that everything else goes on as if it
+//! had been stored so. It is in the version that was asked for, and names the one it is stored in:
+//! that tells that it was made of another, and needs nothing any more. A resource without a webhook
+//! passes through untouched, and so does what is stored in the version that is asked for.
 
 use std::sync::Arc;
 
@@ -153,7 +154,9 @@ impl Served {
     /// One call.
     async fn convert(&self, converter: &Converter, values: &[Bytes]) -> Result<Vec<Bytes>, Status> {
         let resource = &self.resource;
-        let objects = values.iter().map(|value| {
+        let mut objects = Vec::with_capacity(values.len());
+        let mut stored = Vec::with_capacity(values.len());
+        for value in values {
             let mut object = read(value)?;
             let from = resource.version_of(object.api_version()).ok_or_else(|| {
                 conversion_failed(&format!(
@@ -162,16 +165,16 @@ impl Served {
                 ))
             })?;
             resource.rules.shape(from, &mut object, None);
-            Ok(object)
-        });
-        let objects = objects.collect::<Result<Vec<_>, Status>>()?;
+            objects.push(object);
+            stored.push(from);
+        }
         let desired = resource.api_version(self.version);
         let made = converter.convert(&objects, &desired).await?;
-        let shaped = made.into_iter().map(|mut object| {
-            resource.rules.shape(self.version, &mut object, None);
-            encode(resource, self.version, &mut object)
+        let fitted = made.into_iter().zip(stored).map(|(mut object, from)| {
+            resource.rules.fit(self.version, &mut object);
+            encode(resource, from, &mut object)
         });
-        shaped.collect()
+        fitted.collect()
     }
 }
 
@@ -227,7 +230,7 @@ impl Request<'_> {
 }
 
 /// The version that bytes are stored in, if the resource has it.
-fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
+pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
     #[derive(Deserialize)]
     struct Versioned {
         #[serde(rename = "apiVersion")]

@@ -7,8 +7,8 @@ use lockstep_object::{Object, Status, json};
 use lockstep_storage::{Consistency, Key, KeyRange, KeyValue, Range, Revision};
 
 use super::commit::read_failed;
-use super::convert::unreadable;
-use super::{Api, Request, Resource, Served};
+use super::convert::{stored_version, unreadable};
+use super::{Api, Origin, Request, Resource, Served};
 use crate::clock;
 use crate::stored::{self, Layout, TypeMeta};
 
@@ -33,7 +33,7 @@ impl Api {
         let value = found.value.clone();
         let shown = request.served.converted(value.clone()).await?;
         Ok(Some(Current {
-            object: parse(&request.served, &shown, found.mod_revision)?,
+            object: parse_to_change(&request.served, &shown, found.mod_revision)?,
             revision: found.mod_revision,
             value,
         }))
@@ -63,8 +63,8 @@ impl Api {
     }
 }
 
-/// Reads stored bytes as an object of the version that is asked for. Where a webhook makes the
-/// one of the other, it has done so.
+/// Reads stored bytes as an object of the version that is asked for, with the defaults of the one
+/// that it is stored in. Where a webhook makes the one of the other, it has done so.
 pub(super) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result<Object, Status> {
     let decoded = json::decode(value).map_err(|_| unreadable())?;
     let mut object = Object::from_value(decoded.value).map_err(|_| unreadable())?;
@@ -76,13 +76,35 @@ pub(super) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
         fields.insert("apiVersion".to_owned(), api_version.into());
     }
     let rules = &resource.rules;
-    if revision <= resource.shaped_since {
-        if let Some(from) = from.filter(|from| !rules.is_alike(*from, version)) {
-            rules.shape(from, &mut object, None);
+    let is_old = revision <= resource.shaped_since;
+    match from {
+        // The webhook has made it, and it was fitted then.
+        Some(from) if from != version && rules.converter().is_some() => {}
+        Some(from) if !rules.is_alike(from, version) => {
+            if is_old {
+                rules.shape(from, &mut object, None);
+            }
+            rules.fit(version, &mut object);
         }
-        rules.shape(version, &mut object, None);
-    } else if from.is_some_and(|from| !rules.is_alike(from, version)) {
-        rules.shape(version, &mut object, None);
+        Some(_) | None if is_old => {
+            rules.shape(version, &mut object, None);
+        }
+        Some(_) | None => {}
+    }
+    Ok(object)
+}
+
+/// The same for a write in the version that is asked for: with the defaults of that one too, so that
+/// a write that changes nothing is found to do so.
+pub(super) fn parse_to_change(
+    served: &Served,
+    value: &[u8],
+    revision: Revision,
+) -> Result<Object, Status> {
+    let mut object = parse(served, value, revision)?;
+    let (resource, version) = (&served.resource, served.version);
+    if resource.origin == Origin::Custom && stored_version(resource, value) != Some(version) {
+        resource.rules.shape(version, &mut object, None);
     }
     Ok(object)
 }
@@ -123,13 +145,13 @@ pub(super) fn serve(
     let Ok(layout) = Layout::of(value) else {
         return serve_shaped(served, value, revision, is_item, out);
     };
-    if resource.versions.len() > 1 {
+    if resource.versions.len() > 1 && resource.rules.converter().is_none() {
         let from = resource.version_of(layout.api_version);
         if from.is_some_and(|from| !resource.rules.is_alike(from, served.version)) {
             return serve_shaped(served, value, revision, is_item, out);
         }
     }
-    let type_meta = if is_item && resource.origin == super::Origin::BuiltIn {
+    let type_meta = if is_item && resource.origin == Origin::BuiltIn {
         TypeMeta::Omitted
     } else {
         TypeMeta::Served {
@@ -152,7 +174,7 @@ fn serve_shaped(
 ) -> Result<(), Status> {
     let mut object = parse(served, value, revision)?;
     object.set_meta_text("resourceVersion", &revision.0.to_string());
-    if is_item && served.resource.origin == super::Origin::BuiltIn {
+    if is_item && served.resource.origin == Origin::BuiltIn {
         object.fields_mut().remove("apiVersion");
         object.fields_mut().remove("kind");
     }

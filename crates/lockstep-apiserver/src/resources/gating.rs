@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::claims::{put_on, renewed, stored};
 use super::convert::unreadable;
-use super::current::{Current, encode, parse};
+use super::current::{Current, encode, parse_to_change};
 use super::{Api, Request, Served};
 use crate::clock;
 use crate::crd::{self, Kept, keep_gates};
@@ -156,7 +156,7 @@ impl Request<'_> {
             None => None,
             Some(current) => {
                 let value = kept.converted(current.value.clone()).await?;
-                Some(parse(&kept, &value, current.revision)?)
+                Some(parse_to_change(&kept, &value, current.revision)?)
             }
         };
         let mut new = self.served.in_storage(object.clone()).await?;

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::commit::put;
 use super::convert::{kept_in, own_version};
 use super::current::{encode, parse};
+use super::own_claims::claim_made;
 use super::update::is_free;
 use super::{Api, Origin, Registry, Resource, Served, Subresource};
 use crate::cache::{BucketKey, Cache, Scope};
@@ -199,6 +200,12 @@ impl Api {
             (_, Some(_)) => Verb::Update,
             (_, None) => Verb::Delete,
         };
+        let object = object.map(|mut object| {
+            if verb == Verb::Create {
+                claim_made(resource, &mut object);
+            }
+            object
+        });
         let written = match object.map(|object| keep(resource, object)) {
             None => Written::Delete,
             Some(Ok(value)) => put(value),

@@ -98,7 +98,7 @@ impl Api {
             revision,
         } = state;
         let token = options.token();
-        let mut page = if request.served.has_webhook() && selection.looks_inside() {
+        let page = if request.served.has_webhook() && selection.looks_inside() {
             let found = converted_matches(request, &snapshot, &selection, &options, token).await?;
             cut(
                 &snapshot,
@@ -112,9 +112,10 @@ impl Api {
             let after = after(token);
             let found = snapshot.objects(&selection.scope, after.as_ref());
             let found = found.filter(|object| selection.matches(object));
-            cut(&snapshot, found, &selection, &options, token, revision)
+            let mut page = cut(&snapshot, found, &selection, &options, token, revision);
+            page.objects = request.served.converted_all(page.objects).await?;
+            page
         };
-        page.objects = request.served.converted_all(page.objects).await?;
         if page.next.is_some() {
             let bucket = self.cache.bucket(&request.served.resource.bucket);
             bucket.keep(revision, &snapshot);

@@ -25,6 +25,7 @@ mod list;
 mod list_options;
 mod message;
 mod own;
+mod own_claims;
 mod patch;
 mod pods;
 mod print;

@@ -212,6 +212,12 @@ pub trait Rules: Send + Sync {
     /// paths, and fills in defaults. `old` is the stored object, if there is one.
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;
 
+    /// Drops what a version does not know of an object that was made of one in another version. Nothing
+    /// is filled in: defaults are those of the version that was written or is stored.
+    fn fit(&self, version: usize, object: &mut Object) {
+        self.shape(version, object, None);
+    }
+
     /// Whether objects in the shape of one version are in that of the other too.
     fn is_alike(&self, _one: usize, _other: usize) -> bool {
         true

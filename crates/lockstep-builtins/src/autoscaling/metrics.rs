@@ -130,6 +130,17 @@ const CURRENT: &[Row] = &[
     ),
 ];
 
+/// Amounts that the older form cannot leave out: by the type of the metric.
+const ALWAYS: [(&str, &str); 7] = [
+    ("Object", "targetValue"),
+    ("Pods", "targetAverageValue"),
+    ("Object", "currentValue"),
+    ("Pods", "currentAverageValue"),
+    ("Resource", "currentAverageValue"),
+    ("ContainerResource", "currentAverageValue"),
+    ("External", "currentValue"),
+];
+
 /// Whether metrics say what is wanted, or what there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
@@ -164,16 +175,20 @@ fn old_form(metric: &Value, told: Told) -> Value {
         let value = path
             .iter()
             .try_fold(&metric[*field], |value, name| value.get(name));
-        if let Some(value) = value.filter(|value| !value.is_null()) {
-            source.insert((*name).to_owned(), value.clone());
+        let value = value.filter(|value| !value.is_null()).cloned();
+        let zero = || ALWAYS.contains(&(kind, *name)).then(|| json!("0"));
+        if let Some(value) = value.or_else(zero) {
+            source.insert((*name).to_owned(), value);
         }
     }
     json!({ "type": kind, *field: source })
 }
 
-/// Metrics in the newer form; those that are in it already stay.
+/// Metrics in the newer form; what is no list of them stays what it is.
 pub(super) fn to_new(metrics: &Value, told: Told) -> Value {
-    let metrics = metrics.as_array().map(Vec::as_slice).unwrap_or_default();
+    let Value::Array(metrics) = metrics else {
+        return metrics.clone();
+    };
     metrics
         .iter()
         .map(|metric| new_form(metric, told))
@@ -195,7 +210,15 @@ fn new_form(metric: &Value, told: Told) -> Value {
         }
     }
     if told == Told::Wanted {
-        let target = &source["target"];
+        let target = &mut source["target"];
+        if let Value::Object(fields) = target
+            && kind == "Object"
+            && fields.contains_key("averageValue")
+            && fields.get("value") == Some(&json!("0"))
+        {
+            // It was there because it cannot be left out.
+            fields.remove("value");
+        }
         let wanted = if target.get("averageUtilization").is_some() {
             "Utilization"
         } else if target.get("averageValue").is_some() {

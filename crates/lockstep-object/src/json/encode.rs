@@ -6,6 +6,9 @@ use serde_json::Value;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 use std::io::{self, Write};
 
+/// What [`encode_ordered`] has room for from the start: what is printed so is long.
+const ORDERED_BYTES: usize = 256 << 10;
+
 /// The value as compact JSON with sorted keys, `<`, `>`, `&` and the line separators escaped, and numbers as Go prints
 /// them (`1e+21`).
 pub fn encode(value: &Value) -> Vec<u8> {
@@ -20,6 +23,16 @@ pub fn encode_into(value: &Value, bytes: &mut Vec<u8>) {
     value
         .serialize(&mut serializer)
         .expect("a value has string keys, and memory does not fail to be written");
+}
+
+/// As [`encode`], of anything whose maps have texts for keys and tell them in order: what is printed without being a value
+/// first.
+pub fn encode_ordered(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ORDERED_BYTES);
+    value
+        .serialize(&mut Serializer::with_formatter(&mut bytes, Go))
+        .expect("its maps have texts for keys, and memory does not fail to be written");
+    bytes
 }
 
 /// As [`encode`], as text.

@@ -89,6 +89,26 @@ impl<'a> Entry<'a> {
         self.value[key].as_str()
     }
 
+    /// What is in a field; none if it says nothing.
+    pub(super) fn set(&self, key: &str) -> Option<&'a Value> {
+        let is_empty = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty(),
+            _ => false,
+        };
+        self.value.get(key).filter(|value| !is_empty(value))
+    }
+
+    /// Fails if one of these fields says something: what they ask for would not be done.
+    pub(super) fn refuse(&self, keys: &[&str]) -> Result<(), Failure> {
+        match keys.iter().find(|key| self.set(key).is_some()) {
+            None => Ok(()),
+            Some(key) => Err(self.wrong(&format!("`{key}` is not understood here"))),
+        }
+    }
+
     pub(super) fn wrong(&self, what: &str) -> Failure {
         Failure::bad_input(format!("{}: {what}", self.file.path.display()))
     }
@@ -105,11 +125,27 @@ impl<'a> Entry<'a> {
         let Some(path) = self.text(key) else {
             return Ok(None);
         };
-        let path = self.file.path.parent().unwrap_or(Path::new("")).join(path);
+        self.file_at(path).map(Some)
+    }
+
+    /// What is in a file that an entry names.
+    pub(super) fn file_at(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let path = self.beside(path);
         let bytes = std::fs::read(&path);
-        bytes
-            .map(Some)
-            .map_err(|error| self.wrong(&format!("cannot read {}: {error}", path.display())))
+        bytes.map_err(|error| self.wrong(&format!("cannot read {}: {error}", path.display())))
+    }
+
+    /// A program: one with a path is told from the file, another is looked for.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        if name.contains('/') {
+            self.beside(name)
+        } else {
+            name.into()
+        }
+    }
+
+    fn beside(&self, path: &str) -> PathBuf {
+        self.file.path.parent().unwrap_or(Path::new("")).join(path)
     }
 }
 

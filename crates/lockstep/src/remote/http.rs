@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::kubeconfig::Access;
+use super::unverified::Unverified;
 
 /// A server that takes longer is not reachable.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
@@ -121,6 +122,32 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<Answered, String
 }
 
 pub(super) fn config(access: &Access) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    let builder = if access.is_unverified {
+        let verifier = Arc::new(Unverified(provider));
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+    } else {
+        builder.with_root_certificates(roots(access)?)
+    };
+    let Some((certificate, key)) = &access.certificate else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    let key = PrivateKeyDer::from_pem_slice(key);
+    let (Ok(chain), Ok(key)) = (chain, key) else {
+        return Err("client-certificate or client-key is not in PEM form".to_owned());
+    };
+    builder
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| error.to_string())
+}
+
+fn roots(access: &Access) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     let authority = access.authority.as_deref().unwrap_or_default();
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authority).collect();
@@ -133,21 +160,5 @@ pub(super) fn config(access: &Access) -> Result<ClientConfig, String> {
         );
     }
     roots.add_parsable_certificates(certificates);
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots);
-    let Some((certificate, key)) = &access.certificate else {
-        return Ok(builder.with_no_client_auth());
-    };
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
-    let key = PrivateKeyDer::from_pem_slice(key);
-    let (Ok(chain), Ok(key)) = (chain, key) else {
-        return Err("client-certificate or client-key is not in PEM form".to_owned());
-    };
-    builder
-        .with_client_auth_cert(chain, key)
-        .map_err(|error| error.to_string())
+    Ok(roots)
 }

@@ -1,12 +1,30 @@
 //! The parts of a kubeconfig that say where a server is and who asks.
 
-use super::files::Files;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::exec::{self, Given};
+use super::files::{Entry, Files};
 use crate::failure::Failure;
+
+/// What kubectl would do, and is not done here.
+const OF_CLUSTER: &[&str] = &["proxy-url", "tls-server-name"];
+const OF_USER: &[&str] = &[
+    "as",
+    "as-groups",
+    "as-uid",
+    "as-user-extra",
+    "auth-provider",
+    "password",
+    "username",
+];
 
 /// A server, whom to trust, and who asks.
 pub(crate) struct Access {
     server: String,
     pub(super) authority: Option<Vec<u8>>,
+    /// Whether the server may be anybody.
+    pub(super) is_unverified: bool,
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
     pub(super) token: Option<String>,
     namespace: Option<String>,
@@ -20,6 +38,7 @@ impl Access {
         Ok(Self {
             server: server.trim_end_matches('/').to_owned(),
             authority: None,
+            is_unverified: false,
             certificate: None,
             token: None,
             namespace: None,
@@ -44,14 +63,26 @@ impl Access {
         let user = user.transpose()?;
         let server = server.or(cluster.text("server"));
         let server = server.ok_or_else(|| cluster.wrong("the cluster has no server"))?;
-        let of_user = |key: &str| user.as_ref().map_or(Ok(None), |user| user.bytes(key));
-        let (certificate, key) = (of_user("client-certificate")?, of_user("client-key")?);
-        let token = user.as_ref().and_then(|user| user.text("token"));
+        let server = server.trim_end_matches('/').to_owned();
+        cluster.refuse(OF_CLUSTER)?;
+        let authority = cluster.bytes("certificate-authority")?;
+        let is_unverified = is_unverified(&cluster);
+        if is_unverified && authority.is_some() {
+            return Err(cluster.wrong(
+                "`insecure-skip-tls-verify` and a certificate authority exclude each other",
+            ));
+        }
+        let known = || known(&cluster, &server, authority.as_deref());
+        let Given { token, certificate } = match &user {
+            None => Given::default(),
+            Some(user) => credentials(user, known)?,
+        };
         Ok(Self {
-            server: server.trim_end_matches('/').to_owned(),
-            authority: cluster.bytes("certificate-authority")?,
-            certificate: certificate.zip(key),
-            token: token.map(str::to_owned),
+            server,
+            authority,
+            is_unverified,
+            certificate,
+            token,
             namespace: context.text("namespace").map(str::to_owned),
         })
     }
@@ -77,3 +108,56 @@ impl Access {
         namespace.unwrap_or("default")
     }
 }
+
+/// Who asks: what the entry says, or what its program gives.
+fn credentials(user: &Entry<'_>, cluster: impl Fn() -> Value) -> Result<Given, Failure> {
+    user.refuse(OF_USER)?;
+    let certificate = user.bytes("client-certificate")?;
+    let certificate = certificate.zip(user.bytes("client-key")?);
+    let token = match user.set("tokenFile").and_then(Value::as_str) {
+        None => user.text("token").map(str::to_owned),
+        Some(path) => {
+            let text = String::from_utf8(user.file_at(path)?);
+            let text = text.map_err(|_| user.wrong("tokenFile is not text"))?;
+            Some(text.trim().to_owned())
+        }
+    };
+    let token = token.filter(|token| !token.is_empty());
+    match user.set("exec") {
+        // A token that is there already is the one that counts.
+        Some(exec) if token.is_none() => {
+            let given = exec::run(user, exec, &cluster())?;
+            let certificate = given.certificate.or(certificate);
+            Ok(Given {
+                certificate,
+                ..given
+            })
+        }
+        _ => Ok(Given { token, certificate }),
+    }
+}
+
+fn is_unverified(cluster: &Entry<'_>) -> bool {
+    cluster.set("insecure-skip-tls-verify") == Some(&Value::Bool(true))
+}
+
+/// What a program that gives credentials may know about the server.
+fn known(cluster: &Entry<'_>, server: &str, authority: Option<&[u8]>) -> Value {
+    let mut known = json!({ "server": server });
+    if let Some(authority) = authority {
+        known["certificate-authority-data"] = BASE64_STANDARD.encode(authority).into();
+    }
+    if is_unverified(cluster) {
+        known["insecure-skip-tls-verify"] = true.into();
+    }
+    let extensions = cluster.set("extensions").and_then(Value::as_array);
+    let mut extensions = extensions.into_iter().flatten();
+    let own = extensions.find(|row| row["name"] == "client.authentication.k8s.io/exec");
+    if let Some(own) = own {
+        known["config"] = own["extension"].clone();
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests;

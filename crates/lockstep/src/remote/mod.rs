@@ -1,9 +1,11 @@
 //! Talking to a running server, with the credentials of a kubeconfig.
 
 mod api;
+mod exec;
 mod files;
 mod http;
 mod kubeconfig;
+mod unverified;
 mod warning;
 
 use std::path::{Path, PathBuf};
