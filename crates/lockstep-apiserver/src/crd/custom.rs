@@ -11,7 +11,6 @@ use lockstep_object::{Object, Value, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
 use lockstep_storage::Revision;
 use prometheus::Histogram;
-use serde_json::Value;
 
 use super::columns::columns;
 use super::definition::DefinedVersion;
