@@ -222,7 +222,9 @@ impl Request<'_> {
                 ApplyError::Update(UpdateError::Convert(NotAtHand::Missing))
             )
         };
-        let applied = self.with_conversions(part, run, is_missing).await?;
+        let applied = self
+            .with_conversions(part, current, run, is_missing)
+            .await?;
         let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
         let object = object.or(live).unwrap_or_else(|| wish.object.clone());
         let mut unknown = Vec::new();
