@@ -48,6 +48,18 @@ impl Request<'_> {
         gates.has_other_claims(entries, stored, knows) || (is_converted && entries != stored)
     }
 
+    /// Claims with those on what nobody can change as they are stored, where paths of gates tell it: what the gate step
+    /// would have to read and settle again.
+    pub(super) fn without_gains(&self, managed: Managed, stored: &Managed) -> Managed {
+        let rules = &self.served.resource.rules;
+        match rules.gates() {
+            Some(gates) if rules.converter().is_none() => {
+                managed.with_frozen(stored, |_, fields| gates.split(fields))
+            }
+            _ => managed,
+        }
+    }
+
     /// Makes claims on what nobody can change those that are stored.
     pub(super) async fn settle_claims(
         &self,
