@@ -9,12 +9,28 @@ mod world;
 
 use tokio::runtime::Builder;
 
-use world::{CASES, World, name};
+use world::{CASES, State, World, Write, name};
+
+/// How many percent more a write may cost with gates than without.
+const PERCENT_CLOSED_MAX: u64 = 10;
+/// The same where all gates are open.
+const PERCENT_OPEN_MAX: u64 = 1;
+
+/// A line of the list: a case, and behind tabs what it is compared with and how much more it may cost.
+fn line((write, state): (Write, State)) -> String {
+    let percent = match state {
+        State::None => return name((write, state)),
+        State::Closed => PERCENT_CLOSED_MAX,
+        State::Open => PERCENT_OPEN_MAX,
+    };
+    let base = name((write, State::None));
+    format!("{}\t{base}\t{percent}", name((write, state)))
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, rounds] = &arguments[..] else {
-        println!("{}", CASES.map(name).join("\n"));
+        println!("{}", CASES.map(line).join("\n"));
         return;
     };
     let rounds: u64 = rounds.parse().expect("a number of rounds");

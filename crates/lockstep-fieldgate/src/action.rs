@@ -44,6 +44,14 @@ impl Kind {
             Self::DeprecatedUsed => "deprecated_used",
         }
     }
+
+    /// Whether a closed gate did it, so that the object became another.
+    pub fn is_of_closed(self) -> bool {
+        match self {
+            Self::Dropped | Self::Kept | Self::RemovalRefused => true,
+            Self::DeprecatedUsed => false,
+        }
+    }
 }
 
 /// A step of a place in an object.

@@ -1,7 +1,7 @@
 //! Who owns fields of closed gates: whoever did when the gate was closed.
 
 use lockstep_merge::fields::{Choice, Element, Set};
-use lockstep_merge::managers::Managed;
+use lockstep_merge::typed::Comparison;
 use lockstep_object::{Map, Value};
 
 use crate::gates::{Effect, Gates, NodeId};
@@ -10,26 +10,22 @@ use crate::gates::{Effect, Gates, NodeId};
 const IDENTITY: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
 
 impl Gates {
-    /// The claims with those at and below fields of closed gates as they are stored. `knows` tells whether the paths
-    /// mean the same in a version.
-    #[must_use]
-    pub fn frozen_claims(
-        &self,
-        managed: Managed,
-        stored: &Managed,
-        knows: impl Fn(&str) -> bool,
-    ) -> Managed {
-        managed.with_frozen(stored, |version, fields| {
-            if knows(version) {
-                fields.split(&vec![0], &|nodes, element| self.choose(nodes, element))
-            } else {
-                (Set::default(), fields.clone())
-            }
-        })
+    /// Takes fields apart: those at and below fields of closed gates, and the others.
+    pub fn split(&self, fields: &Set) -> (Set, Set) {
+        fields.split(&vec![0], &|nodes, element| self.choose(nodes, element))
     }
 
-    /// Whether entries of `managedFields` claim other fields of closed gates than those that are stored: if not,
-    /// [`Gates::frozen_claims`] would change nothing. Reads no more of them than lies on the way to such fields.
+    /// Whether a change of some fields may be one of fields of closed gates: it is one of them, of what lies below, or
+    /// of what lies around and counts as a whole.
+    pub fn concerns(&self, change: &Comparison) -> bool {
+        let choose = |nodes: &Vec<NodeId>, element: &Element| self.choose(nodes, element);
+        let sets = [&change.removed, &change.modified, &change.added];
+        sets.iter().any(|set| set.meets(&vec![0], &choose))
+    }
+
+    /// Whether entries of `managedFields` claim other fields of closed gates than those that are stored, in versions
+    /// that `knows` says the paths mean the same in: if not, there is nothing to settle with [`Gates::split`]. Reads
+    /// no more of them than lies on the way to such fields.
     pub fn has_other_claims(
         &self,
         entries: &[Value],
@@ -84,19 +80,6 @@ impl Gates {
     fn is_closed(&self, node: NodeId) -> bool {
         let gated = self.nodes[node as usize].gated.as_ref();
         gated.is_some_and(|gated| matches!(gated.effect, Effect::Closed))
-    }
-
-    /// Whether a path is that of a field of a closed gate, or lies below one.
-    pub fn is_frozen(&self, path: &[Element]) -> bool {
-        let mut nodes = vec![0];
-        for element in path {
-            match self.choose(&nodes, element) {
-                Choice::None => return false,
-                Choice::All => return true,
-                Choice::Below(below) => nodes = below,
-            }
-        }
-        false
     }
 
     fn choose(&self, nodes: &[NodeId], element: &Element) -> Choice<Vec<NodeId>> {

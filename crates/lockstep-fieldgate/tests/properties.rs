@@ -7,7 +7,9 @@
 
 use lockstep_fieldgate::{FieldPath, Gates};
 use lockstep_merge::managers::Managed;
+use lockstep_merge::types::Types;
 use lockstep_object::{Map, Object, Value};
+use lockstep_schema::Schema;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::json;
@@ -210,10 +212,28 @@ proptest! {
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
         let read = |entries: &[Value]| Managed::read(entries).unwrap();
-        let settled = gates.frozen_claims(read(&claimed), &read(&stored), |_| true);
+        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.split(fields));
         let differ = gates.has_other_claims(&claimed, &stored, |_| true);
         prop_assert_eq!(differ, settled != read(&claimed));
         prop_assert!(!gates.has_other_claims(&claimed, &stored, |_| false));
+    }
+
+    /// field-gates.md §5/D12: a change that does not concern closed gates is one that they leave as it is.
+    #[test]
+    fn what_gates_put_back_is_a_change_that_concerns_them(
+        closed in vec(any::<bool>(), PATHS.len()),
+        new in object(),
+        old in object(),
+    ) {
+        let (new, old) = (without_twins(&new), without_twins(&old));
+        let definition = definition(&closed);
+        let Some(gates) = Gates::compile(&definition) else { return Ok(()) };
+        let schema = definition.as_value().pointer("/spec/versions/0/schema/openAPIV3Schema");
+        let types = Types::custom(&Schema::compile(schema.unwrap()).unwrap());
+        let Ok(change) = types.object().compare(&old, &new) else { return Ok(()) };
+        let is_put_back = !gates.apply(&mut new.clone(), Some(&old)).is_empty();
+        prop_assert!(!is_put_back || gates.concerns(&change), "{change:?}");
+        prop_assert!(!gates.concerns(&types.object().compare(&new, &new).unwrap()));
     }
 
     /// field-gates.md §14/property: equal to the stored value or absent at closed paths, to the request elsewhere; twice is once.

@@ -9,7 +9,7 @@
 mod definition;
 
 use definition::{Moment, definition, object, rows};
-use lockstep_fieldgate::{Offline, Written};
+use lockstep_fieldgate::{Offline, Refusal, Written};
 use lockstep_merge::{JsonPatch, merge_patch};
 use lockstep_object::Object;
 use lockstep_object::incoming::FieldValidation;
@@ -53,7 +53,7 @@ fn expected(row: &Value) -> Value {
     let is_done = row["code"].as_u64().unwrap() < 300;
     let texts = |field: &str| row.get(field).cloned().unwrap_or_else(|| json!([]));
     if !is_done {
-        return json!({"code": row["code"], "warnings": texts("warnings")});
+        return json!({"code": row["code"], "causes": row["causes"], "warnings": texts("warnings")});
     }
     json!({
         "code": if row["request"].get("create").is_some() { 201 } else { 200 },
@@ -101,8 +101,12 @@ fn actual(row: &Value) -> Value {
         Written::Object
     };
     let answer = now.answer(&wanted, bytes.as_ref(), written, FieldValidation::Warn);
-    if answer.refusal.is_some() {
-        return json!({"code": 422, "warnings": of_gates(answer.warnings)});
+    if let Some(refusal) = answer.refusal {
+        let Refusal::Invalid(errors) = refusal else {
+            panic!("{}: {refusal:?}", row["row"])
+        };
+        let causes: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        return json!({"code": 422, "causes": causes, "warnings": of_gates(answer.warnings)});
     }
     let object = answer.object.unwrap();
     let at = |field: &str| object.at(&[field]).cloned().unwrap_or_default();

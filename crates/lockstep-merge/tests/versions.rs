@@ -4,6 +4,7 @@
 
 use lockstep_merge::fields::Set;
 use lockstep_merge::managers::{Applied, Endpoint, Force, Managed, Writer, apply, update};
+use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::metadata::Seconds;
 use lockstep_schema::Schema;
@@ -15,6 +16,8 @@ struct Colours {
     second: Types,
     /// Versions that are served.
     served: &'static [&'static str],
+    /// Whether colours stay as they are.
+    is_frozen: bool,
 }
 
 impl Colours {
@@ -30,6 +33,7 @@ impl Colours {
             first: types("color"),
             second: types("colour"),
             served,
+            is_frozen: false,
         }
     }
 }
@@ -61,6 +65,16 @@ impl Endpoint for Colours {
             spec.insert(new.to_owned(), value);
         }
         Ok(converted)
+    }
+
+    fn kept(&self, live: &Value, next: &Value, _: &Comparison) -> Result<Option<Value>, String> {
+        let mut kept = next.clone();
+        for name in ["color", "colour"] {
+            if let Some(value) = live["spec"].get(name) {
+                kept["spec"][name] = value.clone();
+            }
+        }
+        Ok((self.is_frozen && kept != *next).then_some(kept))
     }
 
     fn owned(&self, _: &str, fields: Set) -> Set {
@@ -118,6 +132,38 @@ fn a_conflict_is_found_in_the_version_of_the_claim() {
             "m2 Apply": ["ex.io/v2", {"f:spec": {"f:colour": {}}}],
         })
     );
+}
+
+/// field-gates.md §5/D12: what stays is not contested, in whatever version somebody claims it, nor lost.
+#[test]
+fn nobody_is_in_conflict_about_what_cannot_change() {
+    let mut kind = Colours::new(&["ex.io/v1", "ex.io/v2"]);
+    let live = object("ex.io/v1", json!({"color": "red", "size": 1}));
+    let first = writer("m1", "ex.io/v1");
+    let managed = update(&kind, None, &live, Managed::default(), &first).unwrap();
+    let live = kind.convert(&live, "ex.io/v2").unwrap();
+    kind.is_frozen = true;
+    let claimed = json!(["ex.io/v1", {"f:spec": {".": {}, "f:color": {}, "f:size": {}}}]);
+    let second = writer("m2", "ex.io/v2");
+    for force in [Force::No, Force::Yes] {
+        let wanted = object("ex.io/v2", json!({"colour": "blue"}));
+        let applied = apply(&kind, Some(&live), &wanted, managed.clone(), &second, force).unwrap();
+        // It is still what was asked for: who keeps the object decides what becomes of it.
+        let asked = object("ex.io/v2", json!({"colour": "blue", "size": 1}));
+        assert_eq!(applied.object, Some(asked));
+        let expected = json!({
+            "m1 Update": claimed, "m2 Apply": ["ex.io/v2", {"f:spec": {"f:colour": {}}}],
+        });
+        assert_eq!(claims(&applied.managed), expected);
+    }
+    let next = object("ex.io/v2", json!({"colour": "blue", "size": 1}));
+    let updated = update(&kind, Some(&live), &next, managed.clone(), &second).unwrap();
+    assert_eq!(claims(&updated), json!({"m1 Update": claimed}));
+    // Elsewhere there are conflicts as always.
+    let wanted = object("ex.io/v2", json!({"colour": "blue", "size": 2}));
+    let error = apply(&kind, Some(&live), &wanted, managed, &second, Force::No);
+    let text = "Apply failed with 1 conflict: conflict with \"m1\" using ex.io/v1: .spec.size";
+    assert_eq!(error.unwrap_err().to_string(), text);
 }
 
 #[test]

@@ -208,12 +208,12 @@ impl Request<'_> {
             live.metadata_mut().remove("managedFields");
             live.into_value()
         });
-        let managed = stored(current.map(|current| &current.object));
+        let claimed = stored(current.map(|current| &current.object));
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
         let writer = self.writer(&wish.manager, &api_version, part);
         let run = |written: &Written<'_>| {
-            let (live, managed) = (live.as_ref(), managed.clone());
+            let (live, managed) = (live.as_ref(), claimed.clone());
             apply(written, live, &wish.object, managed, &writer, wish.force)
         };
         let is_missing = |error: &ApplyError<NotAtHand>| {
@@ -222,8 +222,11 @@ impl Request<'_> {
                 ApplyError::Update(UpdateError::Convert(NotAtHand::Missing))
             )
         };
-        let applied = self.with_conversions(part, run, is_missing).await?;
+        let applied = self
+            .with_conversions(part, current, run, is_missing)
+            .await?;
         let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
+        let managed = self.without_gains(managed, &claimed);
         let object = object.or(live).unwrap_or_else(|| wish.object.clone());
         let mut unknown = Vec::new();
         let object = accept(served, object, &self.body, &mut unknown)?;

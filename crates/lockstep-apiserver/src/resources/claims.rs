@@ -3,13 +3,16 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use lockstep_fieldgate::Gates;
 use lockstep_kinds::{Table, typed};
-use lockstep_merge::fields::{Element, Set};
+use lockstep_merge::fields::Set;
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
+use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::Type;
 use lockstep_object::metadata::StatusField;
 use lockstep_object::{Map, Object, Status, Value, json};
 
+use super::current::Current;
 use super::{Origin, Request, Resource, Subresource};
 
 /// How often a webhook is asked for objects in the versions of claims, for one write.
@@ -34,6 +37,8 @@ pub(super) struct Conversions {
 pub(super) struct Written<'a> {
     request: &'a Request<'a>,
     part: Option<Subresource>,
+    /// The object in the version that is stored, if gates have to be asked in that.
+    stored: Option<&'a Object>,
     conversions: &'a Conversions,
     missing: RefCell<Option<(Value, Box<str>)>>,
 }
@@ -81,9 +86,36 @@ impl Endpoint for Written<'_> {
         empty(&self.request.served.resource, api_version)
     }
 
-    fn is_frozen(&self, api_version: &str, path: &[Element]) -> bool {
-        let gates = self.request.served.resource.rules.gates();
-        gates.is_some_and(|gates| self.request.has_paths(api_version) && gates.is_frozen(path))
+    /// What closed gates hold stays, whatever is asked for. Whether admission changes more is not known yet.
+    fn kept(
+        &self,
+        live: &Value,
+        next: &Value,
+        change: &Comparison,
+    ) -> Result<Option<Value>, NotAtHand> {
+        let resource = &self.request.served.resource;
+        let Some(gates) = resource.rules.gates() else {
+            return Ok(None);
+        };
+        let own = self.request.api_version();
+        if self.request.has_paths(&own) {
+            let is_concerned = gates.concerns(change);
+            return Ok(is_concerned
+                .then(|| gated(gates, next.clone(), live))
+                .flatten());
+        }
+        let Some(stored) = self.stored else {
+            return Ok(None);
+        };
+        let mut shaped = Object::from_value(next.clone()).map_err(|_| NotAtHand::Unknown)?;
+        let version = self.request.served.version;
+        resource.rules.shape(version, &mut shaped, None);
+        let storage = resource.api_version(resource.storage);
+        let there = self.convert(shaped.as_value(), &storage)?;
+        match gated(gates, there, stored.as_value()) {
+            Some(there) => self.convert(&there, &own).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {
@@ -130,14 +162,22 @@ impl<'a> Request<'a> {
     pub(super) async fn with_conversions<T, E>(
         &'a self,
         part: Option<Subresource>,
+        current: Option<&Current>,
         run: impl Fn(&Written<'_>) -> Result<T, E>,
         is_missing: impl Fn(&E) -> bool,
     ) -> Result<Result<T, E>, Status> {
         let mut conversions = Conversions::default();
+        let stored = match current {
+            Some(current) if self.is_gated_elsewhere() => {
+                Some(self.current_in_storage(current).await?)
+            }
+            _ => None,
+        };
         for _ in 0..CONVERSIONS_MAX {
             let written = Written {
                 request: self,
                 part,
+                stored: stored.as_ref(),
                 conversions: &conversions,
                 missing: RefCell::new(None),
             };
@@ -155,6 +195,12 @@ impl<'a> Request<'a> {
         Err(Status::internal_error(
             "managed fields are of too many versions",
         ))
+    }
+
+    /// Whether gates have to be asked in another version, which a webhook makes.
+    fn is_gated_elsewhere(&self) -> bool {
+        let has_gates = self.served.resource.rules.gates().is_some();
+        has_gates && !self.has_paths(&self.api_version())
     }
 
     async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, Status> {
@@ -219,11 +265,12 @@ impl<'a> Request<'a> {
     pub(super) async fn claim(
         &self,
         part: Option<Subresource>,
-        live: Option<&Object>,
+        current: &Current,
         object: &mut Object,
         asked: Asked,
         claims: Claims,
     ) -> Result<(), Status> {
+        let live = Some(&current.object);
         let is_kept =
             part == Some(Subresource::Scale) && self.served.resource.origin == Origin::Custom;
         let managed = match claims {
@@ -234,7 +281,7 @@ impl<'a> Request<'a> {
                     Asked::Named(managed) if part.is_none() => managed,
                     Asked::Named(_) | Asked::Nothing => stored(live),
                 };
-                self.track(part, live, object, before).await?
+                self.track(part, Some(current), object, before).await?
             }
         };
         put_on(object, renewed(live, object, &managed));
@@ -246,7 +293,7 @@ impl<'a> Request<'a> {
     async fn track(
         &self,
         part: Option<Subresource>,
-        live: Option<&Object>,
+        current: Option<&Current>,
         object: &Object,
         before: Managed,
     ) -> Result<Managed, Status> {
@@ -254,14 +301,23 @@ impl<'a> Request<'a> {
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
         let writer = self.writer(&manager, &api_version, part);
-        let live = live.map(Object::as_value);
+        let live = current.map(|current| current.object.as_value());
         let run = |written: &Written<'_>| {
             update(written, live, object.as_value(), before.clone(), &writer)
         };
         let is_missing = |error: &_| matches!(error, UpdateError::Convert(NotAtHand::Missing));
-        let tracked = self.with_conversions(part, run, is_missing).await?;
+        let tracked = self
+            .with_conversions(part, current, run, is_missing)
+            .await?;
         Ok(tracked.unwrap_or_default())
     }
+}
+
+/// What closed gates leave of a next state; none if all of it.
+fn gated(gates: &Gates, mut next: Value, stored: &Value) -> Option<Value> {
+    let actions = gates.apply(&mut next, Some(stored));
+    let is_other = actions.iter().any(|action| action.kind.is_of_closed());
+    is_other.then_some(next)
 }
 
 /// The claims that a client named.

@@ -1,13 +1,11 @@
 //! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
 
-use lockstep_fieldgate::{Action, Gates, Kind};
+use lockstep_fieldgate::{Action, Gates, Kind, difference};
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::Managed;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::{Map, Object, Status, Value, json};
 use serde_json::json;
 
-use super::claims::{put_on, renewed, stored};
 use super::convert::unreadable;
 use super::current::{Current, encode, parse_to_change};
 use super::{Api, Request, Served};
@@ -28,10 +26,12 @@ const ACTIONS_MAX: usize = 20;
 pub(super) struct Gated {
     /// The object in the version that it is stored in, where a request is about another: what that
     /// cannot say is in there.
-    stored: Option<Object>,
+    pub(super) stored: Option<Object>,
+    /// What it replaces, in the same version.
+    pub(super) replaced: Option<Object>,
     actions: Vec<Action>,
     /// What became another value in the version of the request, if a webhook knows its fields by other names.
-    changed: Set,
+    pub(super) changed: Set,
     /// What is refused, where the definition asks for it.
     pub(super) errors: FieldErrors,
 }
@@ -80,7 +80,7 @@ impl Api {
         self.tell(request, gates, &step.actions, took);
         let live = current.map(|current| &current.object);
         if step.is_acted_upon() || request.has_other_claims(gates, object, live) {
-            request.settle_claims(gates, object, live, &step.changed);
+            request.settle_claims(gates, object, live, &step).await;
         }
         Ok(step)
     }
@@ -148,16 +148,9 @@ impl Request<'_> {
         object: &mut Object,
         current: Option<&Current>,
     ) -> Result<Gated, Status> {
-        let kept = Served {
-            resource: self.served.resource.clone(),
-            version: self.served.resource.storage,
-        };
         let old = match current {
             None => None,
-            Some(current) => {
-                let value = kept.converted(current.value.clone()).await?;
-                Some(parse_to_change(&kept, &value, current.revision)?)
-            }
+            Some(current) => Some(self.current_in_storage(current).await?),
         };
         let mut new = self.served.in_storage(object.clone()).await?;
         let mut actions = apply(gates, &mut new, old.as_ref());
@@ -185,60 +178,35 @@ impl Request<'_> {
         }
         Ok(Gated {
             stored: Some(new),
+            replaced: old,
             actions,
             changed,
             ..Gated::default()
         })
     }
 
-    fn api_version(&self) -> String {
+    /// A stored object in the version that is stored now.
+    pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
+        let kept = Served {
+            resource: self.served.resource.clone(),
+            version: self.served.resource.storage,
+        };
+        let value = kept.converted(current.value.clone()).await?;
+        parse_to_change(&kept, &value, current.revision)
+    }
+
+    /// The version of the request.
+    pub(super) fn api_version(&self) -> String {
         self.served.resource.api_version(self.served.version)
     }
 
-    /// Where an object is another after gates than it was before.
-    fn difference(&self, before: &Object, after: &Object) -> Set {
+    /// Where two objects of the request's version are not the same.
+    pub(super) fn difference(&self, one: &Object, other: &Object) -> Set {
         let rules = &self.served.resource.rules;
-        let compared = rules
-            .merge_type(self.served.version)
-            .and_then(|of| of.compare(before.as_value(), after.as_value()).ok());
-        // What is not of its type has no claims.
-        compared.map_or_else(Set::default, |compared| {
-            compared.changed().union(&compared.removed)
+        let of_version = rules.merge_type(self.served.version);
+        of_version.map_or_else(Set::default, |of_version| {
+            difference(of_version, one.as_value(), other.as_value())
         })
-    }
-
-    /// Whether claims on what nobody can change are others than those that are stored.
-    fn has_other_claims(&self, gates: &Gates, object: &Object, live: Option<&Object>) -> bool {
-        let stored = live.map_or(&[][..], Object::managed_fields);
-        let knows = |version: &str| self.has_paths(version);
-        gates.has_other_claims(object.managed_fields(), stored, knows)
-    }
-
-    /// Claims on what nobody can change are those that are stored. `changed` are fields of the request's version that
-    /// gates put back, where paths of gates do not tell them.
-    fn settle_claims(
-        &self,
-        gates: &Gates,
-        object: &mut Object,
-        live: Option<&Object>,
-        changed: &Set,
-    ) {
-        let Ok(managed) = Managed::read(object.managed_fields()) else {
-            return;
-        };
-        let stored = stored(live);
-        let mut settled = gates.frozen_claims(managed, &stored, |version| self.has_paths(version));
-        if !changed.is_empty() {
-            let own = self.api_version();
-            settled = settled.with_frozen(&stored, |version, fields| {
-                if version != own {
-                    return (Set::default(), fields.clone());
-                }
-                let others = fields.without(changed);
-                (fields.difference(&others), others)
-            });
-        }
-        put_on(object, renewed(live, object, &settled));
     }
 
     /// Whether paths of gates mean the same in a version.

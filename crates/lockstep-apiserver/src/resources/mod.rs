@@ -35,6 +35,7 @@ mod request;
 mod resource;
 mod scale;
 mod selection;
+mod settling;
 mod signing;
 mod token;
 mod update;

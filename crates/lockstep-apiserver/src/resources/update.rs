@@ -90,7 +90,7 @@ impl Api {
             self.keep_gates(request, &mut next.object, Some(&current.object));
             let mut next = next_state(request, part, next, &current, absent)?;
             request
-                .claim(part, Some(&current.object), &mut next, asked, claims)
+                .claim(part, &current, &mut next, asked, claims)
                 .await?;
             let admitted = self
                 .admit_change(request, part, &current, &mut next, dry_run)

@@ -215,6 +215,16 @@ impl Set {
         (chosen, rest)
     }
 
+    /// Whether a path of the set leads to what `choose` chooses, or lies there.
+    pub fn meets<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> bool {
+        let mut nodes = self.nodes.iter();
+        nodes.any(|(element, node)| match choose(place, element) {
+            Choice::None => false,
+            Choice::All => true,
+            Choice::Below(place) => node.is_member || node.below.meets(&place, choose),
+        })
+    }
+
     /// Each node changed; those with nothing left go.
     pub(crate) fn map(&self, change: impl Fn(&Element, &Node) -> Option<Node>) -> Self {
         let changed = self.nodes.iter().filter_map(|(element, node)| {

@@ -132,6 +132,9 @@ fn merge<E: Endpoint>(
         None => merged,
     };
     let mut comparisons = Comparisons::new(endpoint, live, &object);
+    if managed.claims.len() > 1 {
+        comparisons = comparisons.without_impossible(version)?;
+    }
     let conflicts = lose(&mut managed, &mut comparisons, Some(&owner))?;
     if let (Some(conflicts), Force::No) = (conflicts, force) {
         return Err(conflicts.into());

@@ -4,7 +4,8 @@ use lockstep_object::metadata::Seconds;
 use serde_json::{Map, Value};
 
 use super::{Operation, Owner};
-use crate::fields::{Element, Set};
+use crate::fields::Set;
+use crate::typed::Comparison;
 use crate::types::Type;
 
 /// The endpoint that a write came to.
@@ -23,9 +24,16 @@ pub trait Endpoint {
         Value::Object(Map::new())
     }
 
-    /// Whether nobody can change a field now, so that nobody can disagree about it either.
-    fn is_frozen(&self, _api_version: &str, _path: &[Element]) -> bool {
-        false
+    /// What a next state becomes if nobody can change some of its fields now; none if it stays as it is. Nobody can
+    /// disagree about such fields, and nobody loses them. Both states are of the version that is written, and `change`
+    /// is how they differ.
+    fn kept(
+        &self,
+        _live: &Value,
+        _next: &Value,
+        _change: &Comparison,
+    ) -> Result<Option<Value>, Self::Error> {
+        Ok(None)
     }
 
     /// What of a set can be owned through this endpoint.

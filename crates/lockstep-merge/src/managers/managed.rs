@@ -119,6 +119,16 @@ impl Managed {
         self.claims.iter()
     }
 
+    /// What somebody claims.
+    pub fn claim(&self, owner: &Owner) -> Option<&Claim> {
+        self.claims.get(owner)
+    }
+
+    /// Gives somebody a claim, instead of the one that they have.
+    pub fn insert(&mut self, owner: Owner, claim: Claim) {
+        self.claims.insert(owner, claim);
+    }
+
     /// The claims with those on some fields as they are in `stored`, whatever became of them: nobody gains or loses
     /// them. `split` takes the fields of a version apart into those and the others.
     #[must_use]

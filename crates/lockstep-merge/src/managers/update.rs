@@ -68,9 +68,13 @@ pub(super) fn track<E: Endpoint>(
 ) -> Result<Managed, UpdateError<E::Error>> {
     let nothing = live.is_none().then(|| endpoint.empty(writer.api_version));
     let nothing = nothing.unwrap_or_default();
+    let is_new = live.is_none();
     let live = live.unwrap_or(&nothing);
     let mut managed = reconcile(endpoint, managed);
     let mut comparisons = Comparisons::new(endpoint, live, new);
+    if !is_new {
+        comparisons = comparisons.without_impossible(writer.api_version)?;
+    }
     lose(&mut managed, &mut comparisons, None)?;
     let changed = comparisons.at(writer.api_version)?;
     let changed = changed.ok_or_else(|| UpdateError::NoType(writer.api_version.to_owned()))?;
@@ -116,7 +120,7 @@ pub(super) fn reconcile<E: Endpoint>(endpoint: &E, mut managed: Managed) -> Mana
 pub(super) struct Comparisons<'a, E> {
     endpoint: &'a E,
     old: &'a Value,
-    new: &'a Value,
+    new: Cow<'a, Value>,
     known: BTreeMap<String, Option<Comparison>>,
 }
 
@@ -125,9 +129,29 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         Self {
             endpoint,
             old,
-            new,
+            new: Cow::Borrowed(new),
             known: BTreeMap::new(),
         }
+    }
+
+    /// The same without what cannot change, for objects of a version.
+    pub(super) fn without_impossible(
+        mut self,
+        api_version: &str,
+    ) -> Result<Self, UpdateError<E::Error>> {
+        let (endpoint, old, new) = (self.endpoint, self.old, self.new.clone());
+        // Objects that cannot be compared have no claims that this could save.
+        let kept = match self.at(api_version) {
+            Ok(Some(change)) if !change.is_empty() => endpoint
+                .kept(old, &new, change)
+                .map_err(UpdateError::Convert)?,
+            _ => None,
+        };
+        if let Some(kept) = kept {
+            self.new = Cow::Owned(kept);
+            self.known.clear();
+        }
+        Ok(self)
     }
 
     /// The change in a version; none if that is no longer known.
@@ -147,21 +171,20 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
             in_version(self.endpoint, Cow::Borrowed(object), api_version)
                 .map_err(UpdateError::Convert)
         };
-        let (old, new) = (converted(self.old)?, converted(self.new)?);
+        let (old, new) = (converted(self.old)?, converted(&self.new)?);
         let comparison = of_version.compare(&old, &new)?;
         let owned = comparison.map(|set| self.endpoint.owned(api_version, set.clone()));
         Ok(Some(owned))
     }
 }
 
-/// Everybody but one loses what changed. Returns what of it others than that one had, unless nobody can change it.
+/// Everybody but one loses what changed. Returns what of it others than that one had.
 pub(super) fn lose<E: Endpoint>(
     managed: &mut Managed,
     comparisons: &mut Comparisons<'_, E>,
     except: Option<&Owner>,
 ) -> Result<Option<Conflicts>, UpdateError<E::Error>> {
     let mut lost: BTreeMap<Owner, Set> = BTreeMap::new();
-    let endpoint = comparisons.endpoint;
     let mut kept = BTreeMap::new();
     for (owner, mut claim) in std::mem::take(&mut managed.claims) {
         if except == Some(&owner) {
@@ -174,10 +197,7 @@ pub(super) fn lose<E: Endpoint>(
         let conflicting = claim.fields.intersection(&comparison.changed());
         if !conflicting.is_empty() {
             claim.fields = claim.fields.difference(&conflicting);
-            let contested = contested(endpoint, &claim.api_version, &conflicting);
-            if !contested.is_empty() {
-                lost.insert(owner.clone(), contested);
-            }
+            lost.insert(owner.clone(), conflicting);
         }
         if !comparison.removed.is_empty() {
             claim.fields = claim.fields.difference(&comparison.removed);
@@ -188,15 +208,4 @@ pub(super) fn lose<E: Endpoint>(
     }
     managed.claims = kept;
     Ok((!lost.is_empty()).then(|| Conflicts::of(&lost)))
-}
-
-/// What of some fields of a version can become another value.
-fn contested<E: Endpoint>(endpoint: &E, api_version: &str, fields: &Set) -> Set {
-    let mut contested = Set::default();
-    for path in fields.paths() {
-        if !endpoint.is_frozen(api_version, &path) {
-            contested.insert(&path);
-        }
-    }
-    contested
 }

@@ -7,7 +7,7 @@ use crate::types::{Form, Type};
 
 impl Type<'_> {
     /// A value without some fields. What holds nothing any more goes with them.
-    pub(crate) fn without(self, value: &Value, gone: &Set) -> Value {
+    pub fn without(self, value: &Value, gone: &Set) -> Value {
         self.rest_of(value, gone).unwrap_or_default()
     }
 

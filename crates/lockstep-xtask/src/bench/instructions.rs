@@ -2,7 +2,8 @@
 //!
 //! A crate `lockstep-x` takes part with an example called `instructions_x`: without arguments it lists its
 //! cases, with a case and a number of rounds it runs that case. Two numbers of rounds are compared, so
-//! that starting the program does not count.
+//! that starting the program does not count. A line of the list is the name of a case; behind it may
+//! stand, after tabs, that of one before it and how many percent more than that it may cost.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,12 +39,69 @@ pub(super) fn run(root: &Path, package: &str, folder: &Path) -> anyhow::Result<(
         .output()
         .context("listing the cases")?;
     println!("\ninstructions a round, by callgrind:");
-    for case in String::from_utf8(listed.stdout)?.lines() {
-        let few = count(&program, case, ROUNDS_FEW)?;
-        let many = count(&program, case, ROUNDS_MANY)?;
-        println!("  {case:<40} {:>10}", per_round(few, many));
+    let mut counted = Vec::new();
+    let listed = String::from_utf8(listed.stdout)?;
+    for case in listed.lines().map(Case::parse) {
+        let few = count(&program, case.name, ROUNDS_FEW)?;
+        let many = count(&program, case.name, ROUNDS_MANY)?;
+        let instructions = per_round(few, many);
+        println!("{}", case.told(instructions, &counted));
+        counted.push((case.name, instructions));
     }
     Ok(())
+}
+
+/// A line of an example's list.
+#[derive(Debug, PartialEq, Eq)]
+struct Case<'l> {
+    name: &'l str,
+    bar: Option<Bar<'l>>,
+}
+
+/// What a case may cost at most.
+#[derive(Debug, PartialEq, Eq)]
+struct Bar<'l> {
+    /// The case that it is compared with.
+    base: &'l str,
+    percent_more_max: u64,
+}
+
+impl<'l> Case<'l> {
+    fn parse(line: &'l str) -> Self {
+        let mut parts = line.split('\t');
+        let name = parts.next().unwrap_or_default();
+        let bar = parts.next().zip(parts.next());
+        let bar = bar.and_then(|(base, percent)| {
+            let percent_more_max = percent.parse().ok()?;
+            Some(Bar {
+                base,
+                percent_more_max,
+            })
+        });
+        Self { name, bar }
+    }
+
+    /// The figure, and the bar beside it.
+    fn told(&self, instructions: u64, counted: &[(&str, u64)]) -> String {
+        let figure = format!("  {:<40} {instructions:>10}", self.name);
+        let Some(bar) = &self.bar else {
+            return figure;
+        };
+        let base = counted.iter().find(|(name, _)| *name == bar.base);
+        let Some((_, base)) = base.filter(|(_, base)| *base > 0) else {
+            return format!("{figure}  nothing to compare with: {}", bar.base);
+        };
+        let max = bar.percent_more_max;
+        let is_met = instructions.saturating_mul(100) <= base.saturating_mul(100 + max);
+        let verdict = if is_met { "met" } else { "MISSED" };
+        let sign = if instructions < *base { '-' } else { '+' };
+        let permille = instructions.abs_diff(*base).saturating_mul(1000) / base;
+        let (percent, tenths) = (permille / 10, permille % 10);
+        format!(
+            "{figure}  {sign}{percent}.{tenths} % against `{}`, at most {max} %: {verdict}",
+            bar.base
+        )
+    }
 }
 
 fn count(program: &Path, case: &str, rounds: u64) -> anyhow::Result<u64> {
@@ -80,6 +138,29 @@ mod tests {
         let told = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n";
         assert_eq!(collected(told), Some(123_456));
         assert_eq!(collected("==7== nothing"), None);
+    }
+
+    #[test]
+    fn a_bar_stands_beside_its_figure() {
+        let plain = Case::parse("patch, none");
+        let barred = Case::parse("patch, closed\tpatch, none\t10");
+        let counted = [("patch, none", 2_000)];
+        let figure = |name: &str, count: u64| format!("  {name:<40} {count:>10}");
+        assert_eq!(plain.told(2_000, &[]), figure("patch, none", 2_000));
+        for (instructions, told) in [
+            (2_100, "+5.0 % against `patch, none`, at most 10 %: met"),
+            (2_200, "+10.0 % against `patch, none`, at most 10 %: met"),
+            (2_201, "+10.0 % against `patch, none`, at most 10 %: MISSED"),
+            (1_999, "-0.0 % against `patch, none`, at most 10 %: met"),
+        ] {
+            let figure = figure("patch, closed", instructions);
+            let expected = format!("{figure}  {told}");
+            assert_eq!(barred.told(instructions, &counted), expected);
+        }
+        assert_eq!(
+            barred.told(7, &[]),
+            figure("patch, closed", 7) + "  nothing to compare with: patch, none"
+        );
     }
 
     #[test]

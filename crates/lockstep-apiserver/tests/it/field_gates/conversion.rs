@@ -8,24 +8,29 @@ use super::world::{Sent, World, of_gates, owners};
 use crate::client::Answer;
 use crate::hook::{Hook, Say, own_authority};
 
+pub(super) const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 const V1: &str = "/apis/ex.io/v1/namespaces/default/widgets";
 const V2: &str = "/apis/ex.io/v2/namespaces/default/widgets";
 const KEY: &str = "ex.io/widgets/default/w";
-const KEPT: &str =
+pub(super) const KEPT: &str =
     "spec.replicas: not updated: feature gate R (alpha) is disabled, the stored value was kept";
 const NOT_REMOVED: &str =
     "spec.replicas: not removed: feature gate R (alpha) is disabled, the stored value was kept";
 const DROPPED: &str = "spec.replicas: dropped: feature gate R (alpha) is disabled";
 
-/// What becomes of the number that v1 calls `replicas` and v2 `count`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Webhook {
+/// What becomes of the number that v1 calls `replicas`, v2 `count` and v3 `total`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Webhook {
+    /// Nobody is asked: it is called `replicas` everywhere.
+    Absent,
     /// It gets its other name.
     Renames,
     /// v2 cannot say it.
     Loses,
     /// It gets its other name, or 1 where there is none.
     FillsIn,
+    /// It gets its other name; objects without it are refused.
+    Insists,
 }
 
 impl Webhook {
@@ -35,10 +40,14 @@ impl Webhook {
             let desired = request["desiredAPIVersion"].as_str().unwrap();
             let objects = request["objects"].as_array().unwrap().iter();
             let converted = objects.map(|object| self.convert(object, desired));
-            let response = json!({
-                "uid": request["uid"], "result": {"status": "Success"},
-                "convertedObjects": converted.collect::<Vec<_>>(),
-            });
+            let response = match converted.collect::<Option<Vec<_>>>() {
+                Some(converted) => json!({
+                    "uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": converted,
+                }),
+                None => json!({
+                    "uid": request["uid"], "result": {"status": "Failure", "message": "no number"},
+                }),
+            };
             let review = json!({
                 "apiVersion": review["apiVersion"], "kind": "ConversionReview", "response": response,
             });
@@ -46,67 +55,91 @@ impl Webhook {
         })
     }
 
-    fn convert(self, object: &Value, desired: &str) -> Value {
+    /// What a version calls the number.
+    pub(super) fn number(self, version: &str) -> &'static str {
+        match version {
+            _ if self == Self::Absent => "replicas",
+            "v1" | "ex.io/v1" => "replicas",
+            "v2" | "ex.io/v2" => "count",
+            _ => "total",
+        }
+    }
+
+    fn convert(self, object: &Value, desired: &str) -> Option<Value> {
         let mut object = object.clone();
+        let from = self.number(object["apiVersion"].as_str().unwrap());
         object["apiVersion"] = desired.into();
-        let (from, to) = match desired {
-            "ex.io/v2" => ("replicas", "count"),
-            _ => ("count", "replicas"),
+        let Some(spec) = object["spec"].as_object_mut() else {
+            return (self != Self::Insists).then_some(object);
         };
-        let spec = object["spec"].as_object_mut().unwrap();
         let number = match (spec.remove(from), self) {
             (_, Self::Loses) => None,
             (None, Self::FillsIn) => Some(json!(1)),
+            (None, Self::Insists) => return None,
             (number, _) => number,
         };
         if let Some(number) = number {
-            spec.insert(to.to_owned(), number);
+            spec.insert(self.number(desired).to_owned(), number);
         }
-        object
+        Some(object)
     }
 }
 
 /// A server with the CRD and its webhook.
-struct Converting {
-    world: World,
-    hook: Hook,
+pub(super) struct Converting {
+    pub(super) world: World,
+    pub(super) hook: Hook,
     crd: Value,
 }
 
 impl Converting {
-    async fn begin(webhook: Webhook) -> Self {
+    pub(super) async fn begin(webhook: Webhook) -> Self {
         let pair = own_authority();
         let hook = Hook::start(&pair, webhook.says()).await;
-        let version = |name: &str, field: &str| {
+        let version = |name: &str| {
+            let whole = json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
+                "baz": {"type": "integer"}, "qux": {"type": "integer"},
+            }});
+            let spec = json!({"type": "object", "properties": {
+                webhook.number(name): {"type": "integer"}, "image": {"type": "string"}, "foo": whole,
+            }});
             json!({
                 "name": name, "served": true, "storage": name == "v1",
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
-                    "type": "object", "properties": {field: {"type": "integer"}, "image": {"type": "string"}},
-                }}}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
             })
         };
         let config = json!({"url": hook.url, "caBundle": STANDARD.encode(&pair.authority)});
+        let conversion = match webhook {
+            Webhook::Absent => json!({"strategy": "None"}),
+            _ => json!({"strategy": "Webhook", "webhook": {
+                "conversionReviewVersions": ["v1"], "clientConfig": config,
+            }}),
+        };
         let crd = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": "widgets.ex.io"},
             "spec": {
                 "group": "ex.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
-                "versions": [version("v1", "replicas"), version("v2", "count")],
-                "conversion": {"strategy": "Webhook", "webhook": {
-                    "conversionReviewVersions": ["v1"], "clientConfig": config,
-                }},
+                "versions": VERSIONS.map(version), "conversion": conversion,
             },
         });
         let world = World::new().await;
         Self { world, hook, crd }
     }
 
-    async fn gate(&mut self, is_open: bool) {
+    /// Opens or closes the gates of the number, and of a part of a map that is one value.
+    pub(super) async fn gate(&mut self, is_open: bool) {
         self.crd["spec"]["customFeatureGates"] = json!({"featureGates": [
             {"name": "R", "preRelease": "alpha", "enabled": is_open, "fieldPaths": [".spec.replicas"]},
+            {"name": "Q", "preRelease": "alpha", "enabled": is_open, "fieldPaths": [".spec.foo.qux"]},
         ]});
         let answer = self.world.define(&self.crd).await;
         assert!(answer.status.is_success(), "{}", answer.body);
+    }
+
+    /// Whether the gates are open.
+    pub(super) fn is_open(&self) -> bool {
+        self.crd["spec"]["customFeatureGates"]["featureGates"][0]["enabled"] == true
     }
 
     /// Stores an object with the field while its gate is open, and closes the gate.
@@ -140,7 +173,7 @@ impl Converting {
     }
 }
 
-fn widget(version: &str, spec: &Value) -> Value {
+pub(super) fn widget(version: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": format!("ex.io/{version}"), "kind": "Widget", "metadata": {"name": "w"}, "spec": spec,
     })

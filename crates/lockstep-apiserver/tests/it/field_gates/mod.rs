@@ -1,10 +1,12 @@
 //! Gates of fields of custom resources, through the server.
 
+mod appliers;
 mod conversion;
 #[path = "../../../../lockstep-fieldgate/tests/rows/definition.rs"]
 mod definition;
 mod definitions;
 mod migration;
+mod reads;
 mod rows;
 mod schemas;
 mod two_servers;

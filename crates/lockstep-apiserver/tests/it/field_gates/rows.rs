@@ -46,6 +46,8 @@ struct Case<'a> {
     hook: (&'a Hook, &'a Pair),
     row: &'a Value,
     number: u64,
+    /// The resource version of what exists, as whoever stored it knows it.
+    held: Value,
 }
 
 impl Case<'_> {
@@ -104,6 +106,7 @@ impl Case<'_> {
             Some(manager) => self.apply(&made, manager, "").await,
         };
         assert_eq!(answer.status, 201, "{}: {}", self.number, answer.body);
+        self.held = answer.json()["metadata"]["resourceVersion"].clone();
         if has_status && !status.is_null() {
             let mut made = answer.json();
             made["status"] = status.clone();
@@ -176,6 +179,7 @@ impl Case<'_> {
             let present = self.world.client.get(&path).await.json();
             let mut body = self.object(&version, spec, &request["status"]);
             body["metadata"]["resourceVersion"] = match request.get("resourceVersion") {
+                Some(asked) if asked == "held" => self.held.clone(),
                 Some(asked) => asked.clone(),
                 None => present["metadata"]["resourceVersion"].clone(),
             };
@@ -229,6 +233,7 @@ impl Case<'_> {
             }
         }
         let before = self.stored().await;
+        self.hook.0.asked();
         let answer = self.request().await;
         let after = self.stored().await;
         let mut actual = json!({
@@ -251,31 +256,48 @@ impl Case<'_> {
             "answer",
             answer.json()["spec"]["replicas"].clone(),
         );
+        let seen = self.hook.0.asked().pop().map(|(_, review)| {
+            let object = &review["request"]["object"];
+            object["spec"]["replicas"].clone()
+        });
+        told(&mut actual, "seen", seen.unwrap_or_default());
+        let object = after.as_ref().map(|(object, _)| object.clone());
+        let object = object.unwrap_or_default();
+        told(&mut actual, "owners", owners(&object));
         if self.row.get("generation").is_none() {
             let is_gone = self.row["request"]["delete"] == true;
+            let kept = before.filter(|_| !is_gone);
             assert_eq!(
-                after.is_none(),
-                is_gone || before.is_none(),
-                "{}",
+                after, kept,
+                "{}: what is refused is not stored",
                 self.number
             );
             return actual;
         }
-        let (object, revision) = after.unwrap_or_default();
+        let revision = after.map(|(_, revision)| revision).unwrap_or_default();
         let is_as_it_was = before.is_some_and(|(_, before)| before == revision);
         actual["apiVersion"] = object["apiVersion"].clone();
         actual["stored"] = object["spec"].clone();
         actual["generation"] = object["metadata"]["generation"].clone();
         actual["idle"] = is_as_it_was.into();
         told(&mut actual, "status", object["status"].clone());
-        told(&mut actual, "owners", owners(&object));
+        let annotations = object["metadata"]["annotations"].clone();
+        told(&mut actual, "annotations", annotations);
         actual
     }
 
     fn expected(&self) -> Value {
         let row = self.row;
         let mut expected = json!({"code": row["code"], "warnings": []});
-        for field in ["warnings", "message", "causes", "conflicts", "answer"] {
+        for field in [
+            "warnings",
+            "message",
+            "causes",
+            "conflicts",
+            "answer",
+            "seen",
+            "owners",
+        ] {
             if let Some(value) = row.get(field) {
                 expected[field] = value.clone();
             }
@@ -287,7 +309,7 @@ impl Case<'_> {
         expected["stored"] = row["stored"].clone();
         expected["generation"] = row["generation"].clone();
         expected["idle"] = (row["idle"] == true).into();
-        for field in ["status", "owners"] {
+        for field in ["status", "annotations"] {
             if let Some(value) = row.get(field) {
                 expected[field] = value.clone();
             }
@@ -314,6 +336,7 @@ async fn hold(numbers: std::ops::RangeInclusive<u64>) {
             hook: (&hook, &pair),
             row: &row,
             number,
+            held: Value::Null,
         };
         let actual = case.actual().await;
         let expected = case.expected();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{CRDS, Sent, World, warnings};
+use super::world::{CRDS, Dice, Sent, World, warnings};
 
 const CRD: &str = "crontabs.stable.example.com";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
@@ -112,19 +112,6 @@ async fn servers_that_disagree_lose_no_data_of_each_other() {
     assert_eq!(answer.json()["spec"], json!({"image": "d", "replicas": 7}));
 }
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 const GATES: [(&str, &[&str]); 4] = [
     ("R", &["spec", "replicas"]),
     ("F", &["spec", "foo"]),
@@ -174,7 +161,7 @@ async fn act(world: &mut World, dice: &mut Dice) -> String {
         spec(dice),
         json!({"note": format!("n{}", dice.roll(3)), "ready": dice.roll(3)}),
     );
-    let manager = ["alice", "bob"][usize::try_from(dice.roll(2)).unwrap()];
+    let manager = dice.pick(&["alice", "bob"]);
     let sent = |method, path: String, media_type| Sent {
         method,
         path,
@@ -284,12 +271,7 @@ async fn a_closed_gate_changes_no_bytes_whatever_is_written() {
         for _ in 0..6 {
             let states: Vec<String> = GATES
                 .iter()
-                .map(|(name, _)| {
-                    format!(
-                        "{name}{}",
-                        ["+", "-"][usize::try_from(dice.roll(2)).unwrap()]
-                    )
-                })
+                .map(|(name, _)| format!("{name}{}", dice.pick(&["+", "-"])))
                 .collect();
             let closed = states.iter().filter_map(|state| state.strip_suffix('-'));
             let closed: Vec<&str> = closed.collect();

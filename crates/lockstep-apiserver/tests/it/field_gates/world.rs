@@ -18,6 +18,24 @@ pub(crate) struct World {
     pub(crate) store: Arc<dyn Store>,
 }
 
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        let at = self.roll(u64::try_from(from.len()).unwrap());
+        from[usize::try_from(at).unwrap()]
+    }
+}
+
 /// What a request says besides its body.
 pub(crate) struct Sent<'a> {
     pub(crate) method: &'a str,
