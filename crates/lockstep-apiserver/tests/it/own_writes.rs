@@ -159,3 +159,66 @@ async fn objects_watches_and_the_store_are_measured() {
     let compiled = metrics.lines().find_map(|one| one.strip_prefix(compiled));
     assert!(compiled.unwrap().parse::<u64>().unwrap() > 0);
 }
+
+/// It belongs to somebody, by upstream's name and with upstream's fields.
+#[tokio::test]
+async fn what_the_server_makes_says_who_made_it() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let authority = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt";
+    while client.get(authority).await.status != 200 {}
+    let label = |name: &str| json!({ "f:labels": { ".": {}, name: {} } });
+    let bootstrapped = json!({
+        "f:annotations": { ".": {}, "f:rbac.authorization.kubernetes.io/autoupdate": {} },
+        "f:labels": { ".": {}, "f:kubernetes.io/bootstrapping": {} },
+    });
+    let class = json!({ "f:description": {}, "f:preemptionPolicy": {}, "f:value": {} });
+    for (path, manager, fields) in [
+        (
+            "/api/v1/namespaces/default",
+            "kube-apiserver",
+            json!({ "f:metadata": label("f:kubernetes.io/metadata.name") }),
+        ),
+        (
+            "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
+            "kube-apiserver",
+            json!({ "f:data": { ".": {}, "f:client-ca-file": {} } }),
+        ),
+        (
+            "/api/v1/namespaces/default/endpoints/kubernetes",
+            "kube-apiserver",
+            json!({
+                "f:metadata": label("f:endpointslice.kubernetes.io/skip-mirror"),
+                "f:subsets": {},
+            }),
+        ),
+        (
+            "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical",
+            "kube-apiserver",
+            class,
+        ),
+        (
+            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/cluster-admin",
+            "kube-apiserver",
+            json!({ "f:metadata": bootstrapped, "f:roleRef": {}, "f:subjects": {} }),
+        ),
+        (
+            authority,
+            "kube-controller-manager",
+            json!({
+                "f:data": { ".": {}, "f:ca.crt": {} },
+                "f:metadata": { "f:annotations": { ".": {}, "f:kubernetes.io/description": {} } },
+            }),
+        ),
+    ] {
+        let object: Value = serde_json::from_str(&client.get(path).await.body).unwrap();
+        let claims = &object["metadata"]["managedFields"];
+        let first = &claims[0];
+        assert_eq!(
+            (&first["manager"], &first["operation"], &first["fieldsV1"]),
+            (&json!(manager), &json!("Update"), &fields),
+            "{path}: {claims:#}"
+        );
+    }
+}
