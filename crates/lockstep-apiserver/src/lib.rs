@@ -8,6 +8,7 @@
 
 pub mod accounts;
 pub mod admission;
+mod aside;
 pub mod audit;
 pub mod authn;
 pub mod authz;

@@ -37,6 +37,8 @@ pub(crate) const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
 /// How long a request waits for its turn when too many are in flight.
 pub(crate) const QUEUE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// How many large answers are rewritten at once, into YAML or gzip.
+pub(crate) const REWRITES_MAX: usize = 4;
 /// How long a health check of the store may take.
 pub(crate) const STORE_CHECK_MAX: Duration = Duration::from_secs(2);
 /// How long running requests may take after the server was told to stop.

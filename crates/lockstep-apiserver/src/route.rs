@@ -48,7 +48,7 @@ impl Verb {
     }
 
     /// Whether it is about many objects, so that a name comes from a selector if from anywhere.
-    fn is_of_collection(self) -> bool {
+    pub(crate) fn is_of_collection(self) -> bool {
         matches!(self, Self::List | Self::Watch | Self::DeleteCollection)
     }
 }
@@ -79,11 +79,8 @@ impl ResourceRoute {
         let verb = Verb::ALL
             .into_iter()
             .find(|verb| verb.as_str() == info.verb)?;
-        let name = if verb.is_of_collection() {
-            ""
-        } else {
-            &path.name
-        };
+        let is_selected = verb.is_of_collection() && !path.is_watch_path;
+        let name = if is_selected { "" } else { &path.name };
         Some(Self {
             verb,
             group: path.group.clone(),

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Plugins;
+use crate::aside::Aside;
 use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
@@ -27,7 +28,7 @@ use crate::endpoints::{Handler, Milestone, Milestones};
 use crate::expressions;
 use crate::featuregates::{self, Publisher};
 use crate::frame::{InFlight, record_own};
-use crate::limits::{DRAIN_MAX, Limits};
+use crate::limits::{DRAIN_MAX, Limits, REWRITES_MAX};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::openapi::Documents;
@@ -105,6 +106,7 @@ pub(crate) struct Server {
     gate_publisher: Publisher,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
+    pub(crate) rewriters: Aside,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -164,6 +166,7 @@ impl ApiServer {
             store: config.store,
             handler: config.handler,
             openapi: Documents::default(),
+            rewriters: Aside::new(REWRITES_MAX),
             milestones: Milestones::default(),
             drain: Drain::default(),
             ready: CancellationToken::new(),

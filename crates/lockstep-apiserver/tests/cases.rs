@@ -54,6 +54,7 @@ fn a_request_is_understood_from_its_method_and_path() {
                 .flatten()
                 .map(text)
                 .collect(),
+            is_watch_path: resource["watchPath"] == true,
         });
         assert_eq!(
             (&info.resource, info.verb.as_str()),

@@ -33,7 +33,16 @@ pub enum Escalation {
     NoSuchRole(String),
 }
 
-/// Whether a user may write a role: the rules are unchanged, or all held, or the user may `escalate` the role.
+/// What a write of a role or binding may change without being judged: who owns it, who holds it, and what the server
+/// keeps. Labels are not among it: an aggregated role gathers the rules of roles by them.
+const UNJUDGED: [&str; 4] = [
+    "finalizers",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+];
+
+/// Whether a user may write a role: nothing changed that counts, or all rules are held, or the user may `escalate` it.
 pub fn check_role_write(
     policies: &Policies,
     user: &User,
@@ -41,15 +50,12 @@ pub fn check_role_write(
     stored: Option<&Object>,
 ) -> Result<(), Escalation> {
     let rules = PolicyRule::all_of(role.as_value());
-    let unchanged = stored.is_some_and(|stored| {
-        PolicyRule::all_of(stored.as_value()) == rules && aggregation(stored) == aggregation(role)
-    });
     let kind = if role.kind() == "Role" {
         RoleKind::Role
     } else {
         RoleKind::ClusterRole
     };
-    if unchanged
+    if is_unchanged(role, stored)
         || may(
             policies,
             user,
@@ -70,7 +76,8 @@ pub fn check_role_write(
     Ok(())
 }
 
-/// Whether a user may write a binding: all rules of the role are held, or the user may `bind` the role.
+/// Whether a user may write a binding: nothing changed that counts, or all rules of the role are held, or the user may
+/// `bind` the role.
 pub fn check_binding_write(
     policies: &Policies,
     user: &User,
@@ -80,11 +87,8 @@ pub fn check_binding_write(
     let Some(parsed) = Binding::new(binding.namespace(), binding) else {
         return Ok(());
     };
-    let same =
-        |field: &str| stored.is_some_and(|stored| stored.at(&[field]) == binding.at(&[field]));
     let role = &parsed.role;
-    let unchanged = same("roleRef") && same("subjects");
-    if unchanged
+    if is_unchanged(binding, stored)
         || may(
             policies,
             user,
@@ -100,6 +104,17 @@ pub fn check_binding_write(
         return Err(Escalation::NoSuchRole(not_found(role)));
     };
     confirm(policies, user, rules, binding.namespace())
+}
+
+fn is_unchanged(next: &Object, stored: Option<&Object>) -> bool {
+    let judged = |object: &Object| {
+        let mut object = object.clone();
+        object
+            .metadata_mut()
+            .retain(|field, _| !UNJUDGED.contains(&field.as_str()));
+        object
+    };
+    stored.is_some_and(|stored| judged(stored) == judged(next))
 }
 
 fn aggregation(role: &Object) -> Option<&Value> {

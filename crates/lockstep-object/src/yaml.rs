@@ -67,7 +67,20 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedYaml, YamlError> {
             duplicates: document.duplicates,
         }),
         Err(_) if document.too_deep => Err(YamlError::Depth),
-        Err(error) => Err(YamlError::Syntax(error.to_string())),
+        Err(error) => Err(YamlError::Syntax(told(&error))),
+    }
+}
+
+/// What a client can do about it; some texts of the parser are for those who call it.
+fn told(error: &serde_saphyr::Error) -> String {
+    match error {
+        serde_saphyr::Error::MultipleDocuments { .. } => {
+            "there is more than one document; send one at a time".to_owned()
+        }
+        serde_saphyr::Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            "an alias stands inside what it stands for".to_owned()
+        }
+        error => error.to_string(),
     }
 }
 

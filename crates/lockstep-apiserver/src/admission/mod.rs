@@ -15,6 +15,7 @@
 mod accounts;
 mod attributes;
 mod authorizer;
+mod certificates;
 mod classes;
 pub mod conditions;
 mod limits;
@@ -39,12 +40,14 @@ use webhooks::Rounds;
 /// Policies have their places before the webhooks that do the same: those that change objects
 /// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
 /// Quotas come last: what they count has been allowed by everybody else.
-pub const CHAIN: [Plugin; 8] = [
+pub const CHAIN: [Plugin; 10] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
     Plugin::Priority,
     Plugin::DefaultStorageClass,
     Plugin::DefaultIngressClass,
+    Plugin::CertificateApproval,
+    Plugin::CertificateSigning,
     Plugin::MutatingAdmissionWebhook,
     Plugin::ValidatingAdmissionWebhook,
     Plugin::ResourceQuota,
@@ -160,6 +163,9 @@ impl Api {
                 }
                 (Plugin::ServiceAccount, Some(object)) => {
                     accounts::check(self, attributes, object).await
+                }
+                (Plugin::CertificateApproval | Plugin::CertificateSigning, Some(object)) => {
+                    certificates::check(self, plugin, attributes, object)
                 }
                 (Plugin::ValidatingAdmissionWebhook, object) => {
                     webhooks::validate(self, attributes, object).await

@@ -11,18 +11,18 @@ pub enum Plugin {
     Priority,
     DefaultStorageClass,
     DefaultIngressClass,
+    CertificateApproval,
+    CertificateSigning,
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
     ResourceQuota,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 26] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
-    "CertificateApproval",
-    "CertificateSigning",
     "CertificateSubjectRestriction",
     "ClusterTrustBundleAttest",
     "DefaultTolerationSeconds",
@@ -82,6 +82,8 @@ impl Plugin {
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::CertificateApproval => "CertificateApproval",
+            Self::CertificateSigning => "CertificateSigning",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             Self::ResourceQuota => "ResourceQuota",

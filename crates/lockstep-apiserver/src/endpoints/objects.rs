@@ -57,6 +57,10 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
     let Some(route) = ResourceRoute::of(&request.info) else {
         return Err(respond(&Status::method_not_allowed()));
     };
+    let path = request.info.resource.as_ref();
+    if path.is_some_and(|path| !path.rest.is_empty() && path.subresource != "proxy") {
+        return Err(response::page_not_found());
+    }
     let registry = server.api.registry();
     if let Some(found) = registry.find(&route) {
         if !is_at_home(&route, &found) {

@@ -84,7 +84,7 @@ pub(crate) async fn answer(
             _ => trail.answered(&mut request, &mut response),
         }
     }
-    views::finish(&request, &mut response).await;
+    views::finish(&server.rewriters, &request, &mut response).await;
     record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
     if request.method == Method::HEAD {

@@ -14,6 +14,7 @@ use lockstep_openapi::{gnostic, v2, v3};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
+use crate::aside::Aside;
 use crate::discovery::group_versions;
 use crate::resources::{Api, Registry, Resource};
 use crate::version::git_version;
@@ -46,9 +47,19 @@ enum Name {
 }
 
 /// The documents that were asked for.
-#[derive(Default)]
 pub(crate) struct Documents {
-    kept: Mutex<BTreeMap<Name, Document>>,
+    kept: Arc<Mutex<BTreeMap<Name, Document>>>,
+    /// One is made at a time, so that those who ask for it at once wait for the same one.
+    makers: Aside,
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self {
+            kept: Arc::default(),
+            makers: Aside::new(1),
+        }
+    }
 }
 
 impl Documents {
@@ -59,8 +70,9 @@ impl Documents {
         let hash = hash(&resources);
         let name = Name::V3(path.to_owned());
         let served: Vec<_> = resources.into_iter().map(|(r, v)| (r.clone(), v)).collect();
-        let made = self.make(api, name, hash, move |api| {
-            let resources = describe(api, &served);
+        let api = Arc::clone(api);
+        let made = self.make(name, hash, move || {
+            let resources = describe(&api, &served);
             json::encode_ordered(&v3::document(TITLE, &git_version(), resources))
         });
         made.await
@@ -75,8 +87,9 @@ impl Documents {
             .map(|(resource, version)| (resource.clone(), version))
             .collect();
         let hash = self::hash(&served.iter().map(|(r, v)| (r, *v)).collect::<Vec<_>>());
-        let made = self.make(api, Name::V2(form), hash, move |api| {
-            let resources = describe(api, &served);
+        let api = Arc::clone(api);
+        let made = self.make(Name::V2(form), hash, move || {
+            let resources = describe(&api, &served);
             let document = v2::document(TITLE, &git_version(), resources);
             match form {
                 V2::Json => json::encode(&document),
@@ -90,29 +103,38 @@ impl Documents {
     /// waits for the thread.
     async fn make(
         &self,
-        api: &Arc<Api>,
         name: Name,
         hash: String,
-        print: impl FnOnce(&Api) -> Vec<u8> + Send + 'static,
+        print: impl FnOnce() -> Vec<u8> + Send + 'static,
     ) -> Option<Document> {
-        if let Some(kept) = self.kept.lock().get(&name).filter(|kept| kept.hash == hash) {
-            return Some(kept.clone());
+        if let Some(kept) = find(&self.kept, &name, &hash) {
+            return Some(kept);
         }
-        let api = Arc::clone(api);
-        let bytes = tokio::task::spawn_blocking(move || print(&api))
-            .await
-            .ok()?;
-        let made = Document {
-            hash,
-            bytes: bytes.into(),
+        let kept = Arc::clone(&self.kept);
+        let work = move || {
+            // Somebody who waited too may have made it.
+            find(&kept, &name, &hash).unwrap_or_else(|| {
+                let bytes = print().into();
+                keep(&kept, name, Document { hash, bytes })
+            })
         };
-        let mut kept = self.kept.lock();
-        if kept.len() >= DOCUMENTS_MAX && !kept.contains_key(&name) {
-            kept.pop_last();
-        }
-        kept.insert(name, made.clone());
-        Some(made)
+        self.makers.run(work).await
     }
+}
+
+/// The document that is kept, if it is made of this.
+fn find(kept: &Mutex<BTreeMap<Name, Document>>, name: &Name, hash: &str) -> Option<Document> {
+    let kept = kept.lock();
+    kept.get(name).filter(|kept| kept.hash == hash).cloned()
+}
+
+fn keep(kept: &Mutex<BTreeMap<Name, Document>>, name: Name, made: Document) -> Document {
+    let mut kept = kept.lock();
+    if kept.len() >= DOCUMENTS_MAX && !kept.contains_key(&name) {
+        kept.pop_last();
+    }
+    kept.insert(name, made.clone());
+    made
 }
 
 /// Paths of all documents of version 3.0 with their hashes.
@@ -178,4 +200,40 @@ fn hash(resources: &[InVersion<'_>]) -> String {
     }
     let digest = hasher.finalize();
     digest.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// api-machinery.md §2/openapi-v2: made once for all who ask, and again when what is served changed.
+    #[tokio::test]
+    async fn those_who_ask_at_once_wait_for_one_document() {
+        let (documents, made) = (
+            Arc::new(Documents::default()),
+            Arc::new(AtomicUsize::new(0)),
+        );
+        for (hash, expected) in [("a", 1), ("a", 1), ("b", 2)] {
+            let mut asking = tokio::task::JoinSet::new();
+            for _ in 0..20 {
+                let (documents, made) = (Arc::clone(&documents), Arc::clone(&made));
+                asking.spawn(async move {
+                    let print = move || {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        b"document".to_vec()
+                    };
+                    let name = Name::V2(V2::Json);
+                    documents.make(name, hash.to_owned(), print).await
+                });
+            }
+            let document = Some(Document {
+                hash: hash.to_owned(),
+                bytes: Bytes::from_static(b"document"),
+            });
+            assert_eq!(asking.join_all().await, vec![document; 20]);
+            assert_eq!(made.load(Ordering::SeqCst), expected, "{hash}");
+        }
+    }
 }

@@ -41,6 +41,8 @@ pub struct ResourcePath {
     pub name: String,
     /// What follows the subresource, as with `proxy`.
     pub rest: Vec<String>,
+    /// Whether this is the old spelling of a watch, `/watch/…`, so that the name is the path's own.
+    pub is_watch_path: bool,
 }
 
 impl RequestInfo {
@@ -108,6 +110,7 @@ fn resource(
     let mut found = ResourcePath {
         group: group.to_owned(),
         version: version.clone().into_owned(),
+        is_watch_path: legacy_watch,
         ..ResourcePath::default()
     };
     let rest = match rest {
@@ -125,19 +128,15 @@ fn resource(
     found.name = rest.next().unwrap_or_default();
     found.subresource = rest.next().unwrap_or_default();
     found.rest = rest.collect();
-    let verb = verb(method, legacy_watch, &mut found, query);
+    let verb = verb(method, &mut found, query);
     Some((verb, found))
 }
 
-fn verb(
-    method: &Method,
-    legacy_watch: bool,
-    found: &mut ResourcePath,
-    query: &Query,
-) -> &'static str {
+fn verb(method: &Method, found: &mut ResourcePath, query: &Query) -> &'static str {
     let named = !found.name.is_empty();
     match *method {
-        _ if legacy_watch => "watch",
+        Method::GET | Method::HEAD if found.is_watch_path => "watch",
+        _ if found.is_watch_path => "",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

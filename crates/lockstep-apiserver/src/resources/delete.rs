@@ -13,6 +13,7 @@ use super::update::is_free;
 use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
 use crate::admission::Attributes;
 use crate::crd;
+use crate::route::Verb;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -387,6 +388,14 @@ fn from_query(request: &Request<'_>) -> Result<Value, Status> {
     }
     if query.get("orphanDependents").is_some() {
         body["orphanDependents"] = query.flag("orphanDependents").into();
+    }
+    for name in ["uid", "resourceVersion"] {
+        // The state of a collection is the state of its list.
+        let is_of_list = name == "resourceVersion" && request.route.verb == Verb::DeleteCollection;
+        let asked = query.get(name).filter(|asked| !asked.is_empty());
+        if let Some(asked) = asked.filter(|_| !is_of_list) {
+            body["preconditions"][name] = asked.into();
+        }
     }
     let dry_run: Vec<Value> = query.all("dryRun").map(Value::from).collect();
     if !dry_run.is_empty() {

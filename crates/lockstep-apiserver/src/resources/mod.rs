@@ -334,6 +334,10 @@ fn check_name(request: &Request<'_>) -> Result<(), Status> {
         (Verb::Create, true) if !is_custom && route.subresource.is_empty() => {
             Err(Status::method_not_allowed())
         }
+        // Whoever may list or follow a part may not do so with the whole.
+        (verb, _) if verb.is_of_collection() && !route.subresource.is_empty() => {
+            Err(Status::no_such_resource())
+        }
         _ => Ok(()),
     }
 }
@@ -348,7 +352,10 @@ pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
             Err(Status::method_not_allowed())
         }
         (true, true) if !is_read => Err(Status::no_such_resource()),
-        (false, false) if &*resource.plural != "namespaces" => Err(Status::no_such_resource()),
+        // A namespace is inside itself, and no other one is.
+        (false, false) if &*resource.plural != "namespaces" || route.namespace != route.name => {
+            Err(Status::no_such_resource())
+        }
         _ => Ok(()),
     }
 }

@@ -24,8 +24,12 @@ pub(super) struct Selection {
 impl Selection {
     /// What a request selects. A demand for one name narrows the scope.
     pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
-        let (labels, fields) = (request.labels()?, request.fields()?);
+        let (labels, mut fields) = (request.labels()?, request.fields()?);
         let (resource, route) = (&request.served.resource, request.route);
+        if route.is_named() {
+            // An old watch of one object: its path was authorized, and nothing beside it.
+            fields = fields.and("metadata.name", &route.name);
+        }
         let namespace = match route.namespace.as_str() {
             "" => fields.exact_value("metadata.namespace").unwrap_or_default(),
             namespace => namespace,

@@ -71,6 +71,14 @@ enum Begin {
     Changes(Option<Revision>),
 }
 
+/// When a client is told next how far it has come: after a while, and once more shortly before the end.
+fn next_bookmark(now: Instant, ends: Instant) -> Instant {
+    match ends.checked_sub(BOOKMARK_BEFORE_END) {
+        Some(last) if now < last => (now + BOOKMARK_EVERY).min(last),
+        _ => ends,
+    }
+}
+
 impl Api {
     /// Follows the objects of a list.
     pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
@@ -158,9 +166,9 @@ impl Api {
             first_end: wants_end.then_some(seen),
             ready,
             bookmarks,
-            next_bookmark: now + BOOKMARK_EVERY,
+            next_bookmark: next_bookmark(now, now + lasts),
             ends: now + lasts,
-            timer: Box::pin(sleep_until(now + lasts.min(BOOKMARK_EVERY))),
+            timer: Box::pin(sleep_until(next_bookmark(now, now + lasts))),
             is_over,
         })
     }
@@ -296,11 +304,7 @@ impl WatchStream {
             Err(_) => self.fail(),
         }
         self.is_over |= now >= self.ends;
-        let last = self.ends.checked_sub(BOOKMARK_BEFORE_END);
-        self.next_bookmark = match last {
-            Some(last) if now < last => (now + BOOKMARK_EVERY).min(last),
-            _ => self.ends,
-        };
+        self.next_bookmark = next_bookmark(now, self.ends);
     }
 
     /// What a change is to this watch: the object came into the selection, changed in it, or left.

@@ -10,6 +10,7 @@ use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
 use super::message::as_message;
 use super::{Asked, Encoding, Form, JSON, PROTOBUF, YAML, on_deep_stack};
+use crate::aside::Aside;
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
@@ -40,7 +41,7 @@ pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
 
 /// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are
 /// left alone.
-pub(crate) async fn finish(request: &Request, response: &mut Response) {
+pub(crate) async fn finish(rewriters: &Aside, request: &Request, response: &mut Response) {
     let encoding = response.extensions_mut().remove::<Encoding>();
     let encoding = encoding.unwrap_or_default();
     let Some(body) = response.body().whole() else {
@@ -55,11 +56,9 @@ pub(crate) async fn finish(request: &Request, response: &mut Response) {
     let rewritten = if is_quick {
         rewrite(body, encoding, compress)
     } else {
-        let work = tokio::task::spawn_blocking(move || rewrite(body, encoding, compress));
-        match work.await {
-            Ok(rewritten) => rewritten,
-            Err(_) => Err(Status::internal_error("the answer could not be written")),
-        }
+        let work = rewriters.run(move || rewrite(body, encoding, compress));
+        let failed = || Err(Status::internal_error("the answer could not be written"));
+        work.await.unwrap_or_else(failed)
     };
     match rewritten {
         Ok(rewritten) => put(response, rewritten),

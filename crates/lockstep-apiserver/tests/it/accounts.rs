@@ -1,6 +1,10 @@
 //! Tokens of service accounts: api-machinery.md §13/tokens.
 
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD as STANDARD, BASE64_URL_SAFE_NO_PAD as BASE64};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -315,6 +319,49 @@ async fn forged_tokens_open_nothing() {
     let foreign = self::token(&mut elsewhere, json!({})).await;
     let answer = with_token(&mut anybody, "GET", "/version", &foreign).await;
     assert_eq!(answer.status, 401);
+}
+
+/// A token counts from its time to its end, give or take a minute, whoever has it, and though its signature is good.
+#[tokio::test]
+async fn tokens_end_and_begin_at_their_time() {
+    let (server, mut admin) = start().await;
+    let token = token(&mut admin, json!({})).await;
+    let pem = std::fs::read_to_string(server.path("pki/sa.key")).unwrap();
+    let lines = pem.lines().filter(|line| !line.starts_with("-----"));
+    let key = STANDARD.decode(lines.collect::<String>()).unwrap();
+    let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key).unwrap();
+    let header = token.split('.').next().unwrap();
+    let now = Timestamp::now().as_second();
+    let mut anybody = server.client(None).await;
+    for (begins, ends, why) in [
+        (now - 10, now + 3600, None),
+        (now - 3600, now - 30, None),
+        (now + 30, now + 3600, None),
+        (
+            now - 3600,
+            now - 120,
+            Some("service account token has expired"),
+        ),
+        (
+            now + 120,
+            now + 3600,
+            Some("service account token is not valid yet"),
+        ),
+    ] {
+        let mut claims = claims(&token);
+        claims["nbf"] = begins.into();
+        claims["exp"] = ends.into();
+        let text = format!("{header}.{}", BASE64.encode(claims.to_string()));
+        let signature = key.sign(&SystemRandom::new(), text.as_bytes()).unwrap();
+        let signed = format!("{text}.{}", BASE64.encode(signature));
+        let answer = with_token(&mut anybody, "GET", "/version", &signed).await;
+        let told = review(&mut admin, json!({ "token": signed })).await;
+        let (code, expected) = match why {
+            None => (200, Ok("system:serviceaccount:default:bob".to_owned())),
+            Some(why) => (401, Err(format!("[invalid bearer token, {why}]"))),
+        };
+        assert_eq!((answer.status.as_u16(), told), (code, expected));
+    }
 }
 
 #[tokio::test]

@@ -220,6 +220,106 @@ async fn hundreds_of_watches_share_a_connection_with_other_requests() {
     assert_eq!(watches.len(), 300);
 }
 
+/// A frame of HTTP/2: its type, its flags, its stream.
+fn frame((kind, flags): (u8, u8), stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = length[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// Headers as HTTP/2 writes those that nobody remembers.
+fn fields(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (name, value) in fields {
+        for text in [name, value] {
+            if text == name {
+                block.push(0);
+            }
+            block.push(u8::try_from(text.len()).unwrap());
+            block.extend(text.as_bytes());
+        }
+    }
+    block
+}
+
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const SETTINGS: u8 = 4;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// What HTTP/2 calls being too much for a server.
+const ENHANCE_YOUR_CALM: &[u8] = &[0, 0, 0, 11];
+
+/// Sends pieces until the server has had enough. Returns how many it took, and its last words.
+async fn flood(server: &TestServer, pieces: impl Iterator<Item = Vec<u8>>) -> (usize, Vec<u8>) {
+    let config = config(&server.authority(), Some(server.admin()), "h2");
+    let stream = raw(server.address, "localhost", config).await.unwrap();
+    let (mut answers, mut requests) = tokio::io::split(stream);
+    let mut words = tokio::task::JoinSet::new();
+    words.spawn(async move {
+        let mut words = Vec::new();
+        drop(answers.read_to_end(&mut words).await);
+        words
+    });
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let begin = [&preface[..], &frame((SETTINGS, 0), 0, &[])].concat();
+    requests.write_all(&begin).await.unwrap();
+    let mut taken = 0;
+    for piece in pieces {
+        if requests.write_all(&piece).await.is_err() || requests.flush().await.is_err() {
+            break;
+        }
+        taken += 1;
+    }
+    (taken, words.join_next().await.unwrap().unwrap())
+}
+
+fn contains(words: &[u8], what: &[u8]) -> bool {
+    words.windows(what.len()).any(|part| part == what)
+}
+
+/// Requests that are taken back as soon as they are made cost the server work and the client nothing.
+#[tokio::test]
+async fn a_client_that_takes_its_requests_back_is_cut_off() {
+    let server = TestServer::start().await;
+    let request = fields(&[
+        (":method", "GET"),
+        (":scheme", "https"),
+        (":path", "/api/v1/users"),
+        (":authority", "a"),
+    ]);
+    let pieces = (0..100_000).map(|number| {
+        let stream = 2 * number + 1;
+        let asked = frame((HEADERS, END_STREAM | END_HEADERS), stream, &request);
+        let taken_back = frame((RESET, 0), stream, &8_u32.to_be_bytes());
+        [asked, taken_back].concat()
+    });
+    let (taken, words) = flood(&server, pieces).await;
+    assert!(taken < 100_000, "{taken} requests");
+    assert!(contains(&words, ENHANCE_YOUR_CALM), "{words:?}");
+    assert_alive(&server).await;
+}
+
+/// §14/sizes: headers in ever more pieces are headers too, also where the pieces are empty.
+#[tokio::test]
+async fn headers_without_end_are_not_read_to_the_end() {
+    let server = TestServer::start().await;
+    let many = fields(&vec![("x", "y"); 2000]);
+    for piece in [many.as_slice(), &[]] {
+        let first = frame((HEADERS, END_STREAM), 1, &fields(&[(":method", "GET")]));
+        let more = frame((CONTINUATION, 0), 1, piece).repeat(50);
+        let pieces = std::iter::once(first).chain(std::iter::repeat_n(more, 10_000));
+        let (taken, words) = flood(&server, pieces).await;
+        assert!(taken < 10_000, "{taken} pieces");
+        assert!(contains(&words, ENHANCE_YOUR_CALM), "{words:?}");
+    }
+    assert_alive(&server).await;
+}
+
 #[tokio::test]
 async fn strange_paths_are_answered() {
     let server = TestServer::start().await;

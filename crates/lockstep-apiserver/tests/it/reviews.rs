@@ -374,3 +374,74 @@ async fn a_request_for_a_certificate_is_signed_with_all_that_is_known_of_who_ask
         })
     );
 }
+
+/// §13/own-verbs: whoever may write an approval, or a status, does so only for signers that they stand for.
+#[tokio::test]
+async fn certificates_are_approved_and_signed_for_signers_that_one_stands_for() {
+    let server = server().await;
+    server.ready().await;
+    let mut admin = server.client(Some(server.admin())).await;
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let parts = ["approval", "status"].map(|part| format!("certificatesigningrequests/{part}"));
+    let rules = json!([
+        { "apiGroups": ["certificates.k8s.io"], "resources": parts, "verbs": ["get", "patch"] },
+        { "apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "resourceNames": ["ex.io/*"], "verbs": ["approve"] },
+        { "apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "resourceNames": ["io.ex/s"], "verbs": ["sign"] },
+    ]);
+    let role = json!({ "metadata": { "name": "signer" }, "rules": rules });
+    let binding = json!({
+        "metadata": { "name": "signer" },
+        "roleRef": { "kind": "ClusterRole", "name": "signer" },
+        "subjects": [{ "kind": "User", "name": "alice" }],
+    });
+    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let path = format!("{rbac}/{plural}");
+        assert_eq!(admin.write("POST", &path, &object).await.status, 201);
+    }
+    for (name, signer) in [("a", "ex.io/s"), ("b", "io.ex/s")] {
+        let spec = json!({ "signerName": signer, "usages": ["client auth"], "request": REQUEST });
+        let asked = json!({ "metadata": { "name": name }, "spec": spec });
+        assert_eq!(admin.write("POST", requests, &asked).await.status, 201);
+    }
+    let mut alice = server.client(None).await;
+    let condition = |kind: &str| json!({ "status": { "conditions": [{ "type": kind, "status": "True", "reason": "R", "message": "m" }] } });
+    let mut patch = async |path: &str, body: &Value| {
+        let headers = [
+            ("content-type", "application/merge-patch+json"),
+            ("authorization", "Bearer alice-token"),
+        ];
+        let path = format!("{requests}/{path}");
+        alice.send("PATCH", &path, &headers, body.to_string()).await
+    };
+    let (yes, failed) = (condition("Approved"), condition("Failed"));
+    let labelled = json!({ "metadata": { "labels": { "a": "b" } } });
+    while patch("a/status", &labelled).await.status == 403 {}
+    for (path, body, refusal) in [
+        (
+            "b/approval",
+            &yes,
+            Some("approve requests with signerName \"io.ex/s\""),
+        ),
+        ("a/approval", &yes, None),
+        (
+            "a/status",
+            &failed,
+            Some("sign requests with signerName \"ex.io/s\""),
+        ),
+        ("a/status", &labelled, None),
+        ("b/status", &failed, None),
+    ] {
+        let answer = patch(path, body).await;
+        match refusal {
+            None => assert_eq!(answer.status, 200, "{path}: {}", answer.body),
+            Some(what) => {
+                let name = &path[..1];
+                let told = format!(
+                    "certificatesigningrequests.certificates.k8s.io \"{name}\" is forbidden: user not permitted to {what}"
+                );
+                assert_eq!(answer.failure(), (403, "Forbidden".to_owned(), told));
+            }
+        }
+    }
+}

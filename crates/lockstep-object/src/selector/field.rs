@@ -60,6 +60,17 @@ impl FieldSelector {
         })
     }
 
+    /// The same, and a field has a value.
+    #[must_use]
+    pub fn and(mut self, field: &str, value: &str) -> Self {
+        self.requirements.push(FieldRequirement {
+            field: field.into(),
+            value: value.into(),
+            negated: false,
+        });
+        self
+    }
+
     /// The one value this field must have, if the selector says so: `metadata.name=x` is a list of one object.
     pub fn exact_value(&self, field: &str) -> Option<&str> {
         let mut requirements = self.requirements.iter();

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
-use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt as _};
+use serde_json::json;
 
 use crate::server::Server;
 
@@ -14,10 +15,61 @@ const WRITERS: usize = 4;
 /// How many writes are acknowledged before a server is killed.
 const ACKNOWLEDGED: usize = 60;
 
+/// What was acknowledged of an object last: its resource version, or that it is gone. Nothing is known of one whose
+/// last write was not answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Known {
+    At(String),
+    Gone,
+    Open,
+}
+
+/// What clients know of all objects, and how many writes were acknowledged.
+#[derive(Default)]
+struct Told {
+    objects: BTreeMap<String, Known>,
+    writes: usize,
+}
+
+/// Creates, changes and deletes objects until nobody answers.
+async fn write(maps: Api<ConfigMap>, told: Arc<Mutex<Told>>, prefix: String) {
+    let begin = |name: &str| {
+        let mut told = told.lock().unwrap();
+        told.objects.insert(name.to_owned(), Known::Open);
+    };
+    let end = |name: &str, known: Known| {
+        let mut told = told.lock().unwrap();
+        told.objects.insert(name.to_owned(), known);
+        told.writes += 1;
+    };
+    for number in 0.. {
+        let name = format!("{prefix}-{number}");
+        begin(&name);
+        let Ok(made) = maps.create(&PostParams::default(), &map(&name)).await else {
+            return;
+        };
+        end(&name, Known::At(made.resource_version().unwrap()));
+        if number % 3 == 1 {
+            begin(&name);
+            let change = Patch::Merge(json!({"data": {"k": "changed"}}));
+            let patched = maps.patch(&name, &PatchParams::default(), &change).await;
+            let Ok(patched) = patched else { return };
+            end(&name, Known::At(patched.resource_version().unwrap()));
+        }
+        if number % 3 == 2 {
+            begin(&name);
+            if maps.delete(&name, &DeleteParams::default()).await.is_err() {
+                return;
+            }
+            end(&name, Known::Gone);
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_by_a_kill_under_load() {
     let folder = tempfile::tempdir().unwrap();
-    let acknowledged: Arc<Mutex<BTreeMap<String, String>>> = Arc::default();
+    let told: Arc<Mutex<Told>> = Arc::default();
     let mut revisions = Vec::new();
     for round in 0..5 {
         let server = Server::start(folder.path(), "embedded");
@@ -27,50 +79,35 @@ async fn nothing_acknowledged_is_lost_by_a_kill_under_load() {
             .list(&ListParams::default().labels("app=crash"))
             .await
             .unwrap();
-        let stored: BTreeMap<String, String> = found
+        revisions.push(found.metadata.resource_version.unwrap());
+        let stored: BTreeMap<String, Known> = found
             .items
             .into_iter()
-            .map(|map| {
-                (
-                    map.metadata.name.unwrap(),
-                    map.metadata.resource_version.unwrap(),
-                )
-            })
+            .map(|map| (map.name_any(), Known::At(map.resource_version().unwrap())))
             .collect();
-        for (name, version) in acknowledged.lock().unwrap().iter() {
-            assert_eq!(stored.get(name), Some(version), "{name} was acknowledged");
+        for (name, known) in &mut told.lock().unwrap().objects {
+            let now = stored.get(name).unwrap_or(&Known::Gone);
+            if *known == Known::Open {
+                // Either way is right, but then it is so for good.
+                *known = now.clone();
+            }
+            assert_eq!(known, now, "{name}, in round {round}");
         }
-        // What was not acknowledged may be there, but then it is there for good.
-        acknowledged.lock().unwrap().extend(stored);
-        revisions.push(
-            found
-                .metadata
-                .resource_version
-                .unwrap()
-                .parse::<u64>()
-                .unwrap(),
-        );
-        let before = acknowledged.lock().unwrap().len();
+        let known = told.lock().unwrap().objects.len();
+        assert!(stored.len() <= known, "nothing is there that nobody made");
+        let before = told.lock().unwrap().writes;
         let mut writers = tokio::task::JoinSet::new();
         for writer in 0..WRITERS {
-            let (maps, acknowledged) = (maps.clone(), Arc::clone(&acknowledged));
-            writers.spawn(async move {
-                for number in 0.. {
-                    let name = format!("crash-{round}-{writer}-{number}");
-                    let Ok(made) = maps.create(&PostParams::default(), &map(&name)).await else {
-                        return;
-                    };
-                    let version = made.metadata.resource_version.unwrap();
-                    acknowledged.lock().unwrap().insert(name, version);
-                }
-            });
+            let prefix = format!("crash-{round}-{writer}");
+            writers.spawn(write(maps.clone(), Arc::clone(&told), prefix));
         }
-        while acknowledged.lock().unwrap().len() < before + ACKNOWLEDGED {
+        while told.lock().unwrap().writes < before + ACKNOWLEDGED {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
         server.kill();
         writers.join_all().await;
     }
+    let revisions: Vec<u64> = revisions.iter().map(|one| one.parse().unwrap()).collect();
     assert!(
         revisions.is_sorted(),
         "revisions never go back: {revisions:?}"

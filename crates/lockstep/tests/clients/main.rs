@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 mod apply;
+mod controllers;
 mod crash;
 mod encrypted;
 mod field_gates;

@@ -1,11 +1,14 @@
 //! Two servers on one etcd.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Api;
-use kube::api::{ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
 use lockstep_testkit::processes::Etcd;
 use serde_json::json;
 
@@ -91,4 +94,43 @@ async fn a_crd_made_through_one_is_served_by_the_other() {
         .await
         .unwrap();
     assert_eq!(widgets(&a, "default").get("w").await.unwrap(), made);
+}
+
+/// api-machinery.md §13/rbac: a role that is given or taken through one server counts on the other within a second.
+#[tokio::test]
+async fn permissions_are_the_same_on_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(etcd) = Etcd::start(folder.path(), "http", &[]) else {
+        return;
+    };
+    let servers = ["a", "b"].map(|name| Server::start(&folder.path().join(name), &etcd.store()));
+    let (a, b) = (servers[0].client().await, servers[1].client().await);
+    let bindings: Api<ClusterRoleBinding> = Api::all(a);
+    let reviews: Api<SubjectAccessReview> = Api::all(b);
+    let question: SubjectAccessReview = serde_json::from_value(json!({"spec": {
+        "user": "alice", "resourceAttributes": {"verb": "list", "resource": "configmaps", "namespace": "default"},
+    }}))
+    .unwrap();
+    let post = PostParams::default();
+    let is_allowed = async || {
+        let answer = reviews.create(&post, &question).await.unwrap();
+        answer.status.unwrap().allowed
+    };
+    let becomes = async |allowed: bool| {
+        let begin = Instant::now();
+        while is_allowed().await != allowed {}
+        assert!(begin.elapsed() < Duration::from_secs(1), "{allowed}");
+    };
+    assert!(!is_allowed().await);
+    let binding: ClusterRoleBinding = serde_json::from_value(json!({
+        "metadata": {"name": "alice"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+    }))
+    .unwrap();
+    bindings.create(&post, &binding).await.unwrap();
+    becomes(true).await;
+    let delete = DeleteParams::default();
+    bindings.delete("alice", &delete).await.unwrap();
+    becomes(false).await;
 }

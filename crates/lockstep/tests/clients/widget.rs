@@ -47,7 +47,8 @@ fn crd() -> CustomResourceDefinition {
     .unwrap()
 }
 
-fn kind() -> ApiResource {
+/// What widgets are.
+pub(crate) fn kind() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("ex.io", "v1", "Widget"))
 }
 
