@@ -6,9 +6,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use lockstep_apiserver::admission::conditions::{Bindings, Conditions, Verdict};
 use lockstep_apiserver::admission::rules::{Rule, Target};
 use lockstep_apiserver::admission::webhooks::refusal::denied;
-use lockstep_apiserver::admission::webhooks::review::{
-    Answer as Reviewed, Phase, ReviewVersion as Admission,
-};
+use lockstep_apiserver::admission::webhooks::review::{Answer as Reviewed, Phase};
 use lockstep_apiserver::audit::Policy;
 use lockstep_apiserver::authn::User;
 use lockstep_apiserver::crd::{Review, ReviewVersion};
@@ -294,7 +292,7 @@ fn an_answer_of_a_webhook_is_believed_or_refused_with_its_reason() {
         .as_array()
         .unwrap()
     {
-        let review = Admission::first_of([case["review"].as_str().unwrap_or("v1")]).unwrap();
+        let review = ReviewVersion::first_of([case["review"].as_str().unwrap_or("v1")]).unwrap();
         let answer = case.get("answer").cloned().unwrap_or_else(|| {
             let mut response = json!({ "uid": "u" });
             for (field, value) in case["response"].as_object().unwrap() {

@@ -2,6 +2,7 @@
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::incoming::mistyped;
+use lockstep_object::incoming::type_name;
 use lockstep_object::{GroupKind, GroupVersionKind, Object, Status, Value};
 
 use crate::resources::Request;
@@ -92,14 +93,7 @@ impl<'a> Spec<'a> {
     }
 
     fn mistyped(&self, value: &Value, path: &[&str], wanted: &str) -> Status {
-        let found = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
+        let found = type_name(value);
         let (kind, path) = (&self.gvk.kind, path.join("."));
         let problem = format!(
             "json: cannot unmarshal {found} into Go struct field {kind}.spec.{path} of type {wanted}"

@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod services;
 mod trust;
+mod version;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub use client::{CallLimits, Client};
 pub use config::{ClientConfig, ConfigError, Endpoint};
 pub use error::{CallError, Problem};
 pub use services::{Services, Unresolved};
+pub use version::ReviewVersion;
 
 /// How many webhooks are remembered; one more, and the one that was not asked for the longest goes.
 const CLIENTS_MAX: usize = 200;

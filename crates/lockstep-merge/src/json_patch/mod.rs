@@ -3,6 +3,7 @@
 
 mod pointer;
 
+use lockstep_object::incoming::type_name;
 use lockstep_object::json::{self, DEPTH_MAX};
 use pointer::Pointer;
 use serde_json::Value;
@@ -105,17 +106,6 @@ impl JsonPatch {
                 .map_err(|problem| JsonPatchError::at(index, problem))?;
         }
         Ok(())
-    }
-}
-
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

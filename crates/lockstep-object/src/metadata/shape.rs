@@ -2,6 +2,7 @@
 
 use super::time::Seconds;
 use crate::field::Path;
+use crate::incoming::type_name;
 use serde_json::{Map, Value};
 
 /// The type of a field. Everything here prints without its empty values, as upstream's does.
@@ -217,14 +218,7 @@ impl Shaper<'_> {
     fn mismatch(&self, found: &Value, wanted: &'static str) -> TypeMismatch {
         TypeMismatch::Type {
             field: self.field.clone(),
-            found: match found {
-                Value::Null => "null",
-                Value::Bool(_) => "bool",
-                Value::Number(_) => "number",
-                Value::String(_) => "string",
-                Value::Array(_) => "array",
-                Value::Object(_) => "object",
-            },
+            found: type_name(found),
             wanted,
         }
     }

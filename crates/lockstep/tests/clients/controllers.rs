@@ -93,10 +93,10 @@ async fn a_controller_keeps_what_it_owns() {
 
         let delete = DeleteParams::default();
         widgets.delete("w", &delete).await.unwrap();
-        let (owner, owned) = (made.uid().unwrap(), grown.unwrap().uid().unwrap());
+        let (owner, map) = (made.uid().unwrap(), grown.unwrap().uid().unwrap());
         let gone = await_condition(widgets.clone(), "w", is_deleted(&owner));
         gone.await.unwrap();
-        let gone = await_condition(maps.clone(), "w", is_deleted(&owned));
+        let gone = await_condition(maps.clone(), "w", is_deleted(&map));
         gone.await.unwrap();
         running.shutdown().await;
     })

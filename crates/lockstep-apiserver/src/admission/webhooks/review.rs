@@ -8,18 +8,11 @@ use lockstep_object::incoming::type_name;
 use lockstep_object::{Object, Value};
 use serde_json::{Map, json};
 
+pub use crate::webhooks::ReviewVersion;
+
 /// The group of `AdmissionReview`.
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
-
-/// A version of `AdmissionReview`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReviewVersion {
-    /// `v1`, whose answers name what they answer and how they change the object.
-    V1,
-    /// `v1beta1`, whose answers need not.
-    V1beta1,
-}
 
 /// What a webhook may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,22 +41,6 @@ pub struct Answer {
 }
 
 impl ReviewVersion {
-    /// The first of some versions that is spoken here.
-    pub fn first_of<'v>(versions: impl IntoIterator<Item = &'v str>) -> Option<Self> {
-        versions.into_iter().find_map(|version| match version {
-            "v1" => Some(Self::V1),
-            "v1beta1" => Some(Self::V1beta1),
-            _ => None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1beta1 => "v1beta1",
-        }
-    }
-
     /// The question as it is sent. `request` is what expressions see of it.
     pub fn question(
         self,

@@ -4,18 +4,10 @@ use lockstep_object::{Object, Value};
 use serde_json::json;
 
 use super::metadata::restore_metadata;
+pub use crate::webhooks::ReviewVersion;
 
 /// The group of `ConversionReview`.
 const GROUP: &str = "apiextensions.k8s.io";
-
-/// A version of `ConversionReview`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReviewVersion {
-    /// `v1`, whose answers name what they answer.
-    V1,
-    /// `v1beta1`, whose answers need not.
-    V1beta1,
-}
 
 /// One question: these objects, in that version, please.
 #[derive(Clone, Copy, Debug)]
@@ -71,24 +63,6 @@ impl ReviewError {
             Self::Object { .. } | Self::Metadata { .. } => {
                 "conversion_webhook_invalid_converted_object_failure"
             }
-        }
-    }
-}
-
-impl ReviewVersion {
-    /// The first of some versions that is spoken here.
-    pub fn first_of<'v>(versions: impl IntoIterator<Item = &'v str>) -> Option<Self> {
-        versions.into_iter().find_map(|version| match version {
-            "v1" => Some(Self::V1),
-            "v1beta1" => Some(Self::V1beta1),
-            _ => None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1beta1 => "v1beta1",
         }
     }
 }
