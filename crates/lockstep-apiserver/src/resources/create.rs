@@ -64,7 +64,9 @@ impl Api {
             let why = "create not allowed while custom resource definition is terminating";
             return Err(Status::forbidden(&resource, object.name(), why));
         }
-        check_create(&object)?;
+        // Told last, by whoever stores: a dry run takes a copy of a stored object.
+        let versioned = check_create(&object);
+        object.set_meta_text("resourceVersion", "");
         check_namespace(&object, &request.route.namespace)?;
         let asked = take_asked(&mut object);
         let given = object.name().to_owned();
@@ -100,6 +102,9 @@ impl Api {
             let named = Attributes::create(request, made.name(), dry_run);
             self.validate(&named, Some(&made)).await?;
             let bill = self.billed(&named, &made).await?;
+            if dry_run == DryRun::No {
+                versioned.clone()?;
+            }
             let trial = self.create_once(request, made, &gated, dry_run, fence, bill.as_ref());
             match trial.await? {
                 Made::Done(answer) => return Ok(answer),

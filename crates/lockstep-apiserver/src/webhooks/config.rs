@@ -141,9 +141,25 @@ fn from_url(url: &str) -> Option<Target> {
         host,
         port: authority.port_u16().unwrap_or(PORT),
         authority: authority.as_str().to_owned(),
-        path: uri.path().to_owned(),
+        path: cleaned(uri.path()),
         service: None,
     })
+}
+
+/// The path as the caller sends it: one slash between its parts and none at its end, `.` and `..` followed.
+/// A suite of controller-runtime registers `https://127.0.0.1:PORT//mutate` and serves `/mutate`.
+fn cleaned(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]
@@ -160,7 +176,8 @@ mod tests {
         }
     }
 
-    /// api-machinery.md §11/versions: url https only or service; §16: `https://127.0.0.1:PORT/convert`.
+    /// api-machinery.md §11/versions: url https only or service; §16: `https://127.0.0.1:PORT/convert`; §12/webhook-places: envtest
+    /// writes `https://127.0.0.1:PORT//path`.
     #[test]
     fn an_address_or_a_service_says_where_a_webhook_is() {
         let service = json!({ "namespace": "n", "name": "s", "path": "/convert" });
@@ -171,6 +188,12 @@ mod tests {
                 "127.0.0.1 9443 127.0.0.1:9443 /convert",
             ),
             (json!({ "url": "https://h" }), "h 443 h /"),
+            (json!({ "url": "https://h//a/./b/../c/" }), "h 443 h /a/c"),
+            (json!({ "url": "https://h/../.." }), "h 443 h /"),
+            (
+                json!({ "service": { "namespace": "n", "name": "s", "path": "//x/" } }),
+                "s.n.svc 443 s.n.svc:443 /x",
+            ),
             (json!({ "url": "https://[::1]:1/x" }), "::1 1 [::1]:1 /x"),
             (
                 json!({ "service": service }),

@@ -29,10 +29,10 @@ pub enum StatusField {
     Part,
 }
 
-/// Refuses a resourceVersion on an object that is to be created.
+/// Refuses a resourceVersion on an object that is to be created; `0` is none.
 pub fn check_create(object: &Object) -> Result<(), Status> {
     match object.resource_version() {
-        "" => Ok(()),
+        "" | "0" => Ok(()),
         _ => Err(Status::bad_request(
             "resourceVersion should not be set on objects to be created",
         )),
