@@ -6,6 +6,7 @@ mod conversion;
 mod definition;
 mod definitions;
 mod migration;
+mod races;
 mod reads;
 mod rows;
 mod schemas;
