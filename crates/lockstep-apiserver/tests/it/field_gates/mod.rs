@@ -10,5 +10,7 @@ mod races;
 mod reads;
 mod rows;
 mod schemas;
+mod sequences;
+mod twins;
 mod two_servers;
 mod world;
