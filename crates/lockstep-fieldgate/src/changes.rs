@@ -15,13 +15,13 @@ pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String
     };
     let gates = GateList::of(definition);
     let storage = place::storage(definition).map(|(_, schema)| schema);
+    let stored = stored.map(GateList::of);
     let mut warnings = Vec::new();
     warnings.extend(unused_annotation(definition));
     for (at, gate) in gates.gates.iter().enumerate() {
         let place = format!("{place}.featureGates[{at}]");
         warnings.extend(of_gate(gate, &place, storage));
-        let before = stored.map(GateList::of);
-        let before = before.as_ref().and_then(|before| find(before, &gate.name));
+        let before = stored.as_ref().and_then(|before| find(before, &gate.name));
         if let Some(before) = before.filter(|before| before.stage > gate.stage) {
             let (name, from, to) = (&gate.name, before.stage.as_str(), gate.stage.as_str());
             warnings.push(format!(
@@ -29,8 +29,8 @@ pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String
             ));
         }
     }
-    if let (Some(stored), Some(schema)) = (stored, storage) {
-        warnings.extend(gone(&GateList::of(stored), &gates, schema, &place));
+    if let (Some(stored), Some(schema)) = (&stored, storage) {
+        warnings.extend(gone(stored, &gates, schema, &place));
     }
     warnings
 }

@@ -6,7 +6,7 @@ use lockstep_object::Value;
 
 use crate::action::{Action, Kind, Part};
 use crate::gates::{Effect, Gated, Gates, NodeId};
-use crate::same::same;
+use crate::same::{is_identical, same};
 
 impl Gates {
     /// Gates an object in the version that it is stored in. `stored` is what it replaces, if it replaces something.
@@ -142,12 +142,13 @@ impl<'g> Walk<'g> {
                 (None, None) => return,
                 (None, Some(_)) => Some(Kind::RemovalRefused),
                 (Some(_), None) => Some(Kind::Dropped),
+                (Some(new), Some(old)) if is_identical(new, old) => return,
+                // Another way to write a value is no change to tell of, but it is not what is stored.
                 (Some(new), Some(old)) => (!same(new, old)).then_some(Kind::Kept),
             };
-            match (kind, old) {
-                (None, _) => return,
-                (Some(_), None) => drop(entries.remove(name)),
-                (Some(_), Some(old)) => drop(entries.insert(name.to_owned(), old.clone())),
+            match old {
+                None => drop(entries.remove(name)),
+                Some(old) => drop(entries.insert(name.to_owned(), old.clone())),
             }
             self.did(kind, closed, part());
             return;
@@ -179,7 +180,7 @@ impl<'g> Walk<'g> {
         let mut index = None;
         for (at, element) in new.iter_mut().enumerate() {
             // Most writes leave most elements as they are, and in their places.
-            if old.get(at) == Some(element) {
+            if old.get(at).is_some_and(|old| is_identical(old, element)) {
                 continue;
             }
             let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));

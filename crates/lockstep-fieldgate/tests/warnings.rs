@@ -11,26 +11,86 @@ use serde_json::json;
 
 /// The warnings of a write over a stored spec, with a gate closed at a path.
 fn warnings(path: &str, stored: &Value, new: &Value) -> Vec<String> {
+    write(&[&[path]], stored, new).0
+}
+
+/// The same with gates A, B, … at some paths each, and what the write leaves.
+fn write(paths: &[&[&str]], stored: &Value, new: &Value) -> (Vec<String>, Value) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let port = json!({"type": "object", "properties": {
         "name": {"type": "string"}, "port": {"type": "integer"}, "probe": any,
     }});
     let spec = json!({"type": "object", "properties": {
-        "any": any,
+        "any": any, "other": any, "more": any,
         "ports": {
             "type": "array", "items": port,
             "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "port"],
         },
     }});
     let schema = json!({"type": "object", "properties": {"spec": spec}});
+    let gates = paths.iter().zip('A'..).map(|(paths, name)| {
+        json!({"name": name.to_string(), "preRelease": "alpha", "fieldPaths": paths})
+    });
+    let gates: Vec<Value> = gates.collect();
     let definition = json!({"spec": {
         "versions": [{"name": "v1", "storage": true, "schema": {"openAPIV3Schema": schema}}],
-        "customFeatureGates": {"featureGates": [{"name": "A", "preRelease": "alpha", "fieldPaths": [path]}]},
+        "customFeatureGates": {"featureGates": gates},
     }});
     let gates = Gates::compile(&Object::from_value(definition).unwrap()).unwrap();
     let (stored, mut new) = (json!({"spec": stored}), json!({"spec": new}));
     let actions = gates.apply(&mut new, Some(&stored));
-    gates.warnings(&actions)
+    (gates.warnings(&actions), new["spec"].take())
+}
+
+/// field-gates.md §6/order: gates as the definition lists them, paths as the gate lists them, then by what is told.
+#[test]
+fn warnings_stand_in_the_order_of_the_definition() {
+    let port = |name: &str, probe: u64| json!({"port": 1, "name": name, "probe": {"a": probe}});
+    let spec = |probe: u64| {
+        json!({
+            "any": {"a": probe}, "more": {"a": probe}, "other": {"a": probe},
+            "ports": [port("z", probe), port("a", probe)],
+        })
+    };
+    let paths: [&[&str]; 2] = [
+        &[".spec.ports[*].probe", ".spec.more"],
+        &[".spec.other", ".spec.any"],
+    ];
+    let (told, _) = write(&paths, &spec(1), &spec(2));
+    let expected = [
+        ("ports[name=\"a\",port=1].probe", "A"),
+        ("ports[name=\"z\",port=1].probe", "A"),
+        ("more", "A"),
+        ("other", "B"),
+        ("any", "B"),
+    ];
+    let expected = expected.map(|(place, gate)| {
+        format!("spec.{place}: not updated: feature gate {gate} (alpha) is disabled, the stored value was kept")
+    });
+    assert_eq!(told, expected);
+}
+
+/// field-gates.md §6/same: what says the same otherwise is not told of, and what is stored stays as it is written.
+#[test]
+fn the_bytes_of_a_closed_field_stay_where_its_value_does() {
+    for (stored, new) in [
+        (json!(1), json!(1.0)),
+        (json!(0.0), json!(-0.0)),
+        (
+            json!(9_007_199_254_740_993_i64),
+            json!(9_007_199_254_740_992.0),
+        ),
+        (json!({"a": [1, {"b": 2}]}), json!({"a": [1, {"b": 2.0}]})),
+    ] {
+        let (stored, new) = (json!({"any": stored}), json!({"any": new}));
+        let (told, left) = write(&[&[".spec.any"]], &stored, &new);
+        assert_eq!((told, left.to_string()), (Vec::new(), stored.to_string()));
+    }
+    // Elements that are alike are looked at too.
+    let ports = |probe: Value| json!({"ports": [{"name": "a", "port": 1, "probe": probe}]});
+    let (stored, new) = (ports(json!(0.0)), ports(json!(-0.0)));
+    let (told, left) = write(&[&[".spec.ports[*].probe"]], &stored, &new);
+    assert_eq!((told, left.to_string()), (Vec::new(), stored.to_string()));
 }
 
 /// field-gates.md §6/path-text: all keys of an element, in the order of the schema, texts in quotes.

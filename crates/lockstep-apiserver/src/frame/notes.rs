@@ -58,6 +58,18 @@ impl Notes {
         }
     }
 
+    /// How many warnings there are: what is said from here on can be taken back.
+    pub(crate) fn said(&self) -> usize {
+        self.inner.lock().warnings.len()
+    }
+
+    /// Takes back the warnings that came after so many, and an annotation: what they were about did not happen.
+    pub(crate) fn take_back(&self, said: usize, annotation: &str) {
+        let mut inner = self.inner.lock();
+        inner.warnings.truncate(said);
+        inner.annotations.remove(annotation);
+    }
+
     /// Adds an annotation to the audit event.
     pub fn annotate(&self, key: &str, value: &str) {
         let annotations = &mut self.inner.lock().annotations;

@@ -2,34 +2,39 @@
 
 use http::HeaderValue;
 
-use super::cut;
-
-/// All warnings of an answer together.
-const WARNINGS_BYTES_MAX: usize = 4096;
+/// All warnings of an answer together, in characters.
+const WARNINGS_CHARS_MAX: usize = 4096;
 /// Each of them, once all together are too long.
-const WARNING_BYTES_MAX: usize = 256;
+const WARNING_CHARS_MAX: usize = 256;
 
 /// `299 - "text"` for each warning. When they are too long together, each is cut short and the last
 /// ones are left out.
 pub(super) fn headers(warnings: &[String]) -> Vec<HeaderValue> {
-    let total: usize = warnings.iter().map(String::len).sum();
-    let each = if total > WARNINGS_BYTES_MAX {
-        WARNING_BYTES_MAX
+    let length = |text: &str| text.chars().count();
+    let total: usize = warnings.iter().map(|warning| length(warning)).sum();
+    let each = if total > WARNINGS_CHARS_MAX {
+        WARNING_CHARS_MAX
     } else {
-        WARNINGS_BYTES_MAX
+        WARNINGS_CHARS_MAX
     };
-    let mut left = WARNINGS_BYTES_MAX;
+    let mut left = WARNINGS_CHARS_MAX;
     let mut headers = Vec::new();
     for warning in warnings {
         let text = cut(warning, each);
-        if text.is_empty() || text.len() > left {
+        if text.is_empty() || length(text) > left {
             continue;
         }
-        left -= text.len();
+        left -= length(text);
         let value = HeaderValue::from_str(&format!("299 - {}", quoted(text)));
         headers.extend(value.ok());
     }
     headers
+}
+
+/// The first characters of a text.
+fn cut(text: &str, chars_max: usize) -> &str {
+    let end = text.char_indices().nth(chars_max);
+    &text[..end.map_or(text.len(), |(end, _)| end)]
 }
 
 /// A quoted string of HTTP; what cannot be printed is escaped.
@@ -79,18 +84,16 @@ mod tests {
         assert_eq!(shown(&[""]), Vec::<String>::new());
     }
 
+    /// field-gates.md §6/header: characters are counted, not bytes.
     #[test]
-    fn too_many_bytes_cut_every_warning_and_drop_the_last() {
+    fn too_much_text_cuts_every_warning_and_drops_the_last() {
+        let whole = "ä".repeat(4096);
+        assert_eq!(shown(&[&whole]), [format!("299 - \"{whole}\"")]);
         let long = "ä".repeat(2000);
         let texts: Vec<String> = (0..20).map(|index| format!("{index:02}{long}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let shown = shown(&texts);
-        assert_eq!(shown.len(), 16);
-        assert!(
-            shown
-                .iter()
-                .all(|header| header.len() == 256 + "299 - \"\"".len())
-        );
-        assert!(shown[0].starts_with("299 - \"00ä"));
+        let cut = |at: usize| format!("299 - \"{at:02}{}\"", "ä".repeat(254));
+        assert_eq!(shown, (0..16).map(cut).collect::<Vec<_>>());
     }
 }

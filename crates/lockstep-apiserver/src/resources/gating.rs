@@ -17,7 +17,7 @@ use crate::views::PROTOBUF;
 const NOT_LOOKED_AT: &str =
     "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
 /// The annotation of audit events that tells what gates did.
-const ACTIONS: &str = "field-gates.lockstep.dev/actions";
+pub(super) const ACTIONS: &str = "field-gates.lockstep.dev/actions";
 /// How much of it is told.
 const ACTIONS_MAX: usize = 20;
 

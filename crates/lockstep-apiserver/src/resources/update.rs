@@ -13,7 +13,7 @@ use super::apply::Wish;
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::current::{Current, serve};
-use super::gating::Gated;
+use super::gating::{ACTIONS, Gated};
 use super::quota::Bill;
 use super::{Answer, Api, DryRun, Incoming, LastWrite, Origin, Request, Subresource};
 use crate::admission::{Attributes, Mutated, Operation};
@@ -73,6 +73,7 @@ impl Api {
         absent: LastWrite,
         next: Next<'_>,
     ) -> Result<Answer, Status> {
+        let said = request.notes.said();
         for _ in 0..=RETRIES_MAX {
             let current = self.current(request).await?;
             let current = current.ok_or_else(|| Self::not_found(request))?;
@@ -100,8 +101,14 @@ impl Api {
                 .await?
             {
                 Some(answer) => return Ok(answer),
-                None if insists => break,
-                None => self.see_claims(&request.served.resource).await,
+                None => {
+                    // What was told is about a state that is gone.
+                    request.notes.take_back(said, ACTIONS);
+                    if insists {
+                        break;
+                    }
+                    self.see_claims(&request.served.resource).await;
+                }
             }
         }
         let resource = request.served.resource.group_resource();

@@ -1,6 +1,5 @@
 //! CRDs with gates: what is refused, what is told, and when gates count.
 
-use lockstep_storage::{Expected, GuardedWrite, Key, LeaseId, Limits, Outcome, Revision, Written};
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
@@ -195,23 +194,10 @@ async fn a_crd_that_became_wrong_keeps_working() {
     let mut world = World::new().await;
     assert_eq!(world.define(&crd(&["R-", "Q-"])).await.status, 201);
     world.status_at(1).await;
-    let (mut stored, revision) = world.stored(CRD_KEY).await.unwrap();
+    let (mut stored, _) = world.stored(CRD_KEY).await.unwrap();
     stored["spec"]["customFeatureGates"]["featureGates"][1]["fieldPaths"] = json!([".spec.gone"]);
     stored["metadata"]["generation"] = 2.into();
-    let write = GuardedWrite {
-        key: Key::new(format!("/registry/{CRD_KEY}")).unwrap(),
-        expected: Expected::At(Revision(revision)),
-        written: Written::Put {
-            value: stored.to_string().into(),
-            lease: LeaseId::NONE,
-        },
-        fences: Vec::new(),
-        ceilings: Vec::new(),
-        beside: Vec::new(),
-    };
-    let txn = write.txn(Limits::default().txn_ops_max).unwrap();
-    let outcome = Outcome::of(world.store.txn(txn).await.unwrap());
-    assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+    world.plant(CRD_KEY, Some(&stored)).await;
     let status = world.status_at(2).await;
     assert_eq!(
         valid(&status),

@@ -23,6 +23,7 @@ async fn make(world: &mut World, spec: &Value) -> Answer {
 }
 
 /// field-gates.md §5/D15: a closed field is not required, wherever it is said; everything else is asked for as written.
+/// field-gates.md §6/later-failure: what was dropped is told beside what is wrong without it.
 #[tokio::test]
 async fn what_is_required_is_relieved_also_in_what_holds_together() {
     let mut world = World::new().await;

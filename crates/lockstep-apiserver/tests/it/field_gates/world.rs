@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use lockstep_storage::{Consistency, Key, KeyRange, Range, Store};
+use lockstep_storage::{
+    Consistency, Expected, GuardedWrite, Key, KeyRange, LeaseId, Limits, Outcome, Range, Revision,
+    Store, Written,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -101,6 +104,35 @@ impl World {
         let found = found.unwrap().kvs.into_iter().next()?;
         let value = serde_json::from_slice(&found.value).unwrap();
         Some((value, found.mod_revision.0))
+    }
+}
+
+impl World {
+    /// Makes something what is stored under a key, behind the server's back.
+    pub(crate) async fn plant(&self, key: &str, value: Option<&Value>) {
+        let expected = match self.stored(key).await {
+            Some((_, revision)) => Expected::At(Revision(revision)),
+            None if value.is_none() => return,
+            None => Expected::Absent,
+        };
+        let written = match value {
+            Some(value) => Written::Put {
+                value: value.to_string().into(),
+                lease: LeaseId::NONE,
+            },
+            None => Written::Delete,
+        };
+        let write = GuardedWrite {
+            key: Key::new(format!("/registry/{key}")).unwrap(),
+            expected,
+            written,
+            fences: Vec::new(),
+            ceilings: Vec::new(),
+            beside: Vec::new(),
+        };
+        let txn = write.txn(Limits::default().txn_ops_max).unwrap();
+        let outcome = Outcome::of(self.store.txn(txn).await.unwrap());
+        assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
     }
 }
 

@@ -1,0 +1,96 @@
+//! Writes of an object that moves while they are on their way.
+
+use std::sync::mpsc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::definition::{Moment, definition, object};
+use super::world::{World, of_gates};
+use crate::hook::{Hook, own_authority};
+
+const OBJECT: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs/c";
+const KEY: &str = "stable.example.com/crontabs/default/c";
+const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+
+/// A write that does not count until the object has moved under it: its code, what gates told about it, and what is stored.
+async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<String>, Value) {
+    let mut world = World::new().await;
+    let crd = definition(&json!({"gates": ["R-"]}), Moment::Now);
+    assert_eq!(world.define(&crd).await.status, 201);
+    let made = object("v1", &json!({"image": "a"}), &Value::Null);
+    let all = OBJECT.trim_end_matches("/c");
+    let made = world.client.write("POST", all, &made).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    // The webhook has nothing against a write, and says so when the object has moved.
+    let pair = own_authority();
+    let (go, gone) = mpsc::channel::<()>();
+    let gone = Mutex::new(gone);
+    let say = move |review: Value| {
+        // Once nobody says so any more, nobody waits.
+        let _moved = gone.lock().recv();
+        let response = json!({"uid": review["request"]["uid"], "allowed": true});
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response,
+        });
+        Some(review.into())
+    };
+    let hook = Hook::start(&pair, Box::new(say)).await;
+    let configuration = json!({"metadata": {"name": "waits"}, "webhooks": [{
+        "name": "waits.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": hook.url, "caBundle": STANDARD.encode(&pair.authority)},
+        "rules": [{
+            "operations": ["UPDATE"], "apiGroups": ["stable.example.com"], "apiVersions": ["v1"],
+            "resources": ["crontabs"],
+        }],
+    }]});
+    let answer = world.client.write("POST", HOOKS, &configuration).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+
+    let mut client = world.server.client(Some(world.server.admin())).await;
+    let mut next = made.json();
+    next["spec"] = json!({"image": "b", "replicas": 5});
+    if method == "PATCH" {
+        next = json!({"spec": next["spec"]});
+    }
+    let headers = [("content-type", media_type)];
+    let writing = client.send(method, OBJECT, &headers, next.to_string());
+    let moving = async {
+        while hook.asked().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let (mut moved, _) = world.stored(KEY).await.unwrap();
+        moved["spec"]["replicas"] = 3.into();
+        world.plant(KEY, Some(&moved)).await;
+        drop(go);
+    };
+    let (answer, ()) = tokio::join!(writing, moving);
+    let (stored, _) = world.stored(KEY).await.unwrap();
+    let told = of_gates(&answer);
+    (answer.status.as_u16(), told, stored["spec"].clone())
+}
+
+/// field-gates.md §6/retries: what is told is about the state that the write counted against, not about those it lost to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_write_that_is_tried_again_tells_what_became_of_it() {
+    let kept = "spec.replicas: not updated: feature gate istio/R (alpha) is disabled, the stored value was kept";
+    assert_eq!(
+        overtaken("PATCH", "application/merge-patch+json").await,
+        (
+            200,
+            vec![kept.to_owned()],
+            json!({"image": "b", "replicas": 3})
+        )
+    );
+}
+
+/// field-gates.md §6/retries: a conflict tells nothing of gates, whenever it is found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_write_that_is_overtaken_is_a_conflict_and_tells_nothing() {
+    assert_eq!(
+        overtaken("PUT", "application/json").await,
+        (409, Vec::new(), json!({"image": "a", "replicas": 3}))
+    );
+}
