@@ -1,4 +1,4 @@
-//! Whether two values are the same, to a user and in the store.
+//! Whether two values are the same to a user.
 
 use lockstep_object::{Number, Value};
 
@@ -14,27 +14,6 @@ pub(crate) fn same(one: &Value, other: &Value) -> bool {
                 other.get(key).is_some_and(|other| same(value, other))
             };
             one.len() == other.len() && one.iter().all(has)
-        }
-        _ => one == other,
-    }
-}
-
-/// Whether two values are the same and are written alike: `1` is not `1.0`, and `0.0` is not `-0.0`.
-pub(crate) fn is_identical(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            let bits = |number: &Number| number.as_f64().map(f64::to_bits);
-            one == other && (!one.is_f64() || bits(one) == bits(other))
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            let mut pairs = one.iter().zip(other);
-            one.len() == other.len() && pairs.all(|(one, other)| is_identical(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            // Maps are sorted, so that what is the same stands at the same place.
-            let mut pairs = one.iter().zip(other);
-            one.len() == other.len()
-                && pairs.all(|(one, other)| one.0 == other.0 && is_identical(one.1, other.1))
         }
         _ => one == other,
     }

@@ -6,7 +6,7 @@ use lockstep_object::Value;
 
 use crate::action::{Action, Kind, Part};
 use crate::gates::{Effect, Gated, Gates, NodeId};
-use crate::same::{is_identical, same};
+use crate::same::same;
 
 impl Gates {
     /// Gates an object in the version that it is stored in. `stored` is what it replaces, if it replaces something.
@@ -142,7 +142,7 @@ impl<'g> Walk<'g> {
                 (None, None) => return,
                 (None, Some(_)) => Some(Kind::RemovalRefused),
                 (Some(_), None) => Some(Kind::Dropped),
-                (Some(new), Some(old)) if is_identical(new, old) => return,
+                (Some(new), Some(old)) if new == old => return,
                 // Another way to write a value is no change to tell of, but it is not what is stored.
                 (Some(new), Some(old)) => (!same(new, old)).then_some(Kind::Kept),
             };
@@ -180,7 +180,7 @@ impl<'g> Walk<'g> {
         let mut index = None;
         for (at, element) in new.iter_mut().enumerate() {
             // Most writes leave most elements as they are, and in their places.
-            if old.get(at).is_some_and(|old| is_identical(old, element)) {
+            if old.get(at) == Some(element) {
                 continue;
             }
             let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));

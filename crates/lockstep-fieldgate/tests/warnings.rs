@@ -75,7 +75,6 @@ fn warnings_stand_in_the_order_of_the_definition() {
 fn the_bytes_of_a_closed_field_stay_where_its_value_does() {
     for (stored, new) in [
         (json!(1), json!(1.0)),
-        (json!(0.0), json!(-0.0)),
         (
             json!(9_007_199_254_740_993_i64),
             json!(9_007_199_254_740_992.0),
@@ -86,9 +85,8 @@ fn the_bytes_of_a_closed_field_stay_where_its_value_does() {
         let (told, left) = write(&[&[".spec.any"]], &stored, &new);
         assert_eq!((told, left.to_string()), (Vec::new(), stored.to_string()));
     }
-    // Elements that are alike are looked at too.
     let ports = |probe: Value| json!({"ports": [{"name": "a", "port": 1, "probe": probe}]});
-    let (stored, new) = (ports(json!(0.0)), ports(json!(-0.0)));
+    let (stored, new) = (ports(json!(1)), ports(json!(1.0)));
     let (told, left) = write(&[&[".spec.ports[*].probe"]], &stored, &new);
     assert_eq!((told, left.to_string()), (Vec::new(), stored.to_string()));
 }
