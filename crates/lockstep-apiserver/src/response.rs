@@ -30,7 +30,8 @@ pub enum ResponseBody {
 /// A stream with what must be held while it lasts.
 pub struct StreamBody {
     stream: Option<Stream>,
-    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    stop: CancellationToken,
+    stopped: Pin<Box<WaitForCancellationFutureOwned>>,
     held: Vec<Box<dyn Any + Send>>,
 }
 
@@ -39,7 +40,8 @@ impl ResponseBody {
     pub fn stream(stream: Stream, stop: CancellationToken) -> Self {
         Self::Stream(StreamBody {
             stream: Some(stream),
-            stop: Box::pin(stop.cancelled_owned()),
+            stopped: Box::pin(stop.clone().cancelled_owned()),
+            stop,
             held: Vec::new(),
         })
     }
@@ -96,12 +98,15 @@ impl StreamBody {
         let Some(stream) = &mut self.stream else {
             return Poll::Ready(None);
         };
-        let stopped = self.stop.as_mut().poll(context).is_ready();
-        let polled = if stopped {
+        let mut polled = if self.stop.is_cancelled() {
             Poll::Ready(None)
         } else {
             stream.as_mut().poll_frame(context)
         };
+        // To be told of the end costs more than to look, and matters only to those who wait.
+        if polled.is_pending() && self.stopped.as_mut().poll(context).is_ready() {
+            polled = Poll::Ready(None);
+        }
         if matches!(polled, Poll::Ready(None)) {
             self.stream = None;
             self.held.clear();

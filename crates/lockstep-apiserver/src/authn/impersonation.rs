@@ -9,6 +9,8 @@ use super::User;
 use super::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 use crate::authz::Target;
 
+/// What the names of all these headers begin with.
+const PREFIX: &str = "impersonate-";
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
@@ -45,6 +47,11 @@ pub struct Impersonation {
 impl Impersonation {
     /// Takes the headers out; nothing if there are none.
     pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Self>, ImpersonationError> {
+        // Hardly anybody asks; to look for each by its name would cost more than all names.
+        let mut names = headers.keys().map(http::HeaderName::as_str);
+        if !names.any(|name| name.starts_with(PREFIX)) {
+            return Ok(None);
+        }
         let values = |name: &str| -> Result<Vec<String>, ImpersonationError> {
             let text = |value: &http::HeaderValue| {
                 let text = str::from_utf8(value.as_bytes()).map(str::to_owned);

@@ -23,6 +23,8 @@ pub struct Watching {
     scope: Scope,
     next: Place,
     news: watch::Receiver<News>,
+    /// Whether everything was read up to the last news.
+    is_read: bool,
 }
 
 impl Watching {
@@ -37,6 +39,7 @@ impl Watching {
             scope,
             next,
             news,
+            is_read: false,
         }
     }
 
@@ -48,14 +51,26 @@ impl Watching {
             if !changes.is_empty() {
                 return Ok(changes);
             }
+            self.told().await;
+        }
+    }
+
+    /// Waits until there may be something to take. Nothing is lost if the future is dropped.
+    pub async fn told(&mut self) {
+        if self.is_read {
             let told = self.news.changed().await;
             told.expect("the bucket keeps the sender while somebody listens");
+            // News that were waited for count as seen, but nothing has been read since.
+            self.is_read = false;
         }
     }
 
     /// The changes that are there already. If there are none, the watcher has seen everything up
     /// to what [`Cache::seen`](super::Cache::seen) said before the call.
     pub fn take(&mut self) -> Result<Vec<Arc<Change>>, Fallen> {
+        if self.is_read && matches!(self.news.has_changed(), Ok(false)) {
+            return Ok(Vec::new());
+        }
         let log = self.bucket.log.read();
         // INVARIANT: news changes only while the log is locked for writing.
         if self.next < self.news.borrow_and_update().forgotten {
@@ -63,6 +78,7 @@ impl Watching {
         }
         let (changes, next) = log.read(self.next, &self.scope, TAKEN_MAX);
         self.next = next;
+        self.is_read = next == log.end();
         Ok(changes)
     }
 }

@@ -8,6 +8,8 @@ use percent_encoding::percent_decode_str;
 
 use super::Query;
 
+/// Most paths have no more parts; those of an object in a namespace have seven.
+const PARTS_USUAL: usize = 8;
 /// Subresources whose answer has no end of its own.
 const STREAMING_SUBRESOURCES: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 /// What stands behind `/namespaces/NAME/` and is no resource inside the namespace.
@@ -49,11 +51,11 @@ impl RequestInfo {
     /// Reads method, path and the parameters `watch` and `fieldSelector`.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
         let trimmed = raw_path.trim_matches('/');
-        let path = format!("/{}", decode(trimmed));
-        let parts: Vec<Cow<'_, str>> = match trimmed {
-            "" => Vec::new(),
-            path => path.split('/').map(decode).collect(),
-        };
+        let path = ["/", &decode(trimmed)].concat();
+        let mut parts: Vec<Cow<'_, str>> = Vec::with_capacity(PARTS_USUAL);
+        if !trimmed.is_empty() {
+            parts.extend(trimmed.split('/').map(decode));
+        }
         let (verb, resource) = match resource(method, &parts, query) {
             Some((verb, resource)) => (verb.to_owned(), Some(resource)),
             None => (method.as_str().to_ascii_lowercase(), None),

@@ -21,6 +21,11 @@ impl Ending {
         self.ended.cancel();
     }
 
+    /// When the end was; none if it is still so.
+    pub fn at(&self) -> Option<Revision> {
+        self.at.get().copied()
+    }
+
     /// Waits for the end, and says when it was.
     pub async fn ended(&self) -> Revision {
         self.ended.cancelled().await;
@@ -29,6 +34,11 @@ impl Ending {
 }
 
 impl Served {
+    /// When the resource was no longer what a client was told it is; none if it still is.
+    pub(super) fn end(&self) -> Option<Revision> {
+        self.resource.rules.ending()?.at()
+    }
+
     /// Done when the resource is no longer what a client was told it is, with when that was.
     pub(super) async fn ended(&self) -> Revision {
         match self.resource.rules.ending() {

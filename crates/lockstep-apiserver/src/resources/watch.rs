@@ -207,7 +207,8 @@ impl WatchStream {
             }
             if !self.first.is_empty() {
                 if self.served.has_webhook() {
-                    self.convert_first().await;
+                    // In a box, and so is the next: without a webhook nobody needs their room.
+                    Box::pin(self.convert_first()).await;
                     continue;
                 }
                 return Some(self.first_chunk());
@@ -216,7 +217,7 @@ impl WatchStream {
                 return Some(self.bookmark(revision, true));
             }
             if !self.taken.is_empty() {
-                self.convert_taken().await;
+                Box::pin(self.convert_taken()).await;
                 continue;
             }
             if self.is_over {
@@ -242,8 +243,17 @@ impl WatchStream {
         Some(chunk.into())
     }
 
-    /// Waits for changes, for the time of a bookmark, or for the end.
+    /// Takes the changes that are there, or waits for some, for the time of a bookmark, or for the
+    /// end.
     async fn wait(&mut self) {
+        if let Some(at) = self.served.end() {
+            return self.end(at);
+        }
+        match self.watching.take() {
+            Ok(changes) if changes.is_empty() => {}
+            Ok(changes) => return self.take_in(&changes),
+            Err(_) => return self.fail(),
+        }
         let wake = self.next_bookmark.min(self.ends);
         if self.timer.deadline() != wake {
             self.timer.as_mut().reset(wake);
@@ -251,11 +261,9 @@ impl WatchStream {
         let ended = self.served.ended();
         tokio::select! {
             biased;
+            // The next turn takes them, unless the end came before.
+            () = self.watching.told() => {}
             at = ended => self.end(at),
-            changes = self.watching.next() => match changes {
-                Ok(changes) => self.take_in(&changes),
-                Err(_) => self.fail(),
-            },
             () = self.timer.as_mut() => self.tick(),
         }
     }
