@@ -30,7 +30,7 @@ pub(super) async fn run(api: &Api, name: &str, now: fn() -> Seconds) {
         }
         let served = registry.resource(definition.group(), definition.names("plural"));
         let Some(resource) = served else {
-            // It was served once and may have objects, of which nothing is known here for now.
+            // It was served once and may have objects, of which nothing is known here.
             let why = "the resource is not served by this server".to_owned();
             tell(api, name, &Cleanup::Failed(why), now).await;
             tokio::time::sleep(RETRY).await;
