@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::Method;
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
+use lockstep_apiserver::crd::{self, FieldGates};
 use lockstep_apiserver::resources::{Api, Body, Registry, Request};
 use lockstep_apiserver::route::ResourceRoute;
 use lockstep_apiserver::{Notes, Query, RequestInfo};
@@ -313,4 +314,98 @@ async fn what_is_made_while_a_quota_comes_is_counted_once() {
         let used = serde_json::json!({ "configmaps": "16" });
         assert_eq!(stored["status"]["used"], used);
     }
+}
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const CRD: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.ex.io";
+const THINGS: &str = "/apis/ex.io/v1/namespaces/ns/things";
+
+fn definition() -> serde_json::Value {
+    serde_json::json!({
+        "metadata": { "name": "things.ex.io" },
+        "spec": {
+            "group": "ex.io",
+            "scope": "Namespaced",
+            "names": { "plural": "things", "kind": "Thing" },
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            }],
+        },
+    })
+}
+
+/// A server that serves a CRD as it is now and never hears of it again.
+async fn deaf(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>, crd: serde_json::Value) -> Api {
+    let cache = Cache::new(store.clone(), "/registry/");
+    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
+    cache.caught_up().await.expect("the store is there");
+    let revision = crd["metadata"]["resourceVersion"].as_str();
+    let revision = revision.and_then(|text| text.parse().ok());
+    let revision = Revision(revision.expect("it has a revision"));
+    let crd = lockstep_object::Object::from_value(crd).expect("an object");
+    let clients = lockstep_apiserver::webhooks::Clients::default();
+    let ending = Arc::default();
+    let custom = crd::resource(&crd, revision, &clients, ending, FieldGates::On);
+    let apis = builtin::Apis::all();
+    let built_in = builtin::resources(lockstep_cel::Version::LATEST, &apis);
+    let registry = Registry::new(built_in.chain(custom));
+    Api::new(store.clone(), cache, "/registry/", registry, || 7)
+}
+
+/// api-machinery.md §11/deletion: nothing comes behind a CRD that goes, whichever server is asked, and
+/// a CRD of the same name does not see what came before it.
+#[tokio::test]
+async fn a_server_that_heard_nothing_makes_no_object_of_a_crd_that_goes() {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    let mut feed = JoinSet::new();
+    let api = server(&store, &mut feed).await;
+    let now = || Seconds::from_unix(0).expect("a time");
+    feed.spawn(crd::Follower::new(api.clone(), now).run());
+    let namespace = r#"{"metadata":{"name":"ns"}}"#;
+    assert_eq!(post(&api, "/api/v1/namespaces", namespace).await.0, 201);
+    assert_eq!(post(&api, CRDS, definition().to_string()).await.0, 201);
+    let held = r#"{"apiVersion":"ex.io/v1","kind":"Thing","metadata":{"name":"held","finalizers":["ex.io/x"]}}"#;
+    let thing = |name: &str| {
+        format!(r#"{{"apiVersion":"ex.io/v1","kind":"Thing","metadata":{{"name":"{name}"}}}}"#)
+    };
+    assert_eq!(post(&api, THINGS, held).await.0, 201);
+    let deaf = deaf(&store, &mut feed, read(&api, CRD).await).await;
+    assert_eq!(post(&deaf, THINGS, thing("a")).await.0, 201);
+
+    // A change that it did not hear of is in nobody's way.
+    let mut labelled = read(&api, CRD).await;
+    labelled["metadata"]["labels"] = serde_json::json!({ "a": "b" });
+    let put = send(&api, &Method::PUT, CRD, labelled.to_string()).await;
+    assert_eq!(put.0, 200, "{}", put.1);
+    assert_eq!(post(&deaf, THINGS, thing("b")).await.0, 201);
+
+    assert_eq!(send(&api, &Method::DELETE, CRD, "").await.0, 200);
+    let refused = "things.ex.io \"c\" is forbidden: create not allowed while custom resource definition is terminating";
+    let refused = (403, refused.to_owned());
+    assert_eq!(post(&deaf, THINGS, thing("c")).await, refused);
+    assert_eq!(post(&api, THINGS, thing("c")).await, refused);
+
+    let path = format!("{THINGS}/held");
+    let mut held = read(&api, &path).await;
+    held["metadata"]["finalizers"] = serde_json::json!([]);
+    assert_eq!(
+        send(&api, &Method::PUT, &path, held.to_string()).await.0,
+        200
+    );
+    while send(&api, &Method::GET, CRD, "").await.0 == 200 {
+        tokio::task::yield_now().await;
+    }
+    let gone = (
+        404,
+        "the server could not find the requested resource".to_owned(),
+    );
+    assert_eq!(post(&deaf, THINGS, thing("c")).await, gone);
+
+    assert_eq!(post(&api, CRDS, definition().to_string()).await.0, 201);
+    assert_eq!(post(&deaf, THINGS, thing("c")).await.0, 503);
+    let list = read(&api, THINGS).await;
+    assert_eq!(list["items"], serde_json::json!([]));
 }

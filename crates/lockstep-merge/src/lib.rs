@@ -24,6 +24,8 @@ mod strategic;
 pub mod typed;
 pub mod types;
 
-pub use json_patch::{COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX};
+pub use json_patch::{
+    COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX, SHIFTED_VALUES_MAX,
+};
 pub use merge_patch::merge_patch;
 pub use strategic::{StrategicError, strategic_merge};

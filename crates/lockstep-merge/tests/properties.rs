@@ -1,7 +1,8 @@
 //! What holds for every patch.
 
 use lockstep_merge::{
-    COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX, merge_patch,
+    COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX,
+    SHIFTED_VALUES_MAX, merge_patch,
 };
 use lockstep_object::json::{DEPTH_MAX, depth};
 use proptest::prelude::*;
@@ -136,6 +137,28 @@ fn moving_a_large_value_to_and_fro_ends() {
         error,
         format!("operation 999: moving carries more than {MOVED_VALUES_MAX} values")
     );
+}
+
+/// api-machinery.md §9/json-patch: as many operations as there may be on the front of as long a list as there may be.
+#[test]
+fn a_long_list_that_is_shifted_again_and_again_ends() {
+    for operation in [
+        json!({"op": "add", "path": "/a/0", "value": 1}),
+        json!({"op": "remove", "path": "/a/0"}),
+        json!({"op": "move", "from": "/a/-1", "path": "/a/0"}),
+        json!({"op": "copy", "from": "/a/0", "path": "/a/0"}),
+    ] {
+        let mut object = json!({"a": vec![1; 700_000]});
+        let error = refused(&mut object, vec![operation; OPERATIONS_MAX]);
+        let expected = format!("lists are shifted by more than {SHIFTED_VALUES_MAX} values");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+    // A list of which half goes from the front is nothing special.
+    let mut object = json!({"a": vec![1; 2 * OPERATIONS_MAX]});
+    let operations = vec![json!({"op": "remove", "path": "/a/0"}); OPERATIONS_MAX];
+    let patch = JsonPatch::from_value(&Value::Array(operations)).unwrap();
+    patch.apply(&mut object).unwrap();
+    assert_eq!(object, json!({"a": vec![1; OPERATIONS_MAX]}));
 }
 
 fn patch_with_directives() -> impl Strategy<Value = Value> {

@@ -80,7 +80,10 @@ impl Trail {
         let parsed = || body.and_then(|body| serde_json::from_slice::<Value>(&body.joined()).ok());
         let mut status = json!({ "metadata": {}, "code": response.status().as_u16() });
         if let Some(answer) = failed.then(parsed).flatten() {
-            for key in ["status", "message", "reason"] {
+            let is_told = self.decision.level >= Level::RequestResponse
+                || !shows_content(&answer, request.info.resource.as_ref());
+            let message = is_told.then_some("message");
+            for key in ["status", "reason"].into_iter().chain(message) {
                 if let Some(text) = answer.get(key).filter(|text| text.is_string()) {
                     status[key] = text.clone();
                 }
@@ -215,6 +218,17 @@ fn first_part(request: &Request, received: Timestamp, level: Level) -> Map<Strin
         event.insert("objectRef".to_owned(), object_reference(resource));
     }
     event
+}
+
+/// Whether what a client is told about its mistake shows what is in the object: all of it if a patch
+/// made something that is none, and who knows what of a Secret.
+fn shows_content(answer: &Value, resource: Option<&ResourcePath>) -> bool {
+    let is_mistake = [400, 422].iter().any(|code| answer["code"] == *code);
+    let causes = answer["details"]["causes"].as_array();
+    let mut causes = causes.into_iter().flatten();
+    let is_secret =
+        resource.is_some_and(|path| path.group.is_empty() && path.resource == "secrets");
+    is_mistake && (is_secret || causes.any(|cause| cause["field"] == "patch"))
 }
 
 fn object_reference(path: &ResourcePath) -> Value {

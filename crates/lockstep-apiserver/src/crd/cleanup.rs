@@ -25,9 +25,16 @@ pub(super) async fn run(api: &Api, name: &str, now: fn() -> Seconds) {
     while let Some(crd) = leaving(api, name).await {
         let definition = Definition::of(&crd);
         let registry = api.registry();
-        let served = registry.resource(definition.group(), definition.names("plural"));
-        let Some(resource) = served.filter(|_| definition.is("Established")) else {
+        if !definition.is("Established") {
             return tell(api, name, &Cleanup::NeverEstablished, now).await;
+        }
+        let served = registry.resource(definition.group(), definition.names("plural"));
+        let Some(resource) = served else {
+            // It was served once and may have objects, of which nothing is known here.
+            let why = "the resource is not served by this server".to_owned();
+            tell(api, name, &Cleanup::Failed(why), now).await;
+            tokio::time::sleep(RETRY).await;
+            continue;
         };
         let served = Served {
             resource: resource.clone(),

@@ -59,7 +59,9 @@ impl Follower {
         let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
         loop {
             let (snapshot, mut watching) = bucket.snapshot_and_watch(Scope::All);
-            self.api.forget_custom_resources();
+            // What stays is served meanwhile: who empties a namespace must not overlook it.
+            let stays = |name: &str| snapshot.get(name.as_bytes()).is_some();
+            self.api.forget_custom_resources(stays);
             self.end_all_but(&snapshot);
             for crd in snapshot.objects(&Scope::All, None) {
                 self.take(crd).await;

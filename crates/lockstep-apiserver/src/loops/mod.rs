@@ -134,6 +134,8 @@ impl Loops {
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
+            // A namespace is empty only if it has no objects of any CRD that there is.
+            self.api.seen_in_force().await;
             tracker.catch_up(visible, &mut machines).await?;
             let view = tracker.view(visible);
             let mut actions = machines.plan(&view, seconds());

@@ -1,18 +1,23 @@
-//! Who leads, on one store and with time that passes by itself.
+//! Who leads and what waits for what, on one store and with time that passes by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use lockstep_controllers::Switches;
 use lockstep_object::Object;
-use lockstep_storage::{Expected, Limits, MemoryStore, Revision, Store};
-use serde_json::json;
+use lockstep_storage::{
+    Consistency, Expected, Key, KeyRange, Limits, MemoryStore, Op, Put, Range, Revision, Store, Txn,
+};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::leader::Leader;
+use super::{LoopConfig, Loops};
 use crate::builtin;
 use crate::cache::Cache;
+use crate::crd;
 use crate::resources::{Api, Internal, Registry};
 
 const LEASE: &str = "kube-system/lockstep-controllers";
@@ -123,4 +128,69 @@ async fn who_loses_the_lease_stops_before_another_could_have_begun_for_long() {
     let stopped = timeout(Duration::from_secs(3), a.hold()).await;
     assert_eq!(stopped, Ok(()));
     assert_eq!(holder(&one).await, "b_1");
+}
+
+/// Makes an object of the server itself.
+async fn make(api: &Api, place: (&str, &str, &str), object: Value) {
+    let object = Object::from_value(object).unwrap();
+    let made = api.create_internally(place, object, super::seconds()).await;
+    assert!(matches!(made, Internal::Done(_)));
+}
+
+/// How many objects of a CRD are stored, whoever serves them.
+async fn stored(store: &dyn Store) -> usize {
+    let range = Range::new(KeyRange::prefix("/registry/ex.io/things/"));
+    let found = store.range(range, Consistency::Linearizable).await.unwrap();
+    found.kvs.len()
+}
+
+/// api-machinery.md §8/namespaces: nothing is left in a namespace that is gone, be it of a CRD that the
+/// server which empties it does not serve yet.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_waits_for_crds_that_are_not_served_yet() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::start(Limits::default()));
+    let mut feeds = JoinSet::new();
+    let api = api(&store, &mut feeds, 0).await;
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.ex.io" },
+        "spec": {
+            "group": "ex.io", "scope": "Namespaced",
+            "names": { "plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList" },
+            "versions": [{ "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object" } } }],
+        },
+    });
+    make(&api, (crd::GROUP, crd::PLURAL, "things.ex.io"), crd).await;
+    let thing = json!({ "apiVersion": "ex.io/v1", "kind": "Thing",
+        "metadata": { "name": "a", "namespace": "ns", "uid": "1" } });
+    let put = Op::Put(Put::new(
+        Key::new("/registry/ex.io/things/ns/a").unwrap(),
+        thing.to_string(),
+    ));
+    let txn = Txn {
+        success: vec![put],
+        ..Txn::default()
+    };
+    store.txn(txn.check(1).unwrap()).await.unwrap();
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace",
+        "metadata": { "name": "ns", "deletionTimestamp": "2026-11-16T00:00:00Z" },
+        "spec": { "finalizers": ["kubernetes"] } });
+    make(&api, ("", "namespaces", "ns"), namespace).await;
+    let config = LoopConfig {
+        controllers: Switches::default(),
+        server: "s".to_owned(),
+        host: "h".to_owned(),
+        root_ca: String::new(),
+    };
+    let loops = Loops::new(Arc::clone(&api), config, false);
+    let stays = timeout(Duration::from_secs(10), loops.follow()).await;
+    assert!(stays.is_err(), "nothing went wrong");
+    assert!(api.read_internally("", "namespaces", "ns").await.is_some());
+    assert_eq!(stored(&*store).await, 1);
+
+    feeds.spawn(crd::Follower::new(Arc::clone(&api), super::seconds).run());
+    let _stopped = timeout(Duration::from_secs(10), loops.follow()).await;
+    assert!(api.read_internally("", "namespaces", "ns").await.is_none());
+    assert_eq!(stored(&*store).await, 0);
 }

@@ -6,14 +6,14 @@ use lockstep_object::metadata::{
     validate_finalizers_of_builtin,
 };
 use lockstep_object::{Object, Status};
-use lockstep_storage::{Expected, Fence, Key, Outcome, Revision};
-use serde_json::Value;
+use lockstep_storage::{Expected, Fence, Outcome, Revision};
 
 use super::claims::{Claims, take_asked};
 use super::commit::put;
 use super::convert::kept;
 use super::current::{parse, serve};
 use super::gating::Gated;
+use super::place::Known;
 use super::quota::Bill;
 use super::signing::sign;
 use super::{Answer, Api, DryRun, Incoming, Origin, Request, Served};
@@ -28,8 +28,8 @@ enum Made {
     Done(Answer),
     /// Another object has the name.
     NameTaken(String),
-    /// The namespace is no longer as it was when it was looked at.
-    NamespaceMoved,
+    /// The namespace or the CRD is no longer as it was when it was looked at.
+    PlaceMoved,
 }
 
 impl Api {
@@ -59,11 +59,6 @@ impl Api {
             unknown,
             patched: _,
         } = incoming;
-        if request.served.resource.is_going {
-            let resource = request.served.resource.group_resource();
-            let why = "create not allowed while custom resource definition is terminating";
-            return Err(Status::forbidden(&resource, object.name(), why));
-        }
         // Told last, by whoever stores: a dry run takes a copy of a stored object.
         let versioned = check_create(&object);
         object.set_meta_text("resourceVersion", "");
@@ -71,7 +66,7 @@ impl Api {
         let asked = take_asked(&mut object);
         let given = object.name().to_owned();
         let is_generated = given.is_empty() && !object.generate_name().is_empty();
-        let mut fence = self.check_namespace_is_open(request, &given).await?;
+        let mut fences = self.check_place(request, &given, Known::Served).await?;
         let uid = self.fresh_uid();
         self.keep_gates(request, &mut object, None);
         let mut draft = object.clone();
@@ -105,10 +100,10 @@ impl Api {
             if dry_run == DryRun::No {
                 versioned.clone()?;
             }
-            let trial = self.create_once(request, made, &gated, dry_run, fence, bill.as_ref());
+            let trial = self.create_once(request, made, &gated, dry_run, &fences, bill.as_ref());
             match trial.await? {
                 Made::Done(answer) => return Ok(answer),
-                Made::NamespaceMoved => self.see_claims(&request.served.resource).await,
+                Made::PlaceMoved => self.see_claims(&request.served.resource).await,
                 Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
                     tries += 1;
                 }
@@ -120,7 +115,7 @@ impl Api {
                     return Err(self.taken(request, &name).await?);
                 }
             }
-            fence = self.check_namespace_is_open(request, &given).await?;
+            fences = self.check_place(request, &given, Known::Nothing).await?;
         }
     }
 
@@ -187,7 +182,7 @@ impl Api {
         object: Object,
         gated: &Gated,
         dry_run: DryRun,
-        fence: Option<Fence>,
+        fences: &[Fence],
         bill: Option<&Bill>,
     ) -> Result<Made, Status> {
         let served = &request.served;
@@ -206,12 +201,11 @@ impl Api {
             let body = lockstep_object::json::encode(object.as_value());
             return Ok(Made::Done(Answer::created(body)));
         }
-        let fences: Vec<Fence> = fence.into_iter().collect();
         let written = put(value);
         let outcome = self
             .commit_billed(
                 bill,
-                &fences,
+                fences,
                 (&served.resource, &key),
                 Expected::Absent,
                 written,
@@ -223,37 +217,9 @@ impl Api {
                 serve(served, &shown, revision, false, &mut body)?;
                 Made::Done(Answer::created(body))
             }
-            Outcome::Stopped { current: None, .. } => Made::NamespaceMoved,
+            Outcome::Stopped { current: None, .. } => Made::PlaceMoved,
             Outcome::Stopped { .. } => Made::NameTaken(name),
         })
-    }
-
-    /// Refuses what would be made in a namespace that is not there or is going away, and fences off
-    /// the namespace as it is now: nothing may come into one that was emptied meanwhile.
-    async fn check_namespace_is_open(
-        &self,
-        request: &Request<'_>,
-        name: &str,
-    ) -> Result<Option<Fence>, Status> {
-        let (served, namespace) = (&request.served, request.route.namespace.as_str());
-        let registry = self.registry();
-        let namespaces = registry.resource("", "namespaces");
-        let Some(namespaces) = namespaces.filter(|_| served.resource.is_namespaced()) else {
-            return Ok(None);
-        };
-        let found = self.newest(namespaces, namespace).await?;
-        let found =
-            found.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
-        let stored: Value = serde_json::from_slice(&found.value).unwrap_or_default();
-        if stored["metadata"]["deletionTimestamp"].is_string() {
-            let resource = served.resource.group_resource();
-            return Err(Status::namespace_terminating(&resource, name, namespace));
-        }
-        let key = Key::new(found.key.clone());
-        Ok(key.ok().map(|key| Fence {
-            key,
-            at: found.mod_revision,
-        }))
     }
 }
 

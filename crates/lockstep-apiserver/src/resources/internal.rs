@@ -63,11 +63,14 @@ impl Api {
         });
     }
 
-    /// Serves no custom resource.
-    pub(crate) fn forget_custom_resources(&self) {
+    /// Serves no custom resources but those of CRDs that stay.
+    pub(crate) fn forget_custom_resources(&self, stays: impl Fn(&str) -> bool) {
         self.registry.rcu(|registry| {
             let mut next = Registry::clone(registry);
-            next.retain(|resource| resource.origin != Origin::Custom);
+            next.retain(|resource| {
+                let crd = || format!("{}.{}", resource.plural, resource.group);
+                resource.origin != Origin::Custom || stays(&crd())
+            });
             next
         });
     }
@@ -87,11 +90,15 @@ impl Api {
         if self.cache.caught_up().await.is_err() {
             return;
         }
+        let _in_time = tokio::time::timeout(FOLLOWING_MAX, self.seen_in_force()).await;
+    }
+
+    /// Waits until all CRDs that the cache shows are in force here, however long that takes.
+    pub(crate) async fn seen_in_force(&self) {
         let newest = self.cache.bucket(&BucketKey::new(crd::BUCKET));
         let newest = newest.snapshot().revision();
         let mut followed = self.followed.subscribe();
-        let waiting = followed.wait_for(|followed| *followed >= newest);
-        let _in_time = tokio::time::timeout(FOLLOWING_MAX, waiting).await;
+        let _while_served = followed.wait_for(|followed| *followed >= newest).await;
     }
 
     /// Other versions of a resource, and of others that are kept in the same place, in which a part

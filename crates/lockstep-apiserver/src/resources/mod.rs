@@ -27,6 +27,7 @@ mod message;
 mod own;
 mod own_claims;
 mod patch;
+mod place;
 mod pods;
 mod print;
 mod quota;

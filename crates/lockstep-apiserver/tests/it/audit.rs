@@ -26,6 +26,16 @@ async fn events(requests: impl AsyncFnOnce(&TestServer)) -> Vec<Value> {
     })
     .await;
     requests(&server).await;
+    let text = log_of(server).await;
+    let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    // What the server does by itself is told elsewhere.
+    events
+        .filter(|event: &Value| event["user"]["username"] != "system:apiserver")
+        .collect()
+}
+
+/// What a server has logged when it is at its end.
+async fn log_of(server: TestServer) -> String {
     let log = server.path("audit.log");
     let TestServer {
         folder,
@@ -37,11 +47,7 @@ async fn events(requests: impl AsyncFnOnce(&TestServer)) -> Vec<Value> {
     (&mut running).await.unwrap();
     let text = std::fs::read_to_string(log).unwrap();
     drop(folder);
-    let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    // What the server does by itself is told elsewhere.
-    events
-        .filter(|event: &Value| event["user"]["username"] != "system:apiserver")
-        .collect()
+    text
 }
 
 /// api-machinery.md §14/audit.
@@ -122,6 +128,84 @@ async fn bodies_are_logged_at_their_level_without_managed_fields_and_nowhere_els
     assert!(
         others.iter().all(|event| !event.contains("secret")),
         "{others:?}"
+    );
+}
+
+/// api-machinery.md §14/audit: who makes a mistake with an object is shown it, the log is not.
+#[tokio::test]
+async fn a_mistake_does_not_bring_content_into_the_log() {
+    let server = TestServer::with(Setup {
+        audit: Some(policy()),
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let secret = json!({ "metadata": { "name": "s" }, "stringData": { "p": "hidden" } });
+    assert_eq!(client.write("POST", secrets, &secret).await.status, 201);
+    let map = json!({ "metadata": { "name": "m" }, "data": { "p": "hidden" } });
+    let maps = "/api/v1/namespaces/default/configmaps";
+    assert_eq!(client.write("POST", maps, &map).await.status, 201);
+    let (merge, apply) = (
+        "application/merge-patch+json",
+        "application/apply-patch+yaml",
+    );
+    let strict = "?fieldValidation=Strict";
+    let wish = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"p":{"q":"hidden"}}}"#;
+    let mut told = Vec::new();
+    for (method, path, media_type, body) in [
+        (
+            "PATCH",
+            format!("{secrets}/s{strict}"),
+            merge,
+            r#"{"odd":1}"#,
+        ),
+        ("PATCH", format!("{maps}/m{strict}"), merge, r#"{"odd":1}"#),
+        ("PATCH", format!("{secrets}/s?fieldManager=me"), apply, wish),
+        (
+            "POST",
+            secrets.to_owned(),
+            "application/json",
+            r#"{"x":"hidden""#,
+        ),
+        // What is not about content is told as ever.
+        (
+            "POST",
+            secrets.to_owned(),
+            "application/json",
+            r#"{"metadata":{"name":"s"}}"#,
+        ),
+    ] {
+        let headers = [("content-type", media_type)];
+        let answer = client.send(method, &path, &headers, body.to_owned()).await;
+        told.push(answer.json()["message"].as_str().unwrap().to_owned());
+    }
+    // "hidden" as it is stored.
+    let has_content = |text: &String| text.contains("hidden") || text.contains("aGlkZGVu");
+    let shown: Vec<bool> = told.iter().map(has_content).collect();
+    assert_eq!(shown, [true, true, true, true, false]);
+    let text = log_of(server).await;
+    assert!(!has_content(&text), "{text}");
+    let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let ended = events.filter(|event: &Value| event["stage"] == "ResponseComplete");
+    let refused = ended.filter(|event| event["responseStatus"]["code"].as_u64() >= Some(400));
+    let logged: Vec<Value> = refused
+        .map(|event| {
+            let status = &event["responseStatus"];
+            json!([status["code"], status["reason"], status["message"]])
+        })
+        .collect();
+    let exists = "secrets \"s\" already exists";
+    assert_eq!(
+        logged,
+        [
+            json!([422, "Invalid", null]),
+            json!([422, "Invalid", null]),
+            json!([400, "BadRequest", null]),
+            json!([400, "BadRequest", null]),
+            json!([409, "AlreadyExists", exists]),
+        ]
     );
 }
 

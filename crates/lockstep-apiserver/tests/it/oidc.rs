@@ -133,7 +133,22 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
         payload[field] = value;
         key.sign(&payload)
     };
+    let signed_as = |algorithm: &str, signature: &str| {
+        let encode = |value: &Value| BASE64.encode(value.to_string());
+        let header = json!({ "alg": algorithm, "kid": "k" });
+        let payload = payload(issuer);
+        format!("{}.{}.{signature}", encode(&header), encode(&payload))
+    };
+    let signature = good.rsplit('.').next().unwrap();
     for (what, token) in [
+        ("unsigned", signed_as("none", "")),
+        ("unsigned, in other letters", signed_as("None", "")),
+        (
+            "as if the key were a password",
+            signed_as("HS256", signature),
+        ),
+        ("with no algorithm", signed_as("", signature)),
+        ("without an end", with("exp", Value::Null)),
         ("forged", stranger.sign(&payload(issuer))),
         ("old", with("exp", 1.into())),
         ("for others", with("aud", "other".into())),

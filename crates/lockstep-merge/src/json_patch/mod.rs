@@ -15,6 +15,9 @@ pub const COPY_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Most values that `move` may carry from place to place, so that a patch of moves ends in time.
 pub const MOVED_VALUES_MAX: usize = 10_000_000;
 
+/// Most elements that may be pushed aside or close up when others come into a list or leave it, for the same reason.
+pub const SHIFTED_VALUES_MAX: usize = 500_000_000;
+
 /// Why a patch cannot be read or applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPatchError {
@@ -114,6 +117,7 @@ impl JsonPatch {
 struct Limits {
     copied_bytes: usize,
     moved_values: usize,
+    shifted_values: usize,
 }
 
 impl Operation {
@@ -159,17 +163,23 @@ impl Operation {
         match self {
             Self::Add(path, value) => {
                 fits(path, value)?;
+                limits.shifted(path.behind(target))?;
                 path.add(target, value.clone())
             }
-            Self::Remove(path) => path.remove(target).map(drop),
+            Self::Remove(path) => {
+                limits.shifted(path.behind(target))?;
+                path.remove(target).map(drop)
+            }
             Self::Replace(path, value) => {
                 fits(path, value)?;
                 path.replace(target, value.clone())
             }
             Self::Move { from, to } => {
+                limits.shifted(from.behind(target))?;
                 let value = from.remove(target)?;
                 limits.moved(&value)?;
                 fits(to, &value)?;
+                limits.shifted(to.behind(target))?;
                 to.add(target, value)
             }
             Self::Copy { from, to } => {
@@ -179,6 +189,7 @@ impl Operation {
                 limits.copied(value)?;
                 fits(to, value)?;
                 let value = value.clone();
+                limits.shifted(to.behind(target))?;
                 to.add(target, value)
             }
             Self::Test(path, wanted) => match path.get(target)? {
@@ -203,6 +214,16 @@ impl Limits {
         self.copied_bytes = self.copied_bytes.saturating_add(json::encode(value).len());
         if self.copied_bytes > COPY_BYTES_MAX {
             return Err(format!("copying adds more than {COPY_BYTES_MAX} bytes"));
+        }
+        Ok(())
+    }
+
+    fn shifted(&mut self, values: usize) -> Result<(), String> {
+        self.shifted_values = self.shifted_values.saturating_add(values);
+        if self.shifted_values > SHIFTED_VALUES_MAX {
+            return Err(format!(
+                "lists are shifted by more than {SHIFTED_VALUES_MAX} values"
+            ));
         }
         Ok(())
     }

@@ -60,6 +60,17 @@ impl Pointer {
         }
     }
 
+    /// How many elements of a list are at the place and behind it; none if it is no place in a list.
+    pub(super) fn behind(&self, document: &mut Value) -> usize {
+        match self.parent(document) {
+            Ok(Value::Array(elements)) if self.last != "-" => {
+                let length = elements.len();
+                index(&self.last, length).map_or(0, |at| length - at)
+            }
+            _ => 0,
+        }
+    }
+
     /// Adds a field, or an element before the one at the index.
     pub(super) fn add(&self, document: &mut Value, value: Value) -> Result<(), String> {
         match self.parent(document)? {

@@ -5,5 +5,6 @@ mod asked;
 mod changes;
 mod failures;
 mod kubectl;
+mod reach;
 mod versions;
 mod world;
