@@ -6,7 +6,7 @@ use crate::fields::{Element, Node, Set};
 use crate::types::{Form, Type};
 
 impl Type<'_> {
-    /// A value without some fields. What holds nothing any more goes with them.
+    /// A value without some fields. What held nothing else stays, empty: somebody else may own it.
     pub fn without(self, value: &Value, gone: &Set) -> Value {
         self.rest_of(value, gone).unwrap_or_default()
     }
@@ -24,8 +24,7 @@ impl Type<'_> {
                     };
                     Some((name.clone(), rest?))
                 });
-                let rest: serde_json::Map<String, Value> = rest.collect();
-                (!rest.is_empty()).then_some(rest.into())
+                Some(rest.collect())
             }
             (Form::List(list), Value::Array(items)) if !list.is_atomic() => {
                 let rest = items.iter().filter_map(|item| {
@@ -39,8 +38,7 @@ impl Type<'_> {
                         }
                     }
                 });
-                let rest: Vec<Value> = rest.collect();
-                (!rest.is_empty()).then_some(rest.into())
+                Some(rest.collect())
             }
             _ => None,
         }
