@@ -214,18 +214,28 @@ fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
 }
 
 impl Request<'_> {
-    /// Whether a next state says nothing new in another version than the stored one, so that it
-    /// need not be converted: what one version cannot express is not lost by writing nothing.
-    pub(super) fn is_idle(&self, next: &ApiObject, current: &Current) -> bool {
-        let Served { resource, version } = &self.served;
-        let is_settled = current.revision > resource.shaped_since
-            && stored_version(resource, &current.value) == Some(resource.storage);
-        if *version == resource.storage || !is_settled {
+    /// Whether a next state says nothing new in another version than the stored one: it is not converted then, since
+    /// what one version cannot express must not be lost by a write that changes nothing.
+    pub(super) fn says_nothing_new(&self, next: &ApiObject, current: &Current) -> bool {
+        if self.served.version == self.served.resource.storage {
             return false;
         }
         let mut next = next.clone();
         next.set_meta_text("resourceVersion", "");
         next == current.object
+    }
+
+    /// The bytes of a stored object as they would be stored now: in the version of today, with today's defaults.
+    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
+        let resource = &self.served.resource;
+        let is_settled = current.revision > resource.shaped_since
+            && stored_version(resource, &current.value) == Some(resource.storage);
+        if is_settled {
+            return Ok(current.value.clone());
+        }
+        let mut object = self.current_in_storage(current).await?;
+        object.set_meta_text("resourceVersion", "");
+        encode(resource, resource.storage, &mut object)
     }
 }
 

@@ -191,11 +191,11 @@ impl Api {
         let resource = &served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
         let is_released = object.deletion_timestamp().is_some() && is_free(resource, &object);
-        if !is_released && request.is_idle(&object, &current) {
-            let body = served.shown(current.value, current.revision).await?;
-            return Ok(Some(Answer::ok(body)));
-        }
-        let value = request.to_stored(object, &admitted.gated).await?;
+        let value = if !is_released && request.says_nothing_new(&object, &current) {
+            request.stored_anew(&current).await?
+        } else {
+            request.to_stored(object, &admitted.gated).await?
+        };
         // What cannot be shown is not stored either.
         let shown = served.converted(value.clone()).await?;
         let answer = |revision| {
