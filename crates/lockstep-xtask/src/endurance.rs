@@ -1,4 +1,4 @@
-//! `cargo xtask crash` and `cargo xtask histories`: the random tests of the stores, for longer than
+//! `cargo xtask crash`, `cargo xtask histories` and `cargo xtask gated-writes`: random tests, for longer than
 //! CI has time for, with a seed that repeats a run.
 
 use std::time::SystemTime;
@@ -49,6 +49,15 @@ pub(crate) const HISTORIES: Suite = Suite {
     rounds: 12,
     seed_variable: "LOCKSTEP_HISTORY_SEED",
     times_variable: "LOCKSTEP_HISTORY_TIMES",
+};
+
+/// Writes of objects whose fields have gates, beside a server without gates.
+pub(crate) const GATED_WRITES: Suite = Suite {
+    name: "gated-writes",
+    tests: &[("lockstep-apiserver", &["field_gates::sequences::"])],
+    rounds: 6,
+    seed_variable: "LOCKSTEP_GATED_SEED",
+    times_variable: "LOCKSTEP_GATED_TIMES",
 };
 
 /// Runs a suite as CI built it: most of the time goes into processes and disks.

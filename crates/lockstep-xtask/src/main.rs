@@ -53,6 +53,8 @@ enum Chore {
     Crash(endurance::Options),
     /// Check what many clients of a store are told at the same time
     Histories(endurance::Options),
+    /// Writes objects with gated fields at random, and compares with a server without gates
+    GatedWrites(endurance::Options),
 }
 
 /// How a chore that ran to its end came out. A chore that could not run at all is an error.
@@ -89,6 +91,9 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         Chore::Ui => ui::check(&workspace),
         Chore::Bench(options) => bench::run(&workspace, &options),
         Chore::Histories(options) => endurance::run(&workspace, &endurance::HISTORIES, &options),
+        Chore::GatedWrites(options) => {
+            endurance::run(&workspace, &endurance::GATED_WRITES, &options)
+        }
         Chore::Crash(options) => endurance::run(&workspace, &endurance::CRASH, &options),
     }
 }
