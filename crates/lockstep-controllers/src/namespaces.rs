@@ -5,6 +5,7 @@ use lockstep_object::{Object, Value};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::conditions::{self, Condition};
 use crate::event::namespaces;
@@ -16,10 +17,13 @@ const HOLDER: &str = "kubernetes";
 /// The state of the loop.
 #[derive(Default)]
 pub struct Namespaces {
-    /// Namespaces that go.
-    going: BTreeSet<Arc<str>>,
+    grace: Duration,
+    /// Namespaces that go, and from when on they are looked at, once that is known.
+    going: BTreeMap<Arc<str>, Option<Duration>>,
     /// Those to look at.
     dirty: BTreeSet<Arc<str>>,
+    /// When the first of those is looked at that are left alone.
+    due: Option<Duration>,
 }
 
 /// What is left in a namespace that does not go by itself.
@@ -30,19 +34,28 @@ struct Left {
 }
 
 impl Namespaces {
+    /// The loop that leaves a namespace alone for some time after its deletion: others may want to finalize it
+    /// themselves.
+    pub fn with_grace(grace: Duration) -> Self {
+        Self {
+            grace,
+            ..Self::default()
+        }
+    }
+
     /// Takes a change in.
     pub fn observe(&mut self, change: &Change<'_>) {
         if change.id.resource.is("", "namespaces") {
             let name = &change.id.key;
             if change.now.is_some_and(|now| now.is_deleting) {
-                self.going.insert(name.clone());
+                self.going.entry(name.clone()).or_default();
                 self.dirty.insert(name.clone());
             } else {
                 self.going.remove(name);
                 self.dirty.remove(name);
             }
         } else if let Some(namespace) = change.id.namespace()
-            && let Some(name) = self.going.get(namespace)
+            && let Some((name, _)) = self.going.get_key_value(namespace)
         {
             self.dirty.insert(name.clone());
         }
@@ -50,19 +63,32 @@ impl Namespaces {
 
     /// What is served has changed.
     pub fn kinds_changed(&mut self) {
-        self.dirty.extend(self.going.iter().cloned());
+        self.dirty.extend(self.going.keys().cloned());
     }
 
-    /// What is to be done about every namespace in which something changed.
-    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+    /// What is to be done about every namespace in which something changed. `elapsed` is the time since the loops began.
+    pub fn plan(&mut self, world: &dyn World, now: Seconds, elapsed: Duration) -> Vec<Action> {
         let mut actions = Vec::new();
+        self.due = None;
         for name in std::mem::take(&mut self.dirty) {
+            let due = self.going.entry(name.clone()).or_default();
+            let due = *due.get_or_insert(elapsed + self.grace);
+            if due > elapsed {
+                self.due = Some(self.due.map_or(due, |first| first.min(due)));
+                self.dirty.insert(name);
+                continue;
+            }
             match plan_one(world, &name, now) {
                 Some(found) => actions.extend(found),
                 None => drop(self.dirty.insert(name)),
             }
         }
         actions
+    }
+
+    /// When to plan again though nothing changes, in the time of [`plan`](Self::plan).
+    pub fn due(&self) -> Option<Duration> {
+        self.due
     }
 }
 

@@ -12,6 +12,8 @@
 mod cluster;
 
 use cluster::Cluster;
+use std::time::Duration;
+
 use lockstep_controllers::{
     Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, Quotas, World, servers,
 };
@@ -71,11 +73,18 @@ impl Loop {
         }
     }
 
-    fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+    fn due(&self) -> Option<Duration> {
+        match self {
+            Self::Namespaces(namespaces) => namespaces.due(),
+            _ => None,
+        }
+    }
+
+    fn plan(&mut self, world: &dyn World, elapsed: Duration) -> Vec<Action> {
         let now = Seconds::from_unix(NOW).unwrap();
         match self {
             Self::Garbage(garbage) => garbage.plan(world, now),
-            Self::Namespaces(namespaces) => namespaces.plan(world, now),
+            Self::Namespaces(namespaces) => namespaces.plan(world, now, elapsed),
             Self::Furnish(furnish) => furnish.plan(world),
             Self::Aggregation(aggregation) => aggregation.plan(world),
             Self::ApiServices(services) => services.plan(world, now),
@@ -115,7 +124,10 @@ fn loops_do_what_the_cases_say() {
 }
 
 fn run(name: &str, case: &Value) -> Value {
-    let mut looped = Loop::named(name);
+    let mut looped = match case["grace_ms"].as_u64() {
+        None => Loop::named(name),
+        Some(grace) => Loop::Namespaces(Namespaces::with_grace(Duration::from_millis(grace))),
+    };
     let hidden = case["unserved"].as_str().unwrap_or_default();
     let mut cluster = Cluster::new(hidden);
     let list = |field: &str| case[field].as_array().cloned().unwrap_or_default();
@@ -133,6 +145,7 @@ fn run(name: &str, case: &Value) -> Value {
     }
     let mut rounds = Vec::new();
     let mut serve_at = case["served_after"].as_u64();
+    let mut elapsed = Duration::ZERO;
     loop {
         for change in cluster.changes() {
             looped.observe(&change.borrowed());
@@ -142,7 +155,16 @@ fn run(name: &str, case: &Value) -> Value {
             cluster.serve_all();
             looped.kinds_changed();
         }
-        let actions = looped.plan(&cluster);
+        let actions = looped.plan(&cluster, elapsed);
+        if actions.is_empty()
+            && let Some(due) = looped.due()
+        {
+            rounds.push(vec![
+                json!({"waits_ms": (due - elapsed).as_millis() as u64}),
+            ]);
+            elapsed = due;
+            continue;
+        }
         if actions.is_empty() && serve_at.is_none() {
             return json!(rounds);
         }

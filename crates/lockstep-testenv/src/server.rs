@@ -137,6 +137,7 @@ impl Prepared {
                 server: self.server,
                 host: HOST.to_owned(),
                 root_ca: self.credentials.root_ca(now)?,
+                namespace_grace: std::time::Duration::ZERO,
             },
             handler: None,
         });

@@ -1,5 +1,7 @@
 //! The loops that are switched on.
 
+use std::time::Duration;
+
 use lockstep_controllers::{
     Action, Aggregation, ApiServices, Change, Controller, Furnish, Garbage, Namespaces, Quotas,
     Resource, World,
@@ -26,7 +28,8 @@ impl Machines {
         let root_ca = is_on(Controller::RootCaPublisher).then(|| Furnish::root_ca(&config.root_ca));
         Self {
             garbage: is_on(Controller::GarbageCollector).then(Garbage::default),
-            namespaces: is_on(Controller::Namespace).then(Namespaces::default),
+            namespaces: is_on(Controller::Namespace)
+                .then(|| Namespaces::with_grace(config.namespace_grace)),
             furnish: accounts.into_iter().chain(root_ca).collect(),
             aggregation: is_on(Controller::ClusterRoleAggregation).then(Aggregation::default),
             quotas: is_on(Controller::ResourceQuota).then(Quotas::default),
@@ -78,14 +81,24 @@ impl Machines {
         self.api_services.kinds_changed();
     }
 
-    /// What all loops want done.
-    pub(super) fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+    /// When to plan again though nothing changes, in the time of [`plan`](Self::plan).
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.namespaces.as_ref()?.due()
+    }
+
+    /// What all loops want done. `elapsed` is the time since they began.
+    pub(super) fn plan(
+        &mut self,
+        world: &dyn World,
+        now: Seconds,
+        elapsed: Duration,
+    ) -> Vec<Action> {
         let mut actions = Vec::new();
         if let Some(garbage) = &mut self.garbage {
             actions.extend(garbage.plan(world, now));
         }
         if let Some(namespaces) = &mut self.namespaces {
-            actions.extend(namespaces.plan(world, now));
+            actions.extend(namespaces.plan(world, now, elapsed));
         }
         for furnish in &mut self.furnish {
             actions.extend(furnish.plan(world));

@@ -49,6 +49,8 @@ pub struct LoopConfig {
     pub host: String,
     /// The authority by which clients know the server, in PEM.
     pub root_ca: String,
+    /// How long a namespace that goes is left alone, so that others may finalize it.
+    pub namespace_grace: Duration,
 }
 
 /// The loops of one server.
@@ -130,7 +132,8 @@ impl Loops {
         let mut machines = Machines::new(&self.config);
         let mut seen = self.api.cache().follow_seen();
         let mut crds = self.api.follow_crds();
-        let mut sweep = Instant::now();
+        let began = Instant::now();
+        let mut sweep = began;
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
@@ -138,7 +141,7 @@ impl Loops {
             self.api.seen_in_force().await;
             tracker.catch_up(visible, &mut machines).await?;
             let view = tracker.view(visible);
-            let mut actions = machines.plan(&view, seconds());
+            let mut actions = machines.plan(&view, seconds(), began.elapsed());
             if Instant::now() >= sweep {
                 actions.extend(servers::collect(&view, micros()));
                 sweep = Instant::now() + SWEEP_INTERVAL;
@@ -147,10 +150,11 @@ impl Loops {
             if !perform::all(&self.api, actions, seconds(), meters).await {
                 return Err(Fallen);
             }
+            let due = machines.due().map_or(sweep, |due| sweep.min(began + due));
             tokio::select! {
                 _ = seen.changed() => {}
                 _ = crds.changed() => {}
-                () = tokio::time::sleep_until(sweep) => {}
+                () = tokio::time::sleep_until(due) => {}
             }
             tokio::time::sleep(GATHER).await;
         }

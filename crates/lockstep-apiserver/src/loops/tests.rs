@@ -182,6 +182,7 @@ async fn a_namespace_waits_for_crds_that_are_not_served_yet() {
         server: "s".to_owned(),
         host: "h".to_owned(),
         root_ca: String::new(),
+        namespace_grace: std::time::Duration::ZERO,
     };
     let loops = Loops::new(Arc::clone(&api), config, false);
     let stays = timeout(Duration::from_secs(10), loops.follow()).await;

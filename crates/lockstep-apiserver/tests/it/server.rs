@@ -132,6 +132,7 @@ impl TestServer {
                 server: folder.path().display().to_string(),
                 host: "test-host".into(),
                 root_ca: credentials.root_ca(Timestamp::now()).unwrap(),
+                namespace_grace: std::time::Duration::ZERO,
             },
             handler: setup.handler,
         });

@@ -20,6 +20,10 @@ const ACCOUNTS: &str = "ServiceAccount";
 const WITHOUT_ACCOUNTS: &str =
     "*,-serviceaccount-controller,-root-ca-certificate-publisher-controller";
 
+/// How long a deleted namespace is left alone: suites delete one and finalize it themselves in the next request, since a
+/// bare kube-apiserver never would.
+const NAMESPACE_GRACE: &str = "200ms";
+
 /// A flag as it was given.
 struct Given {
     flag: Flag,
@@ -156,6 +160,7 @@ fn defaults<'a>(value_of: &impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
             flags.push(format!("--{name}={value}"));
         }
     };
+    unless_given("namespace-deletion-grace", NAMESPACE_GRACE);
     unless_given("cert-dir", certificates);
     let own = Path::new(certificates).join(OWN_DIR);
     unless_given("data-dir", &own.to_string_lossy());
@@ -208,9 +213,10 @@ mod tests {
         }
     }
 
-    const DEFAULTS: [&str; 7] = [
+    const DEFAULTS: [&str; 8] = [
         "--foreign-feature-gates=ignore",
         "--removed-feature-gates=warn",
+        "--namespace-deletion-grace=200ms",
         "--cert-dir=/var/run/kubernetes",
         "--data-dir=/var/run/kubernetes/lockstep",
         "--bind-address=0.0.0.0",
@@ -246,6 +252,7 @@ mod tests {
                 "--client-ca-file=/tmp/k8s/client-cert-auth-ca.crt",
                 "--foreign-feature-gates=ignore",
                 "--removed-feature-gates=warn",
+                "--namespace-deletion-grace=200ms",
                 "--data-dir=/tmp/k8s/lockstep",
                 "--controllers=*,-serviceaccount-controller,-root-ca-certificate-publisher-controller",
             ]

@@ -133,6 +133,9 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true
     )]
     controllers: Switches,
+    /// How long a deleted namespace is left as it is before its content goes, for those who finalize it themselves
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    namespace_deletion_grace: Duration,
     /// How long events are kept after they were last written; 0 means for ever
     #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = duration)]
     pub(crate) event_ttl: Duration,
@@ -269,6 +272,7 @@ impl Arguments {
             server: format!("{host}:{}", data_dir.display()),
             host,
             root_ca,
+            namespace_grace: self.namespace_deletion_grace,
         }
     }
 
