@@ -1,7 +1,7 @@
 //! Which stored value a new one replaces.
 
 use crate::lists::keys_of;
-use crate::node::ListKind;
+use crate::node::{Additional, ListKind, Node};
 use lockstep_object::json;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ pub(crate) struct Old<'a>(pub(crate) Option<&'a Value>);
 impl Old<'_> {
     pub(crate) const NONE: Old<'static> = Old(None);
 
-    /// Whether nothing changed here.
-    pub(crate) fn equals(self, value: &Value) -> bool {
-        self.0 == Some(value)
+    /// Whether nothing changed here, by the schema of the value.
+    pub(crate) fn equals(self, node: &Node, value: &Value) -> bool {
+        self.0.is_some_and(|old| is_same(node, old, value))
     }
 
     /// The stored value of a field.
@@ -26,6 +26,40 @@ impl Old<'_> {
                 .and_then(|entries| entries.get(name)),
         )
     }
+}
+
+/// Whether two values are the same: the order of elements that are told apart by keys does not count.
+pub(crate) fn is_same(node: &Node, old: &Value, new: &Value) -> bool {
+    if old == new {
+        return true;
+    }
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            old.len() == new.len()
+                && new.iter().all(|(name, new)| {
+                    old.get(name).is_some_and(|old| match child(node, name) {
+                        Some(child) => is_same(child, old, new),
+                        None => old == new,
+                    })
+                })
+        }
+        (Value::Array(elements), Value::Array(new)) => {
+            let (ListKind::Map(_), Some(items)) = (&node.list_kind, node.items.as_deref()) else {
+                return false;
+            };
+            let stored = List::new(&node.list_kind, Old(Some(old)));
+            elements.len() == new.len()
+                && new.iter().all(|new| stored.element(new).equals(items, new))
+        }
+        _ => false,
+    }
+}
+
+fn child<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
+    node.properties.get(name).or(match &node.additional {
+        Additional::Schema(schema) => Some(schema),
+        Additional::Unsaid | Additional::Allowed(_) => None,
+    })
 }
 
 /// The stored elements of a list, by their keys. Elements without keys are not told apart.

@@ -13,17 +13,18 @@ use serde_json::Value;
 
 /// The nearest value, from the one that is judged upwards, whose stored counterpart is known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Nearest<'a>(Option<(&'a Value, &'a Value)>);
+pub(crate) struct Nearest<'a>(Option<(&'a Node, &'a Value, &'a Value)>);
 
 impl<'a> Nearest<'a> {
     pub(crate) const NONE: Nearest<'static> = Nearest(None);
 
-    fn at(self, value: &'a Value, old: Old<'a>) -> Self {
-        old.0.map_or(self, |old| Nearest(Some((value, old))))
+    fn at(self, node: &'a Node, value: &'a Value, old: Old<'a>) -> Self {
+        old.0.map_or(self, |old| Nearest(Some((node, value, old))))
     }
 
     fn is_unchanged(self) -> bool {
-        self.0.is_some_and(|(new, old)| new == old)
+        self.0
+            .is_some_and(|(node, new, old)| correlate::is_same(node, old, new))
     }
 }
 
@@ -65,7 +66,7 @@ impl Evaluation {
 
     fn value<'a>(
         &mut self,
-        node: &Node,
+        node: &'a Node,
         value: &'a Value,
         old: Old<'a>,
         nearest: Nearest<'a>,
@@ -74,7 +75,7 @@ impl Evaluation {
         if value.is_null() || !node.work.rules {
             return Ok(());
         }
-        let nearest = nearest.at(value, old);
+        let nearest = nearest.at(node, value, old);
         if !node.rules.is_empty() {
             self.rules(node, value, old, nearest, path)?;
         }

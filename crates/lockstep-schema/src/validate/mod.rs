@@ -26,7 +26,7 @@ pub(crate) fn validate(
 ) -> u32 {
     let before = findings.len();
     let held = validate_new(node, value, old, path, findings);
-    if findings.len() > before && old.equals(value) {
+    if findings.len() > before && old.equals(node, value) {
         findings.forgive(before);
     }
     held
