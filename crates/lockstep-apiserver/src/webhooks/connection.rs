@@ -14,7 +14,9 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 
-type Driver = http1::Connection<TokioIo<TlsStream<TcpStream>>, Full<Bytes>>;
+use super::hangup::UntilHangup;
+
+type Driver = http1::Connection<TokioIo<UntilHangup<TlsStream<TcpStream>>>, Full<Bytes>>;
 
 /// A connection. Nothing moves on it but while it is used, so nothing has to run beside the calls.
 pub(super) struct Connection {
@@ -35,7 +37,7 @@ pub(super) enum Failure {
 
 impl Connection {
     pub(super) async fn open(stream: TlsStream<TcpStream>) -> hyper::Result<Self> {
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await?;
+        let (sender, driver) = http1::handshake(TokioIo::new(UntilHangup(stream))).await?;
         Ok(Self {
             sender,
             driver: Box::pin(driver),

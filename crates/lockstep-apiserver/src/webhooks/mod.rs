@@ -10,6 +10,7 @@ mod client;
 mod config;
 mod connection;
 mod error;
+mod hangup;
 mod services;
 mod trust;
 mod version;

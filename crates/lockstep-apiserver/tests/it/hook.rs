@@ -117,18 +117,23 @@ pub(crate) fn issued() -> Pair {
     }
 }
 
+/// What speaks TLS with the certificate.
+pub(crate) fn acceptor(pair: &Pair) -> TlsAcceptor {
+    let chain = CertificateDer::pem_slice_iter(pair.certificate.as_bytes());
+    let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.collect::<Result<_, _>>().unwrap(), key)
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
+}
+
 impl Hook {
     pub(crate) async fn start(pair: &Pair, say: Say) -> Self {
-        let chain = CertificateDer::pem_slice_iter(pair.certificate.as_bytes());
-        let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(chain.collect::<Result<_, _>>().unwrap(), key)
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let acceptor = acceptor(pair);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}/convert", listener.local_addr().unwrap());
         let state = Arc::new(State {

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use lockstep_apiserver::webhooks::{CallLimits, ClientConfig, Clients, Endpoint};
 use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::hook::{Hook, Pair, Said, Say, issued, own_authority, self_signed, used_by};
+use crate::hook::{Hook, Pair, Said, Say, acceptor, issued, own_authority, self_signed, used_by};
 
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),
@@ -229,4 +230,38 @@ async fn calls_share_a_connection_until_the_webhook_closes_it() {
     assert_eq!(hook.connections(), 3);
     let (path, body) = hook.asked().remove(0);
     assert_eq!((path.as_str(), body), ("/convert?timeout=30s", json!({})));
+}
+
+/// A server of HTTP/1.0 whose answer ends where it hangs up, without a word of TLS: Go believes it, and what is cut short
+/// is no answer.
+#[tokio::test]
+async fn an_answer_may_end_where_the_other_side_hangs_up() {
+    let pair = own_authority();
+    let rows = [
+        ("\r\n{\"a\":1}", Ok(r#"{"a":1}"#.to_owned())),
+        (
+            "content-length: 9\r\n\r\n{\"a\":1}",
+            Err("30s\": error reading a body from connection".to_owned()),
+        ),
+    ];
+    for (answer, expected) in rows {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/", listener.local_addr().unwrap());
+        let acceptor = acceptor(&pair);
+        let serving = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n{}") {
+                assert_ne!(stream.read_buf(&mut asked).await.unwrap(), 0);
+            }
+            let answer = format!("HTTP/1.0 200 OK\r\n{answer}");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+            // Dropped as it is, nothing says goodbye.
+            drop(stream);
+        };
+        let (told, ()) = tokio::join!(call(&url, &pair.authority, LIMITS), serving);
+        assert_eq!(told, expected, "{answer}");
+    }
 }
