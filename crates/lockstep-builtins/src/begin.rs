@@ -175,7 +175,10 @@ pub(crate) fn pending(object: &mut Object) {
     object.fields_mut().insert("status".to_owned(), status);
 }
 
-/// An account has one name, under both of its fields.
+/// An account has one name, under both of its fields. Who names the tolerations of a pod again, without those that
+/// the server gave it, does not take these away.
 pub(crate) fn pod_again(pod: &mut Object, _old: &Object) {
-    same_account(map_in(pod.fields_mut(), "spec"));
+    let spec = map_in(pod.fields_mut(), "spec");
+    tolerate(spec);
+    same_account(spec);
 }

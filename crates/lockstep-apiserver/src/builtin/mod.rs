@@ -449,8 +449,8 @@ impl Rules for BuiltIn {
         self.row.counts_generations
     }
 
-    fn counts_annotations(&self) -> bool {
-        self.rules.counts_annotations
+    fn counted_metadata(&self) -> &'static [&'static str] {
+        self.rules.counted_metadata
     }
 
     fn expires(&self) -> bool {

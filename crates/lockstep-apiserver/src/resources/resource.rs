@@ -166,9 +166,9 @@ pub trait Rules: Send + Sync {
     /// Whether its objects count changes of their spec.
     fn counts_generations(&self) -> bool;
 
-    /// Whether changes of annotations are counted too.
-    fn counts_annotations(&self) -> bool {
-        false
+    /// What of the metadata is counted too when it changes.
+    fn counted_metadata(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Whether its objects go by themselves when nobody has written them for a while.
