@@ -297,7 +297,10 @@ impl Rules for CustomRules {
         let checked = as_value(object, |value| {
             schema.coerce_embedded(value, Malformed::Refuse, unknown)
         });
-        checked.map_err(|error| error.to_string())
+        checked.map_err(|error| error.to_string())?;
+        // Also in what this endpoint does not write: who wrote it is told.
+        as_value(object, |value| drop_unknown(schema, value, unknown));
+        Ok(())
     }
 
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
