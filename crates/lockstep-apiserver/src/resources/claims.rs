@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use lockstep_fieldgate::Gates;
-use lockstep_merge::fields::Set;
+use lockstep_merge::fields::{Element, Set};
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
 use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::Type;
@@ -243,7 +243,9 @@ impl<'a> Request<'a> {
         let live = Some(&current.object);
         let is_kept = match part {
             Some(Subresource::Binding) => true,
-            Some(Subresource::Scale) => self.served.resource.origin == Origin::Custom,
+            Some(Subresource::Scale) => {
+                self.served.resource.origin == Origin::Custom || !has_replicas(&stored(live))
+            }
             _ => false,
         };
         let managed = match claims {
@@ -318,6 +320,12 @@ pub(super) fn take_asked(object: &mut Object) -> Asked {
         Ok(managed) if !managed.is_empty() => Asked::Named(managed),
         _ => Asked::Nothing,
     }
+}
+
+/// Whether somebody owns the number of replicas. A scale shows their claims alone, and is not followed without any.
+fn has_replicas(managed: &Managed) -> bool {
+    let path = ["spec", "replicas"].map(Element::field);
+    managed.claims().any(|(_, claim)| claim.fields.has(&path))
 }
 
 /// The claims of a stored object; none if they cannot be read.
