@@ -492,6 +492,10 @@ impl Rules for BuiltIn {
         one == other
     }
 
+    fn say_in(&self, version: usize, object: &mut Object) {
+        (self.rules.convert)(object, self.row.versions[version]);
+    }
+
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
         (self.row.shape)(object, old);
         let version = self.row.versions[version];

@@ -313,6 +313,11 @@ impl Rules for CustomRules {
         unknown
     }
 
+    fn say_in(&self, version: usize, object: &mut Object) {
+        let schema = &self.schemas[version].schema;
+        as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
+    }
+
     fn fit(&self, version: usize, object: &mut Object) {
         let schema = &self.schemas[version].schema;
         as_value(object, |value| {

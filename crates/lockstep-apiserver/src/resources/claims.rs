@@ -77,7 +77,7 @@ impl Endpoint for Written<'_> {
         }
         let fields = converted.fields_mut();
         fields.insert("apiVersion".to_owned(), api_version.into());
-        resource.rules.shape(version, &mut converted, None);
+        resource.rules.say_in(version, &mut converted);
         Ok(converted.into_value())
     }
 
@@ -181,7 +181,7 @@ impl<'a> Request<'a> {
         let made = converter.convert(&[object], version).await?;
         let mut made = made.into_iter().next().ok_or_else(unreadable)?;
         if let Some(version) = resource.version_of(version) {
-            resource.rules.shape(version, &mut made, None);
+            resource.rules.say_in(version, &mut made);
         }
         Ok(made.into_value())
     }
