@@ -92,7 +92,7 @@ const DECISIONS: [&str; 2] = ["Approved", "Denied"];
 /// `approval` of a request for a certificate: its conditions and its metadata, and nothing of the certificate.
 pub fn approval(request: &mut Object, old: &Object) {
     let mut next = kept(request, old);
-    *next.metadata_mut() = request.metadata().clone();
+    next.metadata_mut().clone_from(request.metadata());
     let conditions = request.at(&["status", "conditions"]).cloned();
     let status = map_in(next.fields_mut(), "status");
     match conditions {
