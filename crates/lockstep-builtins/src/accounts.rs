@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lockstep_object::{Map, Object, Value};
 use serde_json::json;
 
-use crate::begin::same_account;
+use crate::defaults::same_account;
 use crate::look::{list, map_in, maps_in, some, text};
 
 /// The account of pods that name none.

@@ -34,7 +34,6 @@ pub(crate) fn pod(pod: &mut Object) {
     fields.insert("status".to_owned(), status);
     let spec = map_in(fields, "spec");
     tolerate(spec);
-    same_account(spec);
     fill(spec, "priority", 0);
     fill(spec, "preemptionPolicy", "PreemptLowerPriority");
 }
@@ -62,19 +61,6 @@ fn tolerate(spec: &mut Map<String, Value>) {
                 "tolerationSeconds": TOLERATION_SECONDS,
             }));
         }
-    }
-}
-
-/// The account under its old name and its new one.
-pub(crate) fn same_account(spec: &mut Map<String, Value>) {
-    let of = |spec: &Map<String, Value>, field: &str| {
-        let text = spec.get(field).and_then(Value::as_str);
-        text.filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let account = of(spec, "serviceAccountName").or_else(|| of(spec, "serviceAccount"));
-    if let Some(account) = account {
-        spec.insert("serviceAccountName".to_owned(), account.as_str().into());
-        spec.insert("serviceAccount".to_owned(), account.into());
     }
 }
 
@@ -175,7 +161,7 @@ pub(crate) fn pending(object: &mut Object) {
     object.fields_mut().insert("status".to_owned(), status);
 }
 
-/// An account has one name, under both of its fields.
+/// Who names the tolerations of a pod again, without those that the server gave it, does not take these away.
 pub(crate) fn pod_again(pod: &mut Object, _old: &Object) {
-    same_account(map_in(pod.fields_mut(), "spec"));
+    tolerate(map_in(pod.fields_mut(), "spec"));
 }

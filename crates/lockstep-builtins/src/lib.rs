@@ -17,6 +17,7 @@ pub mod qos;
 pub mod quota;
 mod rules;
 pub mod services;
+pub mod statuses;
 mod validate;
 
 pub use rules::{KindRules, Part};

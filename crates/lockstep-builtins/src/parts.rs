@@ -19,13 +19,35 @@ fn kept(object: &Object, old: &Object) -> Object {
 /// The fields of metadata that whoever writes the status of a kind does not write.
 pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
+        ("", "pods") => &["ownerReferences"],
         ("apps", "deployments") => &["labels"],
-        ("networking.k8s.io", "servicecidrs")
+        ("apiregistration.k8s.io", "apiservices")
+        | ("flowcontrol.apiserver.k8s.io", _)
+        | ("networking.k8s.io", "servicecidrs")
         | ("resource.k8s.io", "resourceclaims")
         | ("storage.k8s.io", "volumeattachments") => {
             &["annotations", "finalizers", "labels", "ownerReferences"]
         }
         _ => &[],
+    }
+}
+
+/// Fields that an endpoint puts back, whatever is said about them: nobody can own them through it. `part` is the name
+/// of the part, and empty for whole objects of a kind that has an endpoint for its status.
+pub fn put_back(group: &str, plural: &str, part: &str) -> &'static [&'static [&'static str]] {
+    match (group, plural, part) {
+        ("certificates.k8s.io", _, "") => &[&["spec"], &["status"]],
+        ("certificates.k8s.io", _, "approval") => &[&["spec"], &["status", "certificate"]],
+        ("certificates.k8s.io", _, "status") => &[&["spec"], &["status", "conditions"]],
+        ("", "pods", "status") => &[
+            &["spec"],
+            &["metadata", "deletionTimestamp"],
+            &["metadata", "ownerReferences"],
+        ],
+        ("apps", "deployments", "status") => &[&["spec"], &["metadata", "labels"]],
+        (_, _, "status") if kept_by_status(group, plural).len() > 1 => &[&["spec"], &["metadata"]],
+        (_, _, "status") => &[&["spec"]],
+        (_, _, _) => &[&["status"]],
     }
 }
 
@@ -67,9 +89,10 @@ pub fn resize(pod: &mut Object, old: &Object) {
 /// Conditions that say whether a request is granted.
 const DECISIONS: [&str; 2] = ["Approved", "Denied"];
 
-/// `approval` of a request for a certificate: its conditions, and nothing of the certificate.
+/// `approval` of a request for a certificate: its conditions and its metadata, and nothing of the certificate.
 pub fn approval(request: &mut Object, old: &Object) {
     let mut next = kept(request, old);
+    next.metadata_mut().clone_from(request.metadata());
     let conditions = request.at(&["status", "conditions"]).cloned();
     let status = map_in(next.fields_mut(), "status");
     match conditions {

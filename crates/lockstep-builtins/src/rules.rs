@@ -20,8 +20,8 @@ pub struct KindRules {
     pub begin: fn(&mut Object),
     /// Gives the next state of a stored object what the server decides.
     pub next: fn(&mut Object, &Object),
-    /// Whether a change of annotations counts as one of the spec.
-    pub counts_annotations: bool,
+    /// What of the metadata counts as if it were of the spec when it changes.
+    pub counted_metadata: &'static [&'static str],
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
     status: fn(&Value, &mut FieldErrors),
@@ -34,7 +34,7 @@ const PLAIN: KindRules = KindRules {
     convert: |_, _| (),
     begin: |_| (),
     next: |_, _| (),
-    counts_annotations: false,
+    counted_metadata: &[],
     create: |_, _| (),
     update: |_, _, _| (),
     status: |_, _| (),
@@ -86,7 +86,7 @@ const TABLE: &[KindRules] = &[
     KindRules {
         group: "apps",
         kind: "Deployment",
-        counts_annotations: true,
+        counted_metadata: &["annotations"],
         create: apps::deployment,
         update: apps::deployment_update,
         ..PLAIN
@@ -182,6 +182,7 @@ const TABLE: &[KindRules] = &[
     KindRules {
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
+        counted_metadata: &["labels"],
         create: service::slice,
         update: service::slice_update,
         ..PLAIN

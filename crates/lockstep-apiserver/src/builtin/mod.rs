@@ -449,8 +449,8 @@ impl Rules for BuiltIn {
         self.row.counts_generations
     }
 
-    fn counts_annotations(&self) -> bool {
-        self.rules.counts_annotations
+    fn counted_metadata(&self) -> &'static [&'static str] {
+        self.rules.counted_metadata
     }
 
     fn expires(&self) -> bool {
@@ -490,6 +490,10 @@ impl Rules for BuiltIn {
 
     fn is_alike(&self, one: usize, other: usize) -> bool {
         one == other
+    }
+
+    fn say_in(&self, version: usize, object: &mut Object) {
+        (self.rules.convert)(object, self.row.versions[version]);
     }
 
     fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {

@@ -297,7 +297,10 @@ impl Rules for CustomRules {
         let checked = as_value(object, |value| {
             schema.coerce_embedded(value, Malformed::Refuse, unknown)
         });
-        checked.map_err(|error| error.to_string())
+        checked.map_err(|error| error.to_string())?;
+        // Also in what this endpoint does not write: who wrote it is told.
+        as_value(object, |value| drop_unknown(schema, value, unknown));
+        Ok(())
     }
 
     fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
@@ -308,6 +311,11 @@ impl Rules for CustomRules {
             schema.default(value);
         });
         unknown
+    }
+
+    fn say_in(&self, version: usize, object: &mut Object) {
+        let schema = &self.schemas[version].schema;
+        as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
     }
 
     fn fit(&self, version: usize, object: &mut Object) {

@@ -9,7 +9,7 @@ use super::body::accept;
 use super::claims::{Claims, NotAtHand, Written, stored};
 use super::current::Current;
 use super::update::Next;
-use super::{Answer, Api, DryRun, Incoming, LastWrite, Request, Served, Subresource};
+use super::{Answer, Api, DryRun, Incoming, LastWrite, Origin, Request, Served, Subresource};
 use crate::route::Verb;
 use crate::views::on_deep_stack;
 
@@ -241,8 +241,19 @@ impl Request<'_> {
     }
 }
 
+impl Request<'_> {
+    /// Whether owners are told as those of a scale.
+    fn shows_scale(&self) -> bool {
+        let is_built_in = self.served.resource.origin == Origin::BuiltIn;
+        is_built_in && self.route.subresource == Subresource::Scale.name()
+    }
+}
+
 fn refusal(request: &Request<'_>, wish: &Wish, error: ApplyError<NotAtHand>) -> Status {
     match error {
+        ApplyError::Conflicts(conflicts) if request.shows_scale() => {
+            conflict(&conflicts.told_in("autoscaling/v1"))
+        }
         ApplyError::Conflicts(conflicts) => conflict(&conflicts),
         ApplyError::Type(errors) => Status::bad_request(format!(
             "failed to create typed patch object ({}): {errors}",

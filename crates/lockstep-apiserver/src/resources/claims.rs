@@ -4,16 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use lockstep_fieldgate::Gates;
-use lockstep_kinds::{Table, typed};
-use lockstep_merge::fields::Set;
+use lockstep_merge::fields::{Element, Set};
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
 use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::Type;
-use lockstep_object::metadata::StatusField;
 use lockstep_object::{Map, Object, Status, Value, json};
 
 use super::current::Current;
-use super::{Origin, Request, Resource, Subresource};
+use super::ownable::{empty, ownable};
+use super::{Origin, Request, Subresource};
 
 /// How often a webhook is asked for objects in the versions of claims, for one write.
 const CONVERSIONS_MAX: usize = 64;
@@ -78,7 +77,7 @@ impl Endpoint for Written<'_> {
         }
         let fields = converted.fields_mut();
         fields.insert("apiVersion".to_owned(), api_version.into());
-        resource.rules.shape(version, &mut converted, None);
+        resource.rules.say_in(version, &mut converted);
         Ok(converted.into_value())
     }
 
@@ -119,41 +118,12 @@ impl Endpoint for Written<'_> {
     }
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {
-        let resource = &self.request.served.resource;
-        match self.part {
-            Some(Subresource::Status) => fields.only("status"),
-            _ => besides_status(resource, api_version, fields),
-        }
-    }
-}
-
-/// What an object has before anything is said about it: a built-in kind has all that Go's type of it
-/// has when nothing is set.
-pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
-    let mut empty = Map::new();
-    let version = match resource.origin {
-        Origin::BuiltIn => resource.version_of(api_version),
-        Origin::Custom | Origin::Own => None,
-    };
-    let table = Table::builtin();
-    let id = version.and_then(|version| {
-        let version = &resource.versions[version].name;
-        table.kind(&resource.group, version, &resource.kind)
-    });
-    if let Some(id) = id {
-        // Nothing is of a wrong type where there is nothing.
-        let read = typed::read(table, id, &mut empty, &mut Vec::new());
-        read.expect("an empty map is an object of every kind");
-    }
-    Value::Object(empty)
-}
-
-/// What of a set can be owned where whole objects are written.
-pub(super) fn besides_status(resource: &Resource, api_version: &str, fields: Set) -> Set {
-    let version = resource.version_of(api_version);
-    match version.map(|version| resource.rules.status(version)) {
-        Some(StatusField::Separate) => fields.without(&Set::of_fields(&[&["status"]])),
-        Some(StatusField::Part) | None => fields,
+        ownable(
+            &self.request.served.resource,
+            api_version,
+            self.part,
+            fields,
+        )
     }
 }
 
@@ -211,7 +181,7 @@ impl<'a> Request<'a> {
         let made = converter.convert(&[object], version).await?;
         let mut made = made.into_iter().next().ok_or_else(unreadable)?;
         if let Some(version) = resource.version_of(version) {
-            resource.rules.shape(version, &mut made, None);
+            resource.rules.say_in(version, &mut made);
         }
         Ok(made.into_value())
     }
@@ -271,8 +241,13 @@ impl<'a> Request<'a> {
         claims: Claims,
     ) -> Result<(), Status> {
         let live = Some(&current.object);
-        let is_kept =
-            part == Some(Subresource::Scale) && self.served.resource.origin == Origin::Custom;
+        let is_kept = match part {
+            Some(Subresource::Binding) => true,
+            Some(Subresource::Scale) => {
+                self.served.resource.origin == Origin::Custom || !has_replicas(&stored(live))
+            }
+            _ => false,
+        };
         let managed = match claims {
             Claims::Known(managed) => managed,
             Claims::Tracked if is_kept => stored(live),
@@ -345,6 +320,12 @@ pub(super) fn take_asked(object: &mut Object) -> Asked {
         Ok(managed) if !managed.is_empty() => Asked::Named(managed),
         _ => Asked::Nothing,
     }
+}
+
+/// Whether somebody owns the number of replicas. A scale shows their claims alone, and is not followed without any.
+fn has_replicas(managed: &Managed) -> bool {
+    let path = ["spec", "replicas"].map(Element::field);
+    managed.claims().any(|(_, claim)| claim.fields.has(&path))
 }
 
 /// The claims of a stored object; none if they cannot be read.

@@ -86,10 +86,11 @@ pub(super) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
             }
             rules.fit(version, &mut object);
         }
-        Some(_) | None if is_old => {
+        Some(_) if !is_old => {}
+        // What is kept as another kind is never in shape.
+        Some(_) | None => {
             rules.shape(version, &mut object, None);
         }
-        Some(_) | None => {}
     }
     Ok(object)
 }

@@ -26,6 +26,7 @@ mod list_options;
 mod message;
 mod own;
 mod own_claims;
+mod ownable;
 mod patch;
 mod place;
 mod pods;

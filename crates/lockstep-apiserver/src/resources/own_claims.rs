@@ -6,7 +6,8 @@ use lockstep_merge::types::Type;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
-use super::claims::{besides_status, empty, put_on, remove};
+use super::claims::{put_on, remove};
+use super::ownable::{empty, ownable};
 use super::{Origin, Resource};
 
 /// Who makes what every cluster and every namespace has.
@@ -39,7 +40,7 @@ impl Endpoint for Made<'_> {
     }
 
     fn owned(&self, api_version: &str, fields: Set) -> Set {
-        besides_status(self.0, api_version, fields)
+        ownable(self.0, api_version, None, fields)
     }
 }
 

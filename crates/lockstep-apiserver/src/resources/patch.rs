@@ -171,8 +171,13 @@ impl Patch {
             Change::Strategic(kind, patch) => {
                 let object = value.as_object_mut();
                 let object = object.expect("an object of the API is a map");
+                let own = ["apiVersion", "kind"].map(|field| (field, object.get(field).cloned()));
                 strategic_merge(Table::builtin(), *kind, object, patch.clone())
                     .map_err(|error| Status::bad_request(error.to_string()))?;
+                // What it says about the type of the object does not count.
+                for (field, value) in own {
+                    object.insert(field.to_owned(), value.unwrap_or_default());
+                }
             }
         }
         Ok(())

@@ -166,9 +166,9 @@ pub trait Rules: Send + Sync {
     /// Whether its objects count changes of their spec.
     fn counts_generations(&self) -> bool;
 
-    /// Whether changes of annotations are counted too.
-    fn counts_annotations(&self) -> bool {
-        false
+    /// What of the metadata is counted too when it changes.
+    fn counted_metadata(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Whether its objects go by themselves when nobody has written them for a while.
@@ -217,6 +217,10 @@ pub trait Rules: Send + Sync {
     fn fit(&self, version: usize, object: &mut Object) {
         self.shape(version, object, None);
     }
+
+    /// Says what an object of another version is in this one, so that claims on its fields can be compared: what the
+    /// version does not know goes. Nothing is filled in, since what is there by default was not kept by anybody.
+    fn say_in(&self, _version: usize, _object: &mut Object) {}
 
     /// Whether objects in the shape of one version are in that of the other too.
     fn is_alike(&self, _one: usize, _other: usize) -> bool {

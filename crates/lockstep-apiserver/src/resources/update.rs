@@ -1,6 +1,6 @@
 //! Changing an object.
 
-use lockstep_builtins::parts;
+use lockstep_builtins::{parts, statuses};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
@@ -301,6 +301,7 @@ fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, o
         for field in parts::kept_by_status(group, plural) {
             keep_metadata(object, old, field);
         }
+        statuses::keep(group, plural, object, old, &request.now.to_string());
     }
     if &*served.resource.plural == "certificatesigningrequests" {
         match part {
@@ -333,8 +334,9 @@ fn count(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, 
         return;
     }
     let mut generation = next_generation(object, old, rules.status(served.version));
-    let is_annotated = part.is_none() && object.annotations() != old.annotations();
-    if rules.counts_annotations() && is_annotated && generation == old.generation() {
+    let is_changed = |field: &&str| object.metadata().get(*field) != old.metadata().get(*field);
+    let is_counted = part.is_none() && rules.counted_metadata().iter().any(is_changed);
+    if is_counted && generation == old.generation() {
         generation += 1;
     }
     object.set_generation(generation);
@@ -438,7 +440,7 @@ fn no_version(request: &Request<'_>) -> Status {
 }
 
 /// Puts back what an endpoint does not write: `status` through the main one, all but `status`
-/// through `/status`, all but the finalizers of the spec through `/finalize`.
+/// through `/status`, all but the finalizers and the metadata through `/finalize`.
 fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
     match part {
         None if status == StatusField::Separate => restore(object, old, "status"),
@@ -462,9 +464,9 @@ fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, statu
         }
         Some(Subresource::Finalize) => {
             let finalizers = object.at(&["spec", "finalizers"]).cloned();
-            let asked = object.resource_version().to_owned();
+            let metadata = object.metadata().clone();
             *object = old.clone();
-            object.set_meta_text("resourceVersion", &asked);
+            *object.metadata_mut() = metadata;
             let spec = object.fields_mut().entry("spec");
             let spec = spec.or_insert_with(|| serde_json::json!({}));
             if let Some(spec) = spec.as_object_mut() {

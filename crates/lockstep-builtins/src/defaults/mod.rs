@@ -8,6 +8,8 @@ mod services;
 mod structs;
 mod workloads;
 
+pub(crate) use pods::same_account;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

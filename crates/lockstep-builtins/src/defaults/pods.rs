@@ -51,8 +51,10 @@ fn request_what_is_limited(resources: &mut Fields) {
     }
 }
 
-/// On the host's network, a port of a container is one of the host.
+/// An account has one name, under both of its fields, also in templates. On the host's network, a port of a container
+/// is one of the host.
 pub(super) fn pod_spec(spec: &mut Fields) {
+    same_account(spec);
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
     }
@@ -66,6 +68,19 @@ pub(super) fn pod_spec(spec: &mut Fields) {
                 }
             }
         }
+    }
+}
+
+/// The account under its old name and its new one.
+pub(crate) fn same_account(spec: &mut Fields) {
+    let of = |spec: &Fields, field: &str| {
+        let text = spec.get(field).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let account = of(spec, "serviceAccountName").or_else(|| of(spec, "serviceAccount"));
+    if let Some(account) = account {
+        spec.insert("serviceAccountName".to_owned(), account.as_str().into());
+        spec.insert("serviceAccount".to_owned(), account.into());
     }
 }
 

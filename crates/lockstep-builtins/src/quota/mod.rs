@@ -126,13 +126,20 @@ impl Quota {
         let hard = hard.unwrap_or_else(|| Value::Object(Map::new()));
         let used = shown(&self.used);
         let status = map_in(quota.fields_mut(), "status");
-        let told = |field: &str, value: &Value| status.get(field) == Some(value);
-        if told("hard", &hard) && told("used", &used) {
-            return false;
+        let before = status.clone();
+        for (field, amounts) in [("hard", hard), ("used", used)] {
+            put_amounts(status, field, amounts);
         }
-        status.insert("hard".to_owned(), hard);
-        status.insert("used".to_owned(), used);
-        true
+        *status != before
+    }
+}
+
+/// Puts amounts into a field. There is none without them: whoever writes the object would take it away.
+fn put_amounts(status: &mut Map<String, Value>, field: &str, amounts: Value) {
+    if amounts.as_object().is_some_and(Map::is_empty) {
+        status.remove(field);
+    } else {
+        status.insert(field.to_owned(), amounts);
     }
 }
 

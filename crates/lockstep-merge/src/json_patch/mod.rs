@@ -126,12 +126,8 @@ impl Operation {
             Some(Value::String(text)) => Pointer::parse(text),
             _ => Err(format!("missing {field}")),
         };
-        let value = || {
-            operation
-                .get("value")
-                .cloned()
-                .ok_or_else(|| "missing value".to_owned())
-        };
+        // Clients that leave out what is empty mean null.
+        let value = || operation.get("value").cloned().unwrap_or_default();
         let (from, to) = ("from", "path");
         Ok(
             match operation
@@ -139,9 +135,9 @@ impl Operation {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
             {
-                "add" => Self::Add(pointer(to)?, value()?),
+                "add" => Self::Add(pointer(to)?, value()),
                 "remove" => Self::Remove(pointer(to)?),
-                "replace" => Self::Replace(pointer(to)?, value()?),
+                "replace" => Self::Replace(pointer(to)?, value()),
                 "move" => Self::Move {
                     from: pointer(from)?,
                     to: pointer(to)?,
@@ -150,10 +146,7 @@ impl Operation {
                     from: pointer(from)?,
                     to: pointer(to)?,
                 },
-                "test" => Self::Test(
-                    pointer(to)?,
-                    operation.get("value").cloned().unwrap_or_default(),
-                ),
+                "test" => Self::Test(pointer(to)?, value()),
                 other => return Err(format!("Unexpected kind: {other}")),
             },
         )
@@ -183,12 +176,9 @@ impl Operation {
                 to.add(target, value)
             }
             Self::Copy { from, to } => {
-                let value = from
-                    .get(target)?
-                    .ok_or_else(|| format!("nothing at {from}"))?;
-                limits.copied(value)?;
-                fits(to, value)?;
-                let value = value.clone();
+                let value = from.get(target)?.cloned().unwrap_or_default();
+                limits.copied(&value)?;
+                fits(to, &value)?;
                 limits.shifted(to.behind(target))?;
                 to.add(target, value)
             }

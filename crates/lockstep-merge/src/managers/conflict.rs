@@ -32,6 +32,20 @@ impl Conflicts {
         });
         Self(conflicts.collect())
     }
+
+    /// The same, told as if all owners had written one version.
+    #[must_use]
+    pub fn told_in(mut self, api_version: &str) -> Self {
+        for Conflict { owner, .. } in &mut self.0 {
+            *owner = Owner::new(
+                &owner.manager,
+                owner.operation,
+                api_version,
+                &owner.subresource,
+            );
+        }
+        self
+    }
 }
 
 impl Conflict {

@@ -28,7 +28,7 @@ pub(super) fn prune<E: Endpoint>(
     };
     let merged = convert(Cow::Owned(merged), &last.api_version)?;
     let wanted = of_last.with_named(&last.fields);
-    let pruned = of_last.without(&merged, &wanted);
+    let pruned = of_last.emptied_of(&merged, &wanted);
     let pruned = add_back_owned(endpoint, &merged, pruned, managed, &last.api_version)?;
     let pruned = convert(Cow::Owned(pruned), &last.api_version)?;
     // Only what was the applier's goes; what nobody owns stays.
@@ -65,7 +65,7 @@ fn add_back_owned<E: Endpoint>(
         let all = of_version.with_named(&of_version.owned(&merged)?);
         let left = of_version.with_named(&of_version.owned(&there)?);
         let kept = left.union(&of_version.with_named(&owned));
-        pruned = of_version.without(&merged, &all.difference(&kept));
+        pruned = of_version.emptied_of(&merged, &all.difference(&kept));
     }
     Ok(pruned)
 }

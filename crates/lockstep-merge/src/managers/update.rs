@@ -40,6 +40,8 @@ static NOBODYS: LazyLock<Set> = LazyLock::new(|| {
         &["metadata", "generation"],
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
+        &["metadata", "deletionTimestamp"],
+        &["metadata", "deletionGracePeriodSeconds"],
     ])
 });
 

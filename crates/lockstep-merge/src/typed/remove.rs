@@ -5,13 +5,26 @@ use serde_json::Value;
 use crate::fields::{Element, Node, Set};
 use crate::types::{Form, Type};
 
+/// What becomes of a field that holds nothing any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Emptied {
+    Goes,
+    IsNull,
+}
+
 impl Type<'_> {
     /// A value without some fields. What held nothing else stays, empty: somebody else may own it.
     pub fn without(self, value: &Value, gone: &Set) -> Value {
-        self.rest_of(value, gone).unwrap_or_default()
+        self.rest_of(value, gone, Emptied::Goes).unwrap_or_default()
     }
 
-    fn rest_of(self, value: &Value, gone: &Set) -> Option<Value> {
+    /// The same, but fields that hold nothing any more are there as nulls: somebody may own them.
+    pub(crate) fn emptied_of(self, value: &Value, gone: &Set) -> Value {
+        self.rest_of(value, gone, Emptied::IsNull)
+            .unwrap_or_default()
+    }
+
+    fn rest_of(self, value: &Value, gone: &Set, emptied: Emptied) -> Option<Value> {
         match (self.form(Some(value)), value) {
             (Form::Scalar(_), _) => Some(value.clone()),
             (Form::Map(fields), Value::Object(entries)) if !fields.is_atomic => {
@@ -20,7 +33,10 @@ impl Type<'_> {
                     let rest = match gone.node(&Element::field(name)) {
                         None => Some(value.clone()),
                         Some(node) if node.is_member => None,
-                        Some(node) => field.rest_of(value, &node.below),
+                        Some(node) => {
+                            let rest = field.rest_of(value, &node.below, emptied);
+                            rest.or((emptied == Emptied::IsNull).then_some(Value::Null))
+                        }
                     };
                     Some((name.clone(), rest?))
                 });
@@ -33,7 +49,7 @@ impl Type<'_> {
                         None => Some(item.clone()),
                         Some(node) if node.is_member => None,
                         Some(node) => {
-                            let rest = self.items(list).rest_of(item, &node.below);
+                            let rest = self.items(list).rest_of(item, &node.below, emptied);
                             Some(rest.unwrap_or_else(|| serde_json::json!({})))
                         }
                     }

@@ -167,7 +167,7 @@ impl Shaper<'_> {
             (Shape::Integer, Value::Number(number)) if number.is_i64() => {
                 number.as_i64() != Some(0) || self.is_pointer()
             }
-            (Shape::Flag, Value::Bool(_)) | (Shape::Any, Value::Object(_)) => true,
+            (Shape::Flag, Value::Bool(_)) | (Shape::Any, _) => true,
             (Shape::Time, Value::String(text)) => {
                 let at: Seconds = text.parse().map_err(TypeMismatch::Time)?;
                 *text = at.to_string();

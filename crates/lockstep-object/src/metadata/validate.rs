@@ -369,7 +369,7 @@ fn validate_managed_fields(errors: &mut FieldErrors, entries: &[Value], path: &P
         }
         if text("manager").len() > MANAGER_BYTES_MAX {
             errors.push(FieldError::too_long(
-                &path.field("fieldManager"),
+                &path.field("manager"),
                 MANAGER_BYTES_MAX,
             ));
         }

@@ -1,0 +1,66 @@
+//! What a status that is written keeps of the one before.
+
+use lockstep_object::{Map, Object, Value};
+
+use crate::look::{list, map_in, maps_in, text};
+
+const OBSERVED: &str = "observedGeneration";
+const SINCE: &str = "lastPhaseTransitionTime";
+
+/// Gives the status of a kind what whoever wrote it left out and did not mean to take away.
+pub fn keep(group: &str, plural: &str, object: &mut Object, old: &Object, now: &str) {
+    match (group, plural) {
+        ("", "pods") => pod(object, old),
+        ("", "persistentvolumes") => volume(object, old, now),
+        _ => {}
+    }
+}
+
+/// How well a pod is treated does not change, and which generation somebody saw was seen.
+fn pod(pod: &mut Object, old: &Object) {
+    let was = old.at(&["status"]).cloned().unwrap_or_default();
+    let status = map_in(pod.fields_mut(), "status");
+    for field in ["qosClass", OBSERVED] {
+        inherit(status, &was, field);
+    }
+    let mut before = list(&was, "conditions").to_vec();
+    for condition in maps_in(status, "conditions") {
+        let kind = condition.get("type").and_then(Value::as_str);
+        let same = before
+            .iter()
+            .position(|old| Some(text(old, "type")) == kind);
+        if let Some(same) = same {
+            inherit(condition, &before.remove(same), OBSERVED);
+        }
+    }
+}
+
+/// A volume is in a phase since it came into it.
+fn volume(volume: &mut Object, old: &Object, now: &str) {
+    let was = old.at(&["status"]).cloned().unwrap_or_default();
+    let status = map_in(volume.fields_mut(), "status");
+    let is = |field: &str| status.get(field).filter(|value| !value.is_null());
+    let is_same_phase = is("phase") == was.get("phase");
+    let is_told = is(SINCE).is_some_and(|since| Some(since) != was.get(SINCE));
+    if is_same_phase {
+        inherit(status, &was, SINCE);
+    } else if !is_told {
+        status.insert(SINCE.to_owned(), now.into());
+    }
+}
+
+/// Takes a field over that says nothing.
+fn inherit(fields: &mut Map<String, Value>, was: &Value, field: &str) {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_i64() != Some(0),
+        _ => true,
+    };
+    if fields.get(field).is_some_and(says) {
+        return;
+    }
+    if let Some(value) = was.get(field).filter(|value| says(value)) {
+        fields.insert(field.to_owned(), value.clone());
+    }
+}
