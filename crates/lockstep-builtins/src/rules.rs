@@ -4,7 +4,7 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, flowcontrol, limits, network, pods, quota as quotas,
+    apps, autoscaling, batch, cluster, flowcontrol, limits, network, pods, quota as quotas, ranges,
     services as service, storage, webhooks,
 };
 use crate::{autoscaling as conversion, begin, quota, services};
@@ -205,6 +205,20 @@ const TABLE: &[KindRules] = &[
         kind: "NetworkPolicy",
         create: network::policy,
         update: network::policy_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "networking.k8s.io",
+        kind: "IPAddress",
+        create: ranges::address,
+        update: ranges::address_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "networking.k8s.io",
+        kind: "ServiceCIDR",
+        create: ranges::range,
+        update: ranges::range_update,
         ..PLAIN
     },
     KindRules {

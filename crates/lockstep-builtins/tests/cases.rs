@@ -149,6 +149,7 @@ fn keep(case: &Case, object: &mut Object, old: &Object) {
 fn names(kind: &str) -> NameRule {
     match kind {
         "Service" | "StatefulSet" => NameRule::Label,
+        "IPAddress" => NameRule::PathSegment,
         _ => NameRule::Subdomain,
     }
 }

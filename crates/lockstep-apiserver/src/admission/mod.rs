@@ -40,7 +40,7 @@ use webhooks::Rounds;
 /// Policies have their places before the webhooks that do the same: those that change objects
 /// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
 /// Quotas come last: what they count has been allowed by everybody else.
-pub const CHAIN: [Plugin; 10] = [
+pub const CHAIN: [Plugin; 11] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
     Plugin::Priority,
@@ -48,6 +48,7 @@ pub const CHAIN: [Plugin; 10] = [
     Plugin::DefaultIngressClass,
     Plugin::CertificateApproval,
     Plugin::CertificateSigning,
+    Plugin::CertificateSubjectRestriction,
     Plugin::MutatingAdmissionWebhook,
     Plugin::ValidatingAdmissionWebhook,
     Plugin::ResourceQuota,
@@ -166,6 +167,9 @@ impl Api {
                 }
                 (Plugin::CertificateApproval | Plugin::CertificateSigning, Some(object)) => {
                     certificates::check(self, plugin, attributes, object)
+                }
+                (Plugin::CertificateSubjectRestriction, Some(object)) => {
+                    certificates::check_subject(attributes, object)
                 }
                 (Plugin::ValidatingAdmissionWebhook, object) => {
                     webhooks::validate(self, attributes, object).await

@@ -13,17 +13,17 @@ pub enum Plugin {
     DefaultIngressClass,
     CertificateApproval,
     CertificateSigning,
+    CertificateSubjectRestriction,
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
     ResourceQuota,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 25] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
-    "CertificateSubjectRestriction",
     "ClusterTrustBundleAttest",
     "DefaultTolerationSeconds",
     "DenyServiceExternalIPs",
@@ -84,6 +84,7 @@ impl Plugin {
             Self::DefaultIngressClass => "DefaultIngressClass",
             Self::CertificateApproval => "CertificateApproval",
             Self::CertificateSigning => "CertificateSigning",
+            Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             Self::ResourceQuota => "ResourceQuota",

@@ -16,6 +16,7 @@ mod pod_spec;
 pub(crate) mod pods;
 mod probes;
 pub(crate) mod quota;
+pub(crate) mod ranges;
 mod resources;
 mod scalar;
 mod security;

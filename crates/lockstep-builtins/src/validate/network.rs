@@ -11,7 +11,7 @@ use super::{Errors, immutable_field, label, required, subdomain};
 use crate::look::{list, number, some, text};
 
 pub(super) const IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// An address that others can reach.
 pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
