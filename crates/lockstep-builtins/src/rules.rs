@@ -4,8 +4,8 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, flowcontrol, limits, network, pods, quota as quotas, ranges,
-    services as service, storage, webhooks,
+    apps, autoscaling, batch, cluster, endpoints, flowcontrol, limits, network, pods,
+    quota as quotas, ranges, services as service, storage, webhooks,
 };
 use crate::{autoscaling as conversion, begin, quota, services};
 
@@ -66,7 +66,8 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "PersistentVolumeClaim",
-        begin: begin::pending,
+        begin: begin::claim,
+        next: |claim, _| begin::same_source(claim),
         create: storage::claim,
         update: storage::claim_update,
         ..PLAIN
@@ -153,8 +154,8 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "Endpoints",
-        create: service::endpoints,
-        update: service::endpoints_update,
+        create: endpoints::endpoints,
+        update: endpoints::endpoints_update,
         ..PLAIN
     },
     KindRules {
@@ -182,8 +183,8 @@ const TABLE: &[KindRules] = &[
     KindRules {
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
-        create: service::slice,
-        update: service::slice_update,
+        create: endpoints::slice,
+        update: endpoints::slice_update,
         ..PLAIN
     },
     KindRules {

@@ -116,8 +116,5 @@ fn scaling_rules(rules: &mut Fields, stabilization: Option<i64>, policies: Vec<V
         fill(rules, "stabilizationWindowSeconds", seconds);
     }
     fill(rules, "selectPolicy", "Max");
-    let own = rules.get("policies").and_then(Value::as_array);
-    if own.is_none_or(Vec::is_empty) {
-        rules.insert("policies".to_owned(), policies.into());
-    }
+    fill(rules, "policies", policies);
 }

@@ -111,7 +111,11 @@ pub(crate) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
 }
 
 pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
-    let (spec, path) = (&claim["spec"], Path::ROOT.field("spec"));
+    claim_spec(&claim["spec"], &Path::ROOT.field("spec"), errors);
+}
+
+/// What is claimed, by a claim or by a template of claims.
+pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if list(spec, "accessModes").is_empty() {
         let why = "at least 1 access mode is required";
         errors.push(FieldError::required(&path.field("accessModes"), why));
@@ -119,7 +123,7 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
     if let Some(selector) = some(spec, "selector") {
         errors.extend(validate_label_selector(selector, &path.field("selector")));
     }
-    access_modes(spec, &path, errors);
+    access_modes(spec, path, errors);
     let resources = path.field("resources");
     let place = resources.key("storage");
     match spec["resources"]["requests"].get("storage") {
@@ -140,6 +144,39 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
         &path.field("volumeMode"),
         errors,
     );
+    for field in ["dataSource", "dataSourceRef"] {
+        if let Some(source) = some(spec, field) {
+            data_source(source, &path.field(field), errors);
+        }
+    }
+    let of = |field: &str| ["apiGroup", "kind", "name"].map(|part| spec[field][part].clone());
+    let (source, reference) = (some(spec, "dataSource"), some(spec, "dataSourceRef"));
+    let is_elsewhere = reference.is_some_and(|it| !text(it, "namespace").is_empty());
+    let why = match (source, reference) {
+        (Some(_), Some(_)) if is_elsewhere => {
+            "may not be specified when dataSourceRef.namespace is specified"
+        }
+        (Some(_), Some(_)) if of("dataSource") != of("dataSourceRef") => "must match dataSourceRef",
+        _ => return,
+    };
+    errors.push(FieldError::invalid(path, Value::Object(Map::new()), why));
+}
+
+/// What a volume is filled with.
+fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    required(source, "name", path, errors);
+    required(source, "kind", path, errors);
+    let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+    if group.is_empty() && kind != "PersistentVolumeClaim" {
+        let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.push(FieldError::invalid(path, kind, why));
+    } else if !group.is_empty() {
+        subdomain(group, &path.field("apiGroup"), errors);
+    }
+    let namespace = text(source, "namespace");
+    if !namespace.is_empty() {
+        super::label(namespace, &path.field("namespace"), errors);
+    }
 }
 
 pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {

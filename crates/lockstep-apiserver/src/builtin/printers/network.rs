@@ -19,6 +19,25 @@ pub(super) fn tables() -> Vec<Table> {
         (("networking.k8s.io", "ingresses"), ingresses()),
         (("networking.k8s.io", "ingressclasses"), ingress_classes()),
         (
+            ("networking.k8s.io", "servicecidrs"),
+            vec![
+                Column::name(),
+                show("CIDRs", "The networks of the range.", |o, _| {
+                    let networks = list(o, &["spec", "cidrs"]).iter();
+                    let networks: Vec<&str> = networks.filter_map(Value::as_str).collect();
+                    networks.join(",").into()
+                }),
+                Column::age(),
+            ],
+        ),
+        (
+            ("networking.k8s.io", "ipaddresses"),
+            vec![
+                Column::name(),
+                show("ParentRef", "Who has the address.", parent),
+            ],
+        ),
+        (
             ("networking.k8s.io", "networkpolicies"),
             vec![
                 Column::name(),
@@ -29,6 +48,18 @@ pub(super) fn tables() -> Vec<Table> {
             ],
         ),
     ]
+}
+
+fn parent(address: &Object, _now: Seconds) -> Value {
+    let part = |field: &str| text(address, &["spec", "parentRef", field]);
+    let (group, resource) = (part("group"), part("resource"));
+    let resource = match group {
+        "" => resource.to_owned(),
+        group => format!("{resource}.{group}"),
+    };
+    let parts = [&*resource, part("namespace"), part("name")];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("/").into()
 }
 
 fn services() -> Vec<Column> {
