@@ -231,6 +231,13 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         group: "storage.k8s.io",
+        kind: "VolumeAttributesClass",
+        create: storage::attributes,
+        update: storage::attributes_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "storage.k8s.io",
         kind: "CSIDriver",
         update: storage::driver_update,
         ..PLAIN

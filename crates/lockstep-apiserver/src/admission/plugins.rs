@@ -11,6 +11,7 @@ pub enum Plugin {
     Priority,
     DefaultStorageClass,
     DefaultIngressClass,
+    RuntimeClass,
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
@@ -20,7 +21,7 @@ pub enum Plugin {
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 24] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -42,7 +43,6 @@ const OTHERS: [&str; 25] = [
     "PodSecurity",
     "PodTolerationRestriction",
     "PodTopologyLabels",
-    "RuntimeClass",
     "StorageObjectInUseProtection",
     "TaintNodesByCondition",
     "ValidatingAdmissionPolicy",
@@ -82,6 +82,7 @@ impl Plugin {
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::RuntimeClass => "RuntimeClass",
             Self::CertificateApproval => "CertificateApproval",
             Self::CertificateSigning => "CertificateSigning",
             Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",

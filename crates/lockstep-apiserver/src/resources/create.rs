@@ -197,7 +197,12 @@ impl Api {
             if self.newest(&served.resource, &key).await?.is_some() {
                 return Ok(Made::NameTaken(name));
             }
-            let object = parse(served, &shown, NEWEST)?;
+            // What is kept as another kind is told in its own words again.
+            let at = match served.resource.rules.kept_as() {
+                Some(_) => Revision::NONE,
+                None => NEWEST,
+            };
+            let object = parse(served, &shown, at)?;
             let body = lockstep_object::json::encode(object.as_value());
             return Ok(Made::Done(Answer::created(body)));
         }

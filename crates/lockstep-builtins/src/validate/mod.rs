@@ -30,6 +30,7 @@ mod security;
 pub(crate) mod services;
 pub(crate) mod storage;
 mod templates;
+mod volume_sources;
 mod volumes;
 pub(crate) mod webhooks;
 

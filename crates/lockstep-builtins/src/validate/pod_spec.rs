@@ -168,7 +168,7 @@ fn spread_nodes(rule: &Value, wish: &str, path: &Path<'_>, errors: &mut Errors) 
     }
 }
 
-fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("tolerations");
     for (index, toleration) in list(spec, "tolerations").iter().enumerate() {
         let path = path.index(index);

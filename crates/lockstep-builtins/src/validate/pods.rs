@@ -134,16 +134,13 @@ fn tolerations(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
 
 fn gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     let old = list(old, "schedulingGates");
-    let added = list(spec, "schedulingGates")
-        .iter()
-        .filter(|gate| !old.contains(gate));
-    let names: Vec<&str> = added.map(|gate| text(gate, "name")).collect();
-    if !names.is_empty() {
-        let why = format!(
-            "only deletion is allowed, but found new scheduling gates '{}'",
-            names.join(", ")
-        );
-        errors.push(FieldError::forbidden(&path.field("schedulingGates"), why));
+    let path = path.field("schedulingGates");
+    let gates = list(spec, "schedulingGates").iter().enumerate();
+    for (index, gate) in gates.filter(|(_, gate)| !old.contains(gate)) {
+        let name = text(gate, "name");
+        let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+        let path = path.index(index);
+        errors.push(FieldError::forbidden(&path.field("name"), why));
     }
 }
 

@@ -164,7 +164,7 @@ fn endpoints() -> Vec<Column> {
         if all.is_empty() {
             return "".into();
         }
-        first_few(&all, ",").into()
+        first_few(&all, SHOWN_MAX, ",").into()
     };
     vec![
         Column::name(),
@@ -180,7 +180,7 @@ fn slices() -> Vec<Column> {
             let name = port["name"].as_str().map(str::to_owned);
             number.or(name).unwrap_or_else(|| "*".to_owned())
         });
-        first_few(&all.collect::<Vec<_>>(), ",").into()
+        first_few(&all.collect::<Vec<_>>(), SHOWN_MAX, ",").into()
     };
     let addresses = |slice: &Object, _: Seconds| {
         let all = list(slice, &["endpoints"]).iter();
@@ -188,7 +188,7 @@ fn slices() -> Vec<Column> {
         let all = all
             .flatten()
             .filter_map(|ip| ip.as_str().map(str::to_owned));
-        first_few(&all.collect::<Vec<_>>(), ",").into()
+        first_few(&all.collect::<Vec<_>>(), SHOWN_MAX, ",").into()
     };
     vec![
         Column::name(),
