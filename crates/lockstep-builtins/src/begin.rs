@@ -222,4 +222,9 @@ pub(crate) fn pod_again(pod: &mut Object, old: &Object) {
         }
     }
     tolerate(spec);
+    let class = old.at(&["status", "qosClass"]).cloned();
+    if let (Some(Value::Object(status)), Some(class)) = (pod.fields_mut().get_mut("status"), class)
+    {
+        fill(status, "qosClass", class);
+    }
 }

@@ -4,8 +4,8 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, endpoints, flowcontrol, limits, network, pods,
-    quota as quotas, ranges, services as service, storage, webhooks,
+    apps, autoscaling, batch, cluster, endpoints, flowcontrol, job_status, limits, network, pods,
+    quota as quotas, ranges, services as service, statuses, storage, webhooks,
 };
 use crate::{autoscaling as conversion, begin, quota, services};
 
@@ -24,7 +24,7 @@ pub struct KindRules {
     pub counts_annotations: bool,
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
-    status: fn(&Value, &mut FieldErrors),
+    status: fn(&Value, &Value, &mut FieldErrors),
 }
 
 /// A kind without rules of its own.
@@ -37,7 +37,7 @@ const PLAIN: KindRules = KindRules {
     counts_annotations: false,
     create: |_, _| (),
     update: |_, _, _| (),
-    status: |_, _| (),
+    status: |_, _, _| (),
 };
 
 const TABLE: &[KindRules] = &[
@@ -47,6 +47,7 @@ const TABLE: &[KindRules] = &[
         next: begin::pod_again,
         create: pods::pod,
         update: pods::pod_update,
+        status: pods::pod_status,
         ..PLAIN
     },
     KindRules {
@@ -76,6 +77,7 @@ const TABLE: &[KindRules] = &[
         kind: "ReplicationController",
         create: apps::replication_controller,
         update: apps::replication_controller_update,
+        status: statuses::replica_set,
         ..PLAIN
     },
     KindRules {
@@ -90,6 +92,7 @@ const TABLE: &[KindRules] = &[
         counts_annotations: true,
         create: apps::deployment,
         update: apps::deployment_update,
+        status: statuses::deployment,
         ..PLAIN
     },
     KindRules {
@@ -97,6 +100,7 @@ const TABLE: &[KindRules] = &[
         kind: "ReplicaSet",
         create: apps::replica_set,
         update: apps::replica_set_update,
+        status: statuses::replica_set,
         ..PLAIN
     },
     KindRules {
@@ -104,6 +108,7 @@ const TABLE: &[KindRules] = &[
         kind: "StatefulSet",
         create: apps::stateful_set,
         update: apps::stateful_set_update,
+        status: statuses::stateful_set,
         ..PLAIN
     },
     KindRules {
@@ -113,6 +118,7 @@ const TABLE: &[KindRules] = &[
         next: begin::daemon_set_again,
         create: apps::daemon_set,
         update: apps::daemon_set_update,
+        status: statuses::daemon_set,
         ..PLAIN
     },
     KindRules {
@@ -128,6 +134,7 @@ const TABLE: &[KindRules] = &[
         begin: begin::job,
         create: batch::job,
         update: batch::job_update,
+        status: job_status::check,
         ..PLAIN
     },
     KindRules {
@@ -143,6 +150,7 @@ const TABLE: &[KindRules] = &[
         convert: conversion::convert,
         create: autoscaling::autoscaler,
         update: autoscaling::autoscaler_update,
+        status: statuses::autoscaler,
         ..PLAIN
     },
     KindRules {
@@ -333,7 +341,7 @@ impl KindRules {
                 pods::ephemeral_update(object, old, &mut errors);
             }
             (Some(_), Part::Resources) => pods::resized(object, &mut errors),
-            (Some(_), Part::Status) => (self.status)(object, &mut errors),
+            (Some(old), Part::Status) => (self.status)(object, old, &mut errors),
             (Some(_), Part::Unchecked) => {}
         }
         errors

@@ -174,7 +174,7 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
 }
 
 /// How many indexes a text like `1,3-5` names.
-fn count_indexes(text: &str, completions: i64) -> Result<i64, String> {
+pub(super) fn count_indexes(text: &str, completions: i64) -> Result<i64, String> {
     let mut total = 0;
     let mut last: Option<i64> = None;
     let in_order = |before: i64, next: i64| {
