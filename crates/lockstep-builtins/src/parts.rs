@@ -20,7 +20,8 @@ fn kept(object: &Object, old: &Object) -> Object {
 pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
         ("apps", "deployments") => &["labels"],
-        ("networking.k8s.io", "servicecidrs")
+        ("flowcontrol.apiserver.k8s.io", _)
+        | ("networking.k8s.io", "servicecidrs")
         | ("resource.k8s.io", "resourceclaims")
         | ("storage.k8s.io", "volumeattachments") => {
             &["annotations", "finalizers", "labels", "ownerReferences"]

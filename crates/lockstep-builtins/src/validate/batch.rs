@@ -96,6 +96,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             why,
         ));
     }
+    job_policies::managed_by(spec, path, errors);
     let mode = text(spec, "completionMode");
     one_of_or_none(
         mode,

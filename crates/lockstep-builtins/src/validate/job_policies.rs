@@ -14,6 +14,28 @@ const OPERATORS: [&str; 2] = ["In", "NotIn"];
 const RULES_MAX: usize = 20;
 const VALUES_MAX: usize = 255;
 
+/// Who else looks after a job: a domain and a path.
+pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const BYTES_MAX: usize = 63;
+    let Some(name) = some(spec, "managedBy").and_then(Value::as_str) else {
+        return;
+    };
+    let path = path.field("managedBy");
+    match name.split_once('/') {
+        _ if name.is_empty() => errors.push(FieldError::required(&path, "")),
+        Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
+            told(names::dns1123_subdomain(domain), domain, &path, errors);
+        }
+        _ => {
+            let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            errors.push(FieldError::invalid(&path, name, why));
+        }
+    }
+    if name.len() > BYTES_MAX {
+        errors.push(FieldError::too_long(&path, BYTES_MAX));
+    }
+}
+
 /// Which failures of pods count, and how.
 pub(super) fn failure(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let Some(policy) = some(spec, "podFailurePolicy") else {

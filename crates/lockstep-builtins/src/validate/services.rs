@@ -99,6 +99,13 @@ fn external_name(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = "may not be set for ExternalName services";
         errors.push(FieldError::forbidden(&path.field("clusterIPs"), why));
     }
+    for field in ["ipFamilies", "ipFamilyPolicy"] {
+        let is_empty = list(spec, field).is_empty() && text(spec, field).is_empty();
+        if !is_empty {
+            let why = "may not be set for ExternalName services";
+            errors.push(FieldError::forbidden(&path.field(field), why));
+        }
+    }
     let name = text(spec, "externalName").trim_end_matches('.');
     if name.is_empty() {
         errors.push(FieldError::required(&path.field("externalName"), ""));
