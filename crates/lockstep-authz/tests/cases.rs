@@ -147,7 +147,9 @@ fn default_roles_open_what_they_should_and_nothing_else() {
         }
         let may = |groups: &Value| {
             let groups = groups.as_array().unwrap().iter();
-            let user = User::new("somebody", groups.map(|group| group.as_str().unwrap()));
+            let groups: Vec<&str> = groups.map(|group| group.as_str().unwrap()).collect();
+            let name = groups.iter().find_map(|group| group.strip_prefix("user:"));
+            let user = User::new(name.unwrap_or("somebody"), groups.iter().copied());
             let verdict = policies.authorize(&user, &request(case));
             matches!(verdict, Verdict::Allowed(_))
         };
@@ -187,6 +189,20 @@ fn default_roles_and_bindings_are_sound_and_have_their_marks() {
         assert_eq!(reconciled(&object, &object), Reconciled::Unchanged);
         assert!(names.insert(name.clone()), "{name:?} is there twice");
     }
+}
+
+/// api-machinery.md §12/start: how many there are, and which binding gives nobody anything.
+#[test]
+fn every_default_role_of_kubernetes_is_there() {
+    let all = default_objects();
+    let count = |kind: &str| all.iter().filter(|object| object.kind() == kind).count();
+    let kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"];
+    assert_eq!(kinds.map(count), [69, 7, 50, 7]);
+    let nobody = all
+        .iter()
+        .filter(|object| object.kind().ends_with("Binding") && object.at(&["subjects"]).is_none());
+    let nobody: Vec<&str> = nobody.map(lockstep_object::Object::name).collect();
+    assert_eq!(nobody, ["system:node"]);
 }
 
 #[test]

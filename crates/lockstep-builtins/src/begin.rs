@@ -156,12 +156,55 @@ pub(crate) fn align_node(node: &mut Object) {
 }
 
 /// A claim that nobody has looked at.
-pub(crate) fn pending(object: &mut Object) {
+pub(crate) fn claim(claim: &mut Object) {
     let status = json!({ "phase": "Pending" });
-    object.fields_mut().insert("status".to_owned(), status);
+    claim.fields_mut().insert("status".to_owned(), status);
+    drop_sources(map_in(claim.fields_mut(), "spec"));
+    same_source(claim);
 }
 
-/// Who names the tolerations of a pod again, without those that the server gave it, does not take these away.
-pub(crate) fn pod_again(pod: &mut Object, _old: &Object) {
-    tolerate(map_in(pod.fields_mut(), "spec"));
+/// The old field knows claims and snapshots only, the new one no other namespace while its gate is closed; what else is
+/// there is left out.
+fn drop_sources(spec: &mut Map<String, Value>) {
+    let known = |source: &Value| {
+        let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+        matches!(
+            (group, kind),
+            ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+        )
+    };
+    if spec.get("dataSource").is_some_and(|source| !known(source)) {
+        spec.remove("dataSource");
+    }
+    let elsewhere = |source: &Value| !text(source, "namespace").is_empty();
+    if spec.get("dataSourceRef").is_some_and(elsewhere) {
+        spec.remove("dataSourceRef");
+    }
+}
+
+/// What a claim is filled with, under its old field and its new one, which may also name another namespace.
+pub(crate) fn same_source(claim: &mut Object) {
+    let spec = map_in(claim.fields_mut(), "spec");
+    let of = |spec: &Map<String, Value>, field: &str| {
+        spec.get(field).filter(|it| it.is_object()).cloned()
+    };
+    match (of(spec, "dataSource"), of(spec, "dataSourceRef")) {
+        (Some(source), None) => drop(spec.insert("dataSourceRef".to_owned(), source)),
+        (None, Some(source)) if text(&source, "namespace").is_empty() => {
+            spec.insert("dataSource".to_owned(), source);
+        }
+        _ => {}
+    }
+}
+
+/// What the server gave a pod stays where a manifest does not tell it.
+pub(crate) fn pod_again(pod: &mut Object, old: &Object) {
+    let spec = map_in(pod.fields_mut(), "spec");
+    for field in ["priority", "preemptionPolicy"] {
+        let given = old.at(&["spec", field]).filter(|given| !given.is_null());
+        if let Some(given) = given {
+            fill(spec, field, given.clone());
+        }
+    }
+    tolerate(spec);
 }

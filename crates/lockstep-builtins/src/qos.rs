@@ -34,9 +34,7 @@ const COUNTED: [&str; 2] = ["cpu", "memory"];
 
 /// The class that follows from the resources of the containers, or of the pod if it has any.
 pub fn class(spec: &Value) -> QosClass {
-    let own = spec.get("resources").filter(|own| {
-        entries(own, "requests").next().is_some() || entries(own, "limits").next().is_some()
-    });
+    let own = spec.get("resources").filter(|own| own.is_object());
     let all: Vec<&Value> = match own {
         Some(own) => vec![own],
         None => ["initContainers", "containers"]

@@ -4,8 +4,8 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
 use crate::validate::{
-    apps, autoscaling, batch, cluster, flowcontrol, limits, network, pods, quota as quotas,
-    services as service, storage, webhooks,
+    apps, autoscaling, batch, cluster, endpoints, flowcontrol, job_status, limits, network, pods,
+    quota as quotas, ranges, services as service, statuses, storage, webhooks,
 };
 use crate::{autoscaling as conversion, begin, quota, services};
 
@@ -24,7 +24,7 @@ pub struct KindRules {
     pub counted_metadata: &'static [&'static str],
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
-    status: fn(&Value, &mut FieldErrors),
+    status: fn(&Value, &Value, &mut FieldErrors),
 }
 
 /// A kind without rules of its own.
@@ -37,7 +37,7 @@ const PLAIN: KindRules = KindRules {
     counted_metadata: &[],
     create: |_, _| (),
     update: |_, _, _| (),
-    status: |_, _| (),
+    status: |_, _, _| (),
 };
 
 const TABLE: &[KindRules] = &[
@@ -47,6 +47,7 @@ const TABLE: &[KindRules] = &[
         next: begin::pod_again,
         create: pods::pod,
         update: pods::pod_update,
+        status: pods::pod_status,
         ..PLAIN
     },
     KindRules {
@@ -66,7 +67,8 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "PersistentVolumeClaim",
-        begin: begin::pending,
+        begin: begin::claim,
+        next: |claim, _| begin::same_source(claim),
         create: storage::claim,
         update: storage::claim_update,
         ..PLAIN
@@ -75,6 +77,7 @@ const TABLE: &[KindRules] = &[
         kind: "ReplicationController",
         create: apps::replication_controller,
         update: apps::replication_controller_update,
+        status: statuses::replica_set,
         ..PLAIN
     },
     KindRules {
@@ -89,6 +92,7 @@ const TABLE: &[KindRules] = &[
         counted_metadata: &["annotations"],
         create: apps::deployment,
         update: apps::deployment_update,
+        status: statuses::deployment,
         ..PLAIN
     },
     KindRules {
@@ -96,6 +100,7 @@ const TABLE: &[KindRules] = &[
         kind: "ReplicaSet",
         create: apps::replica_set,
         update: apps::replica_set_update,
+        status: statuses::replica_set,
         ..PLAIN
     },
     KindRules {
@@ -103,6 +108,7 @@ const TABLE: &[KindRules] = &[
         kind: "StatefulSet",
         create: apps::stateful_set,
         update: apps::stateful_set_update,
+        status: statuses::stateful_set,
         ..PLAIN
     },
     KindRules {
@@ -112,6 +118,7 @@ const TABLE: &[KindRules] = &[
         next: begin::daemon_set_again,
         create: apps::daemon_set,
         update: apps::daemon_set_update,
+        status: statuses::daemon_set,
         ..PLAIN
     },
     KindRules {
@@ -127,6 +134,7 @@ const TABLE: &[KindRules] = &[
         begin: begin::job,
         create: batch::job,
         update: batch::job_update,
+        status: job_status::check,
         ..PLAIN
     },
     KindRules {
@@ -142,6 +150,7 @@ const TABLE: &[KindRules] = &[
         convert: conversion::convert,
         create: autoscaling::autoscaler,
         update: autoscaling::autoscaler_update,
+        status: statuses::autoscaler,
         ..PLAIN
     },
     KindRules {
@@ -153,8 +162,8 @@ const TABLE: &[KindRules] = &[
     },
     KindRules {
         kind: "Endpoints",
-        create: service::endpoints,
-        update: service::endpoints_update,
+        create: endpoints::endpoints,
+        update: endpoints::endpoints_update,
         ..PLAIN
     },
     KindRules {
@@ -183,8 +192,8 @@ const TABLE: &[KindRules] = &[
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
         counted_metadata: &["labels"],
-        create: service::slice,
-        update: service::slice_update,
+        create: endpoints::slice,
+        update: endpoints::slice_update,
         ..PLAIN
     },
     KindRules {
@@ -209,10 +218,31 @@ const TABLE: &[KindRules] = &[
         ..PLAIN
     },
     KindRules {
+        group: "networking.k8s.io",
+        kind: "IPAddress",
+        create: ranges::address,
+        update: ranges::address_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "networking.k8s.io",
+        kind: "ServiceCIDR",
+        create: ranges::range,
+        update: ranges::range_update,
+        ..PLAIN
+    },
+    KindRules {
         group: "storage.k8s.io",
         kind: "StorageClass",
         create: storage::class,
         update: storage::class_update,
+        ..PLAIN
+    },
+    KindRules {
+        group: "storage.k8s.io",
+        kind: "VolumeAttributesClass",
+        create: storage::attributes,
+        update: storage::attributes_update,
         ..PLAIN
     },
     KindRules {
@@ -312,7 +342,7 @@ impl KindRules {
                 pods::ephemeral_update(object, old, &mut errors);
             }
             (Some(_), Part::Resources) => pods::resized(object, &mut errors),
-            (Some(_), Part::Status) => (self.status)(object, &mut errors),
+            (Some(old), Part::Status) => (self.status)(object, old, &mut errors),
             (Some(_), Part::Unchecked) => {}
         }
         errors

@@ -71,7 +71,9 @@ fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<Str
     let mut object = taken(case, input);
     object.set_meta_text("uid", "UID");
     object.set_meta_text("creationTimestamp", "2026-01-01T00:00:00Z");
+    let is_status = case.part == "status" && old.is_some();
     match old.and_then(|old| old.fields().get("status")) {
+        _ if is_status => {}
         Some(status) => drop(object.fields_mut().insert("status".into(), status.clone())),
         None => drop(object.fields_mut().remove("status")),
     }
@@ -133,6 +135,7 @@ fn part(case: &Case) -> Part {
         "" => Part::Whole,
         "ephemeralcontainers" => Part::EphemeralContainers,
         "resize" => Part::Resources,
+        "status" => Part::Status,
         other => panic!("{other} is no part"),
     }
 }
@@ -142,6 +145,10 @@ fn keep(case: &Case, object: &mut Object, old: &Object) {
     match case.part.as_str() {
         "ephemeralcontainers" => parts::ephemeral_containers(object, old),
         "resize" => parts::resize(object, old),
+        "status" => {
+            let spec = old.fields().get("spec").cloned().unwrap_or_default();
+            object.fields_mut().insert("spec".into(), spec);
+        }
         _ => {}
     }
 }
@@ -149,6 +156,7 @@ fn keep(case: &Case, object: &mut Object, old: &Object) {
 fn names(kind: &str) -> NameRule {
     match kind {
         "Service" | "StatefulSet" => NameRule::Label,
+        "IPAddress" => NameRule::PathSegment,
         _ => NameRule::Subdomain,
     }
 }

@@ -34,9 +34,12 @@ const PRIORITIES: &[(&str, u32, u32)] = &[
     ("scheduling.k8s.io", 16_600, 15),
     ("coordination.k8s.io", 16_500, 15),
     ("node.k8s.io", 16_300, 15),
-    ("discovery.k8s.io", 16_200, 12),
-    ("flowcontrol.apiserver.k8s.io", 16_100, 18),
+    ("discovery.k8s.io", 16_200, 15),
+    ("flowcontrol.apiserver.k8s.io", 16_100, 21),
+    ("resource.k8s.io", 16_200, 21),
 ];
+/// Versions that come before the first of their group.
+const NEWER: &[(&str, &str, u32)] = &[("autoscaling", "v2", 30)];
 /// The same for groups of CRDs.
 const OF_CRDS: (u32, u32) = (1_000, 100);
 
@@ -133,6 +136,10 @@ fn wanted(world: &dyn World) -> BTreeMap<String, Spec> {
             FOR_A_CRD
         };
         for version in &kind.versions {
+            let newer = NEWER
+                .iter()
+                .find(|(of, name, _)| (*of, *name) == (group, version));
+            let of_version = newer.map_or(of_version, |(_, _, own)| *own);
             let mut value = json!({
                 "version": version,
                 "groupPriorityMinimum": least,

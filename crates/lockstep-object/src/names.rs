@@ -109,6 +109,31 @@ fn subdomain(text: &str, unit: &str) -> Vec<String> {
     problems
 }
 
+/// The same, where labels may begin with an underscore and have some inside.
+pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
+    const LABEL: &str = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+    let mut problems = too_long(text, SUBDOMAIN_BYTES_MAX, "characters");
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_label = |label: &str| {
+        let label = label.strip_prefix('_').unwrap_or(label).as_bytes();
+        let ends = [label.first(), label.last()];
+        ends.iter()
+            .all(|end| end.is_some_and(|byte| is_plain(*byte)))
+            && label
+                .iter()
+                .all(|byte| is_plain(*byte) || b"-_".contains(byte))
+    };
+    if !text.split('.').all(is_label) {
+        problems.push(mismatch(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and \
+             must start and end with an alphanumeric character",
+            &format!("{LABEL}(\\.{LABEL})*"),
+            &["example.com"],
+        ));
+    }
+    problems
+}
+
 /// A label that begins with a letter.
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems = too_long(text, LABEL_BYTES_MAX, "characters");

@@ -23,6 +23,7 @@ mod plugins;
 mod priority;
 mod request;
 pub mod rules;
+mod runtimes;
 pub mod webhooks;
 
 use lockstep_object::{Object, Status};
@@ -40,14 +41,16 @@ use webhooks::Rounds;
 /// Policies have their places before the webhooks that do the same: those that change objects
 /// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
 /// Quotas come last: what they count has been allowed by everybody else.
-pub const CHAIN: [Plugin; 10] = [
+pub const CHAIN: [Plugin; 12] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
     Plugin::Priority,
     Plugin::DefaultStorageClass,
     Plugin::DefaultIngressClass,
+    Plugin::RuntimeClass,
     Plugin::CertificateApproval,
     Plugin::CertificateSigning,
+    Plugin::CertificateSubjectRestriction,
     Plugin::MutatingAdmissionWebhook,
     Plugin::ValidatingAdmissionWebhook,
     Plugin::ResourceQuota,
@@ -122,6 +125,9 @@ impl Api {
                     classes::choose(self, plugin, attributes, object);
                     Ok(())
                 }
+                (Plugin::RuntimeClass, Some(object)) => {
+                    runtimes::fill(self, attributes, object).await
+                }
                 (Plugin::MutatingAdmissionWebhook, object) => {
                     let asked = webhooks::mutate(self, attributes, object, rounds).await;
                     asked.map(|changed| is_changed |= changed)
@@ -164,8 +170,14 @@ impl Api {
                 (Plugin::ServiceAccount, Some(object)) => {
                     accounts::check(self, attributes, object).await
                 }
+                (Plugin::RuntimeClass, Some(object)) => {
+                    runtimes::check(self, attributes, object).await
+                }
                 (Plugin::CertificateApproval | Plugin::CertificateSigning, Some(object)) => {
                     certificates::check(self, plugin, attributes, object)
+                }
+                (Plugin::CertificateSubjectRestriction, Some(object)) => {
+                    certificates::check_subject(attributes, object)
                 }
                 (Plugin::ValidatingAdmissionWebhook, object) => {
                     webhooks::validate(self, attributes, object).await

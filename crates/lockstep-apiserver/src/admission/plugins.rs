@@ -11,19 +11,20 @@ pub enum Plugin {
     Priority,
     DefaultStorageClass,
     DefaultIngressClass,
+    RuntimeClass,
     CertificateApproval,
     CertificateSigning,
+    CertificateSubjectRestriction,
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
     ResourceQuota,
 }
 
 /// Names of upstream that are always on here, or whose step is part of something else.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 24] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
-    "CertificateSubjectRestriction",
     "ClusterTrustBundleAttest",
     "DefaultTolerationSeconds",
     "DenyServiceExternalIPs",
@@ -42,7 +43,6 @@ const OTHERS: [&str; 26] = [
     "PodSecurity",
     "PodTolerationRestriction",
     "PodTopologyLabels",
-    "RuntimeClass",
     "StorageObjectInUseProtection",
     "TaintNodesByCondition",
     "ValidatingAdmissionPolicy",
@@ -82,8 +82,10 @@ impl Plugin {
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::RuntimeClass => "RuntimeClass",
             Self::CertificateApproval => "CertificateApproval",
             Self::CertificateSigning => "CertificateSigning",
+            Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             Self::ResourceQuota => "ResourceQuota",

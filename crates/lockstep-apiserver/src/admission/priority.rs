@@ -7,6 +7,8 @@ use crate::resources::Api;
 
 const GROUP: &str = "scheduling.k8s.io";
 const CLASSES: &str = "priorityclasses";
+/// What a pod does to others unless its class says otherwise.
+const PREEMPT: &str = "PreemptLowerPriority";
 
 /// Gives a new pod the priority of its class, or of the class for pods without one.
 pub(super) async fn resolve(
@@ -32,10 +34,8 @@ pub(super) async fn resolve(
             None => return refused(format!("no PriorityClass with name {named} was found")),
         }
     };
-    let Some(class) = class else {
-        return Ok(());
-    };
-    let value = class.at(&["value"]).and_then(Value::as_i64).unwrap_or(0);
+    let value = class.as_ref().and_then(|class| class.at(&["value"]));
+    let value = value.and_then(Value::as_i64).unwrap_or(0);
     let given = pod
         .at(&["spec", "priority"])
         .and_then(Value::as_i64)
@@ -45,14 +45,28 @@ pub(super) async fn resolve(
             "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"
         ));
     }
-    let policy = class.at(&["preemptionPolicy"]).cloned();
+    let policy = class
+        .as_ref()
+        .and_then(|class| class.at(&["preemptionPolicy"]));
+    let policy = policy.and_then(Value::as_str).unwrap_or(PREEMPT).to_owned();
+    let given = pod
+        .at(&["spec", "preemptionPolicy"])
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    // What nobody gave has been filled with `PREEMPT`.
+    if ![PREEMPT, "", &policy].contains(&given) {
+        return refused(format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+        ));
+    }
+    let Some(class) = class else {
+        return Ok(());
+    };
     let name = class.name().to_owned();
     if let Some(Value::Object(spec)) = pod.fields_mut().get_mut("spec") {
         spec.insert("priority".to_owned(), value.into());
         spec.insert("priorityClassName".to_owned(), name.into());
-        if let Some(policy) = policy {
-            spec.insert("preemptionPolicy".to_owned(), policy);
-        }
+        spec.insert("preemptionPolicy".to_owned(), policy.into());
     }
     Ok(())
 }

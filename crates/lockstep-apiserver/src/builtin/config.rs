@@ -32,6 +32,16 @@ pub(super) fn shape_secret(secret: &mut Object, _old: Option<&Object>) {
     }
 }
 
+/// Of the secrets of an account, only the names are kept.
+pub(super) fn shape_account(account: &mut Object, _old: Option<&Object>) {
+    let secrets = account.fields_mut().get_mut("secrets");
+    for secret in secrets.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::Object(secret) = secret {
+            secret.retain(|field, _| field == "name");
+        }
+    }
+}
+
 pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> FieldErrors {
     let mut errors = check_keys(object, &["data", "binaryData"]);
     let both = object.at(&["data"]).and_then(Value::as_object);

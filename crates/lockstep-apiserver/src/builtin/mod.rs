@@ -184,6 +184,8 @@ const TABLE: &[Row] = &[
         short_names: &["sa"],
         subresources: &[Subresource::Token],
         bucket: "serviceaccounts",
+        deleted: Deleted::Shown,
+        shape: config::shape_account,
         ..PLAIN
     },
     Row {

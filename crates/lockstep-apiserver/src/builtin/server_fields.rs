@@ -10,6 +10,7 @@ pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]
             &["spec", "priority"],
             &["spec", "tolerations"],
         ],
+        ("", "persistentvolumeclaims") => &[&["spec", "dataSource"], &["spec", "dataSourceRef"]],
         ("", "services") => &[
             &["spec", "clusterIP"],
             &["spec", "clusterIPs"],

@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::StatusCode;
-use lockstep_storage::Consistency;
 
-use crate::limits::STORE_CHECK_MAX;
 use crate::request::Request;
 use crate::response::{self, Response};
 use crate::server::Server;
@@ -285,7 +283,7 @@ struct Conditions {
 impl Conditions {
     async fn look(server: &Server, mut checks: impl Iterator<Item = &Check>) -> Self {
         let store = if checks.any(|check| check.condition == Condition::Store) {
-            ask_store(server).await
+            server.api.store_answers().await
         } else {
             Ok(())
         };
@@ -302,14 +300,5 @@ impl Conditions {
             Condition::Done(milestone) if server.milestones.is_reached(milestone) => Ok(()),
             Condition::Done(_) => Err("not finished".to_owned()),
         }
-    }
-}
-
-async fn ask_store(server: &Server) -> Result<(), String> {
-    let asked = server.store.revision(Consistency::Linearizable);
-    match tokio::time::timeout(STORE_CHECK_MAX, asked).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(failure)) => Err(failure.to_string()),
-        Err(_) => Err("the store does not answer in time".to_owned()),
     }
 }

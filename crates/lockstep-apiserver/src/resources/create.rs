@@ -232,11 +232,12 @@ fn check(request: &Request<'_>, object: &Object, gated: &Gated) -> Result<(), St
     }
     errors.extend(gated.errors.iter().cloned());
     let verdict = resource.rules.validate(*version, object, None, None);
-    for warning in verdict.warnings {
-        request.notes.warn(warning);
-    }
     errors.extend(verdict.errors);
     if errors.is_empty() {
+        // Whoever is refused has enough to read.
+        for warning in verdict.warnings {
+            request.notes.warn(warning);
+        }
         return Ok(());
     }
     Err(Status::invalid(

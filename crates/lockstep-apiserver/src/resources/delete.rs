@@ -203,7 +203,12 @@ impl Api {
         let is_removed = is_free(resource, &object) && grace.is_none();
         let is_rehearsal = options.dry_run == DryRun::All;
         if is_rehearsal && is_removed {
-            return Ok(Some(Answer::from(&gone)));
+            if !resource.rules.shows_deleted() {
+                return Ok(Some(Answer::from(&gone)));
+            }
+            grace::end(resource, &mut object, request.now);
+            let value = encode(resource, kept.version, &mut object)?;
+            return Ok(Some(Answer::ok(served.shown(value, revision).await?)));
         }
         let key = resource.object_key(old.namespace(), old.name());
         let expected = Expected::At(revision);

@@ -180,7 +180,7 @@ impl State {
 
 impl Page {
     /// The only page of a list, without its objects.
-    fn whole(revision: Revision) -> Self {
+    pub(super) fn whole(revision: Revision) -> Self {
         Self {
             revision,
             objects: Vec::new(),

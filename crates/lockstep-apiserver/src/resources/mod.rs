@@ -9,6 +9,7 @@ mod apply;
 mod body;
 mod claims;
 mod commit;
+mod components;
 mod convert;
 mod create;
 mod current;
@@ -298,6 +299,9 @@ impl Api {
 
     /// What writes needs much room, in which gets, which are frequent, would be moved about too.
     async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        if components::is_of_components(&request.served.resource) {
+            return Box::pin(self.components(request)).await;
+        }
         match request.route.verb {
             Verb::Get => self.get(request).await,
             Verb::List => Box::pin(self.list(request)).await,

@@ -206,6 +206,10 @@ impl<'a> Printer<'a> {
 /// The metadata of a list. Lists of custom resources always say where they go on, if only that
 /// they do not.
 fn list_metadata(page: &Page, always_continue: bool) -> String {
+    if page.revision == Revision::NONE {
+        // What is not stored has no revision.
+        return "{}".to_owned();
+    }
     let mut metadata = format!(r#"{{"resourceVersion":"{}""#, page.revision.0);
     let token = page.next.as_ref().map(Token::to_text);
     if token.is_some() || always_continue {

@@ -4,7 +4,7 @@ use lockstep_builtins::{parts, statuses};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
-    next_generation, prepare_update, validate_update,
+    next_generation, prepare_update, validate_finalizers_of_builtin, validate_update,
 };
 use lockstep_object::{GroupKind, Object, Status};
 use lockstep_storage::{Expected, Outcome, Written};
@@ -353,13 +353,17 @@ fn check(
     let served = &request.served;
     let rules = &served.resource.rules;
     let mut errors = validate_update(object, old);
+    if served.resource.origin == Origin::BuiltIn {
+        errors.extend(validate_finalizers_of_builtin(object));
+    }
     errors.extend(gated.errors.iter().cloned());
     let verdict = rules.validate(served.version, object, Some(old), part);
-    for warning in verdict.warnings {
-        request.notes.warn(warning);
-    }
     errors.extend(verdict.errors);
     if errors.is_empty() {
+        // Whoever is refused has enough to read.
+        for warning in verdict.warnings {
+            request.notes.warn(warning);
+        }
         return Ok(());
     }
     let kind = served.resource.group_kind();

@@ -34,6 +34,7 @@ mod roles;
 mod routes;
 mod server;
 mod spellings;
+mod standard;
 mod webhooks;
 mod witness;
 mod zpages;

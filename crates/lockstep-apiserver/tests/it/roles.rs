@@ -6,7 +6,7 @@ use crate::server::{Setup, TestServer, memory};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
+pub(crate) async fn on(store: &std::sync::Arc<dyn lockstep_storage::Store>) -> TestServer {
     let store = std::sync::Arc::clone(store);
     TestServer::with(Setup {
         store,

@@ -66,10 +66,15 @@ pub(super) const ROWS: &[Row] = &[
             EVENTS,
             rule("create", "coordination.k8s.io", "leases"),
             named(
-                "get update",
+                "get list update watch",
                 "coordination.k8s.io",
                 "leases",
                 "kube-scheduler",
+            ),
+            rule(
+                "create delete deletecollection get list patch update watch",
+                "coordination.k8s.io",
+                "leasecandidates",
             ),
             rule(READ, "core", "nodes"),
             rule("delete get list watch", "core", "pods"),
@@ -83,18 +88,25 @@ pub(super) const ROWS: &[Row] = &[
             rule("create", "authentication.k8s.io", "tokenreviews"),
             rule("create", "authorization.k8s.io", "subjectaccessreviews"),
             rule(READ, "storage.k8s.io", "csinodes"),
+            rule(READ, "storage.k8s.io", "volumeattachments"),
             rule(READ, "core", "namespaces"),
+            rule(READ, "storage.k8s.io", "csidrivers"),
+            rule(READ, "storage.k8s.io", "csistoragecapacities"),
+            rule(READ, "resource.k8s.io", "deviceclasses"),
             rule(
-                READ,
-                "storage.k8s.io",
-                "csidrivers csistoragecapacities volumeattachments",
-            ),
-            rule(
-                READ,
+                "get list patch update watch",
                 "resource.k8s.io",
-                "deviceclasses resourceclaims resourceslices",
+                "resourceclaims",
             ),
-            rule("patch update", "resource.k8s.io", "resourceclaims/status"),
+            rule(
+                "get list patch update watch",
+                "resource.k8s.io",
+                "resourceclaims/status",
+            ),
+            rule("update", "core", "pods/finalizers"),
+            rule(READ, "resource.k8s.io", "resourceslices"),
+            rule("create delete", "resource.k8s.io", "resourceclaims"),
+            rule("patch update", "resource.k8s.io", "resourceclaims/binding"),
         ],
         bound: users("system:kube-scheduler"),
         ..ROLE
@@ -107,8 +119,9 @@ pub(super) const ROWS: &[Row] = &[
             rule(
                 "*",
                 "core",
-                "nodes/configz nodes/healthz nodes/log nodes/metrics nodes/pods nodes/proxy nodes/stats",
+                "nodes/log nodes/metrics nodes/proxy nodes/stats",
             ),
+            rule("*", "core", "nodes/configz nodes/healthz nodes/pods"),
         ],
         ..ROLE
     },
@@ -124,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
             rule(READ, "core", "services"),
             rule("create get list watch", "core", "nodes"),
             rule("patch update", "core", "nodes/status"),
-            rule("delete patch update", "core", "nodes"),
+            rule("patch update", "core", "nodes"),
             EVENTS,
             rule(READ, "core", "pods"),
             rule("create delete", "core", "pods"),
@@ -155,7 +168,13 @@ pub(super) const ROWS: &[Row] = &[
             rule(READ, "node.k8s.io", "runtimeclasses"),
             rule("get", "resource.k8s.io", "resourceclaims"),
             rule("deletecollection", "resource.k8s.io", "resourceslices"),
+            rule("get", "core", "serviceaccounts"),
         ],
+        // Nodes get what they may from an authorizer of their own; whoever has none adds their group here.
+        bound: Bound {
+            name: "system:node",
+            ..NOBODY
+        },
         ..ROLE
     },
     Row {
@@ -179,11 +198,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "system:node-proxier",
         rules: &[
-            rule("list watch", "core", "services"),
+            rule("list watch", "core", "endpoints services"),
             rule(READ, "core", "nodes"),
             EVENTS,
-            rule("list watch", "discovery.k8s.io", "endpointslices"),
             rule("list watch", "networking.k8s.io", "servicecidrs"),
+            rule("list watch", "discovery.k8s.io", "endpointslices"),
         ],
         bound: users("system:kube-proxy"),
         ..ROLE
@@ -295,17 +314,15 @@ pub(super) const ROLES: &[Row] = &[
         namespace: "kube-system",
         name: "system::leader-locking-kube-controller-manager",
         rules: &[
-            rule("watch", "core", "configmaps"),
-            named(
-                "get update",
-                "core",
-                "configmaps",
-                "kube-controller-manager",
-            ),
             rule(
                 "create get list update watch",
                 "coordination.k8s.io",
                 "leases",
+            ),
+            rule(
+                "create get list update watch",
+                "coordination.k8s.io",
+                "leasecandidates",
             ),
         ],
         bound: Bound {
@@ -319,8 +336,16 @@ pub(super) const ROLES: &[Row] = &[
         namespace: "kube-system",
         name: "system::leader-locking-kube-scheduler",
         rules: &[
-            rule("watch", "core", "configmaps"),
-            named("get update", "core", "configmaps", "kube-scheduler"),
+            rule(
+                "create get list update watch",
+                "coordination.k8s.io",
+                "leases",
+            ),
+            rule(
+                "create get list update watch",
+                "coordination.k8s.io",
+                "leasecandidates",
+            ),
         ],
         bound: Bound {
             users: "system:kube-scheduler",

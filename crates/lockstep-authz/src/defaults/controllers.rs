@@ -19,17 +19,19 @@ pub(super) const ROWS: &[Row] = &[
             rule(
                 "list watch",
                 "core",
-                "persistentvolumeclaims persistentvolumes pods",
+                "persistentvolumeclaims persistentvolumes",
             ),
             rule(READ, "core", "nodes"),
             rule("patch update", "core", "nodes/status"),
+            rule("list watch", "core", "pods"),
             EVENTS,
             rule(
                 "create delete get list watch",
                 "storage.k8s.io",
                 "volumeattachments",
             ),
-            rule(READ, "storage.k8s.io", "csidrivers csinodes"),
+            rule(READ, "storage.k8s.io", "csidrivers"),
+            rule(READ, "storage.k8s.io", "csinodes"),
         ],
         ..ROLE
     },
@@ -77,7 +79,8 @@ pub(super) const ROWS: &[Row] = &[
         rules: &[
             rule("get list update watch", "batch", "cronjobs"),
             rule("create delete get list patch update watch", "batch", "jobs"),
-            rule("update", "batch", "cronjobs/finalizers cronjobs/status"),
+            rule("update", "batch", "cronjobs/status"),
+            rule("update", "batch", "cronjobs/finalizers"),
             rule("delete list watch", "core", "pods"),
             EVENTS,
         ],
@@ -87,11 +90,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:daemon-set-controller",
         rules: &[
             rule(READ, "apps extensions", "daemonsets"),
-            rule(
-                "update",
-                "apps extensions",
-                "daemonsets/finalizers daemonsets/status",
-            ),
+            rule("update", "apps extensions", "daemonsets/status"),
+            rule("update", "apps extensions", "daemonsets/finalizers"),
             rule("list watch", "core", "nodes"),
             rule("create delete list patch watch", "core", "pods"),
             rule("create", "core", "pods/binding"),
@@ -108,11 +108,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:deployment-controller",
         rules: &[
             rule("get list update watch", "apps extensions", "deployments"),
-            rule(
-                "update",
-                "apps extensions",
-                "deployments/finalizers deployments/status",
-            ),
+            rule("update", "apps extensions", "deployments/status"),
+            rule("update", "apps extensions", "deployments/finalizers"),
             rule(
                 "create delete get list patch update watch",
                 "apps extensions",
@@ -124,9 +121,22 @@ pub(super) const ROWS: &[Row] = &[
         ..ROLE
     },
     Row {
+        name: "system:controller:device-taint-eviction-controller",
+        rules: &[
+            rule("delete get list watch", "core", "pods"),
+            rule("patch update", "core", "pods/status"),
+            rule(READ, "resource.k8s.io", "resourceclaims"),
+            rule(READ, "resource.k8s.io", "resourceslices"),
+            rule(READ, "resource.k8s.io", "deviceclasses"),
+            EVENTS,
+        ],
+        ..ROLE
+    },
+    Row {
         name: "system:controller:disruption-controller",
         rules: &[
-            rule(READ, "apps extensions", "deployments replicasets"),
+            rule(READ, "apps extensions", "deployments"),
+            rule(READ, "apps extensions", "replicasets"),
             rule(READ, "core", "replicationcontrollers"),
             rule(READ, "policy", "poddisruptionbudgets"),
             rule(READ, "apps", "statefulsets"),
@@ -165,7 +175,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:endpointslicemirroring-controller",
         rules: &[
             rule(READ, "core", "endpoints services"),
-            rule("update", "core", "endpoints/finalizers services/finalizers"),
+            rule("update", "core", "services/finalizers"),
+            rule("update", "core", "endpoints/finalizers"),
             rule(
                 "create delete get list update watch",
                 "discovery.k8s.io",
@@ -191,7 +202,6 @@ pub(super) const ROWS: &[Row] = &[
             rule("get list patch update watch", "core", "persistentvolumes"),
             rule("patch update", "core", "persistentvolumeclaims/status"),
             rule(READ, "core", "persistentvolumeclaims"),
-            rule("get", "core", "services"),
             EVENTS,
         ],
         ..ROLE
@@ -209,7 +219,8 @@ pub(super) const ROWS: &[Row] = &[
             rule("get update", "*", "*/scale"),
             rule("list watch", "core", "pods"),
             rule("list watch", "metrics.k8s.io", "pods"),
-            rule(READ, "custom.metrics.k8s.io external.metrics.k8s.io", "*"),
+            rule(READ, "custom.metrics.k8s.io", "*"),
+            rule(READ, "external.metrics.k8s.io", "*"),
             EVENTS,
         ],
         ..ROLE
@@ -218,7 +229,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:job-controller",
         rules: &[
             rule("get list patch update watch", "batch", "jobs"),
-            rule("update", "batch", "jobs/finalizers jobs/status"),
+            rule("update", "batch", "jobs/status"),
+            rule("update", "batch", "jobs/finalizers"),
             rule("create delete list patch watch", "core", "pods"),
             EVENTS,
         ],
@@ -250,7 +262,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:node-controller",
         rules: &[
             rule("delete get list patch update watch", "core", "nodes"),
-            rule("patch update", "core", "nodes/status pods/status"),
+            rule("patch update", "core", "nodes/status"),
+            rule("patch update", "core", "pods/status"),
             rule("delete get list watch", "core", "pods"),
             EVENTS,
         ],
@@ -264,18 +277,14 @@ pub(super) const ROWS: &[Row] = &[
                 "core",
                 "persistentvolumes",
             ),
-            rule(
-                "update",
-                "core",
-                "persistentvolumeclaims/status persistentvolumes/status",
-            ),
+            rule("update", "core", "persistentvolumes/status"),
             rule("get list update watch", "core", "persistentvolumeclaims"),
+            rule("update", "core", "persistentvolumeclaims/status"),
             rule("create delete get list watch", "core", "pods"),
             rule(READ, "storage.k8s.io", "storageclasses"),
             rule("list watch", "core", "nodes"),
-            rule("watch", "core", "events"),
-            rule("get", "core", "services"),
             EVENTS,
+            rule("watch", "core", "events"),
         ],
         ..ROLE
     },
@@ -300,6 +309,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:pvc-protection-controller",
         rules: &[
             rule("get list update watch", "core", "persistentvolumeclaims"),
+            rule("update", "core", "persistentvolumeclaims/status"),
             rule(READ, "core", "pods"),
             EVENTS,
         ],
@@ -309,11 +319,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:replicaset-controller",
         rules: &[
             rule("get list update watch", "apps extensions", "replicasets"),
-            rule(
-                "update",
-                "apps extensions",
-                "replicasets/finalizers replicasets/status",
-            ),
+            rule("update", "apps extensions", "replicasets/status"),
+            rule("update", "apps extensions", "replicasets/finalizers"),
             rule("create delete list patch watch", "core", "pods"),
             EVENTS,
         ],
@@ -323,11 +330,8 @@ pub(super) const ROWS: &[Row] = &[
         name: "system:controller:replication-controller",
         rules: &[
             rule("get list update watch", "core", "replicationcontrollers"),
-            rule(
-                "update",
-                "core",
-                "replicationcontrollers/finalizers replicationcontrollers/status",
-            ),
+            rule("update", "core", "replicationcontrollers/status"),
+            rule("update", "core", "replicationcontrollers/finalizers"),
             rule("create delete list patch watch", "core", "pods"),
             EVENTS,
         ],
@@ -350,6 +354,7 @@ pub(super) const ROWS: &[Row] = &[
             ),
             rule("patch update", "core", "pods/status"),
             EVENTS,
+            rule("patch update", "resource.k8s.io", "resourceclaims/binding"),
         ],
         ..ROLE
     },
@@ -379,13 +384,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "system:controller:selinux-warning-controller",
         rules: &[
-            rule(
-                READ,
-                "core",
-                "persistentvolumeclaims persistentvolumes pods",
-            ),
-            rule(READ, "storage.k8s.io", "csidrivers"),
             EVENTS,
+            rule(READ, "core", "persistentvolumes"),
+            rule(READ, "core", "persistentvolumeclaims"),
+            rule(READ, "core", "pods"),
+            rule(READ, "storage.k8s.io", "csidrivers"),
         ],
         ..ROLE
     },
@@ -405,8 +408,9 @@ pub(super) const ROWS: &[Row] = &[
             rule(
                 "patch update",
                 "networking.k8s.io",
-                "servicecidrs/finalizers servicecidrs/status",
+                "servicecidrs/finalizers",
             ),
+            rule("patch update", "networking.k8s.io", "servicecidrs/status"),
             rule(READ, "networking.k8s.io", "ipaddresses"),
             EVENTS,
         ],
@@ -425,23 +429,18 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "system:controller:statefulset-controller",
         rules: &[
-            rule("create delete get list patch update watch", "core", "pods"),
+            rule("list watch", "core", "pods"),
             rule(READ, "apps", "statefulsets"),
-            rule(
-                "update",
-                "apps",
-                "statefulsets/finalizers statefulsets/status",
-            ),
+            rule("update", "apps", "statefulsets/status"),
+            rule("update", "apps", "statefulsets/finalizers"),
+            rule("create delete get patch update", "core", "pods"),
             rule(
                 "create delete get list patch update watch",
                 "apps",
                 "controllerrevisions",
             ),
-            rule(
-                "create delete get list update watch",
-                "core",
-                "persistentvolumeclaims",
-            ),
+            rule("create get list watch", "core", "persistentvolumeclaims"),
+            rule("delete update", "core", "persistentvolumeclaims"),
             rule("update", "core", "pods/finalizers"),
             EVENTS,
         ],
@@ -477,7 +476,8 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "system:controller:volumeattributesclass-protection-controller",
         rules: &[
-            rule(READ, "core", "persistentvolumeclaims persistentvolumes"),
+            rule(READ, "core", "persistentvolumeclaims"),
+            rule(READ, "core", "persistentvolumes"),
             rule(
                 "get list update watch",
                 "storage.k8s.io",

@@ -38,7 +38,7 @@ struct Row {
 
 /// Who has a role.
 struct Bound {
-    /// The name of the binding if it is not that of the role.
+    /// The name of the binding if it is not that of the role, or if there is one for nobody.
     name: &'static str,
     users: &'static str,
     groups: &'static str,
@@ -213,8 +213,11 @@ impl Row {
             .chain(words(groups).map(person("Group")))
             .chain(words(accounts).map(account))
             .collect();
-        let name = if name.is_empty() { self.name } else { name };
-        (!subjects.is_empty()).then(|| bind(self, name, subjects))
+        match (name, subjects.is_empty()) {
+            ("", true) => None,
+            ("", false) => Some(bind(self, self.name, subjects)),
+            (name, _) => Some(bind(self, name, subjects)),
+        }
     }
 }
 
@@ -227,7 +230,9 @@ fn bind(role: &Row, name: &str, subjects: Vec<Value>) -> Object {
     let mut fields = object(&kind, role.namespace, name);
     let role_ref = json!({ "apiGroup": crate::GROUP, "kind": role.kind(), "name": role.name });
     fields.insert("roleRef".to_owned(), role_ref);
-    fields.insert("subjects".to_owned(), subjects.into());
+    if !subjects.is_empty() {
+        fields.insert("subjects".to_owned(), subjects.into());
+    }
     Object::from_map(fields)
 }
 

@@ -39,10 +39,13 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "system:monitoring",
-        rules: &[paths(
-            "get",
-            "/flagz /healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/* /statusz",
-        )],
+        rules: &[
+            paths(
+                "get",
+                "/flagz /healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/* /statusz",
+            ),
+            rule("get", "core", "nodes/metrics"),
+        ],
         bound: groups("system:monitoring"),
         ..ROLE
     },
@@ -108,9 +111,10 @@ pub(super) const ROWS: &[Row] = &[
             rule(
                 WRITE,
                 "core",
-                "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets serviceaccounts services services/proxy",
+                "configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets serviceaccounts services services/proxy",
             ),
             rule("create", "core", "serviceaccounts/token"),
+            rule(WRITE, "core events.k8s.io", "events"),
             rule(
                 WRITE,
                 "apps",
@@ -150,9 +154,10 @@ pub(super) const ROWS: &[Row] = &[
             rule(
                 READ,
                 "core",
-                "bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status resourcequotas resourcequotas/status",
+                "bindings limitranges namespaces/status pods/log pods/status replicationcontrollers/status resourcequotas resourcequotas/status",
             ),
             rule(READ, "core", "namespaces"),
+            rule(READ, "core events.k8s.io", "events"),
             rule(READ, "discovery.k8s.io", "endpointslices"),
             rule(
                 READ,

@@ -55,6 +55,8 @@ fn request_what_is_limited(resources: &mut Fields) {
 /// is one of the host.
 pub(super) fn pod_spec(spec: &mut Fields) {
     same_account(spec);
+    // Its gate is closed.
+    spec.remove("schedulingGroup");
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
     }
@@ -86,6 +88,7 @@ pub(crate) fn same_account(spec: &mut Fields) {
 
 /// An image that may become another one is pulled each time.
 pub(super) fn container(container: &mut Fields) {
+    drop_stop_signal(container);
     let is_set = container
         .get("imagePullPolicy")
         .and_then(Value::as_str)
@@ -103,6 +106,16 @@ pub(super) fn container(container: &mut Fields) {
         "IfNotPresent"
     };
     container.insert("imagePullPolicy".to_owned(), policy.into());
+}
+
+/// The gate of signals is closed.
+fn drop_stop_signal(container: &mut Fields) {
+    let Some(Value::Object(lifecycle)) = container.get_mut("lifecycle") else {
+        return;
+    };
+    if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
+        container.remove("lifecycle");
+    }
 }
 
 /// Whether an image has the tag `latest`, or neither tag nor digest. One that cannot be read has no tag.

@@ -48,17 +48,27 @@ pub(super) fn rolling_update_unless_other(strategy: &mut Fields) {
     }
 }
 
+/// A rolling update that says something begins with all; the gate of the other field is closed.
 pub(super) fn stateful_set_strategy(strategy: &mut Fields) {
-    if is_rolling(strategy) {
-        fill(map_in(strategy, "rollingUpdate"), "partition", 0);
+    let is_rolling = is_rolling(strategy);
+    if let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate") {
+        rolling.remove("maxUnavailable");
+        if is_rolling {
+            fill(rolling, "partition", 0);
+        }
     }
 }
 
-/// Claims in a template are whole objects.
+/// A set that does not say how it is updated is updated bit by bit. Claims in a template are whole objects.
 pub(super) fn stateful_set_spec(spec: &mut Fields) {
+    let strategy = map_in(spec, "updateStrategy");
+    let kind = strategy.get("type").and_then(Value::as_str);
+    if kind.unwrap_or_default().is_empty() {
+        map_in(strategy, "rollingUpdate");
+    }
     for claim in maps_in(spec, "volumeClaimTemplates") {
-        fill(claim, "apiVersion", "v1");
-        fill(claim, "kind", "PersistentVolumeClaim");
+        claim.insert("apiVersion".to_owned(), "v1".into());
+        claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
     }
 }
 
@@ -116,8 +126,5 @@ fn scaling_rules(rules: &mut Fields, stabilization: Option<i64>, policies: Vec<V
         fill(rules, "stabilizationWindowSeconds", seconds);
     }
     fill(rules, "selectPolicy", "Max");
-    let own = rules.get("policies").and_then(Value::as_array);
-    if own.is_none_or(Vec::is_empty) {
-        rules.insert("policies".to_owned(), policies.into());
-    }
+    fill(rules, "policies", policies);
 }

@@ -2,12 +2,14 @@
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
+use lockstep_object::names::{NameRule, Part};
 use lockstep_object::selector::validate_label_selector;
 use serde_json::json;
 
 use super::scalar::{amount_or_percent, is_nothing, not_more_than_all};
+use super::storage::claim_spec;
 use super::templates::{is_empty, lasting, selector, selects, template, unselected};
-use super::{Errors, immutable_field, label, non_negative, required};
+use super::{Errors, immutable_field, label, non_negative, required, told};
 use crate::look::{list, number, some, text};
 
 const SPEC: &Path<'static> = &Path::ROOT;
@@ -139,8 +141,16 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
             errors.push(FieldError::not_supported(&kept.field(field), policy, known));
         }
     }
+    if when == When::Created {
+        let path = path.field("volumeClaimTemplates");
+        for (index, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
+            let path = path.index(index);
+            claim_spec(&claim["spec"], &path.field("spec"), errors);
+        }
+    }
     non_negative(spec, "replicas", &path, errors);
     non_negative(spec, "minReadySeconds", &path, errors);
+    non_negative(&spec["ordinals"], "start", &path.field("ordinals"), errors);
     let service = text(spec, "serviceName");
     if when == When::Created && !service.is_empty() {
         label(service, &path.field("serviceName"), errors);
@@ -174,10 +184,18 @@ fn with_claims(spec: &Value) -> Value {
     let own = list(&template["spec"], "volumes").iter();
     let is_claimed = |volume: &Value| claims.iter().any(|claim| name_of(claim) == volume["name"]);
     let own: Vec<Value> = own.filter(|volume| !is_claimed(volume)).cloned().collect();
-    let claimed = claims.iter().map(|claim| {
-        let name = name_of(claim);
-        json!({ "name": name, "persistentVolumeClaim": { "claimName": name } })
-    });
+    let is_last = |at: usize, claim: &Value| {
+        claims[at + 1..]
+            .iter()
+            .all(|other| name_of(other) != name_of(claim))
+    };
+    let claimed = claims.iter().enumerate();
+    let claimed = claimed
+        .filter(|(at, claim)| is_last(*at, claim))
+        .map(|(_, claim)| {
+            let name = name_of(claim);
+            json!({ "name": name, "persistentVolumeClaim": { "claimName": name } })
+        });
     let volumes: Vec<Value> = claimed.chain(own).collect();
     if let Some(spec) = template.get_mut("spec").filter(|spec| spec.is_object()) {
         spec["volumes"] = volumes.into();
@@ -373,10 +391,20 @@ pub(crate) fn budget_update(new: &Value, _old: &Value, errors: &mut Errors) {
     budget(new, errors);
 }
 
-/// What a controller of pods is about has to be named.
+/// An object that is named by its kind and name.
+pub(super) fn named_kind(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for field in ["kind", "name"] {
+        if required(reference, field, path, errors) {
+            let given = text(reference, field);
+            let problems = NameRule::PathSegment.check(given, Part::Whole);
+            told(problems, given, &path.field(field), errors);
+        }
+    }
+}
+
+/// The same for one that says its group too.
 pub(super) fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
-    required(reference, "kind", path, errors);
-    required(reference, "name", path, errors);
+    named_kind(reference, path, errors);
     let group = text(reference, "apiVersion")
         .split_once('/')
         .map(|(group, _)| group);

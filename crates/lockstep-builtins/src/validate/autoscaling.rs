@@ -3,7 +3,7 @@
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
-use super::{Errors, apps};
+use super::{Errors, apps, metrics};
 use crate::look::{list, number, text};
 
 pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
@@ -11,9 +11,8 @@ pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
     let least = number(spec, "minReplicas");
     let most = number(spec, "maxReplicas").unwrap_or_default();
-    // Nothing may run only where something from outside tells when to start.
     let lowest = 1;
-    if let Some(least) = least.filter(|least| *least < lowest && !counts_from_outside(spec)) {
+    if let Some(least) = least.filter(|least| *least < lowest) {
         let why = format!("must be greater than or equal to {lowest}");
         errors.push(FieldError::invalid(&path.field("minReplicas"), least, why));
     }
@@ -34,7 +33,21 @@ pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
         &path.field("scaleTargetRef"),
         errors,
     );
-    metrics(spec, least, &path, errors);
+    all_metrics(spec, least, &path, errors);
+    metrics::behavior(spec, &path, errors);
+    if let Some(percent) = number(spec, "targetCPUUtilizationPercentage").filter(|it| *it < 1) {
+        // `v1` says in a number what is a metric inside.
+        let path = path.field("metrics");
+        let path = path.index(0);
+        let path = path.field("resource");
+        let path = path.field("target");
+        let path = path.field("averageUtilization");
+        errors.push(FieldError::invalid(
+            &path,
+            percent,
+            "must be greater than 0",
+        ));
+    }
 }
 
 fn counts_from_outside(spec: &Value) -> bool {
@@ -42,23 +55,14 @@ fn counts_from_outside(spec: &Value) -> bool {
     metrics.any(|metric| matches!(text(metric, "type"), "Object" | "External"))
 }
 
-fn metrics(spec: &Value, least: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
-    const TYPES: [&str; 5] = [
-        "ContainerResource",
-        "External",
-        "Object",
-        "Pods",
-        "Resource",
-    ];
+fn all_metrics(spec: &Value, least: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("metrics");
+    for (index, one) in list(spec, "metrics").iter().enumerate() {
+        metrics::metric(one, &path.index(index), errors);
+    }
     if least == Some(0) && !counts_from_outside(spec) {
         let why = "must specify at least one Object or External metric to support scaling to zero replicas";
         errors.push(FieldError::forbidden(&path, why));
-    }
-    for (index, metric) in list(spec, "metrics").iter().enumerate() {
-        let path = path.index(index);
-        let kind = text(metric, "type");
-        super::one_of(kind, &TYPES, &path.field("type"), errors);
     }
 }
 

@@ -6,7 +6,7 @@ use lockstep_object::{Value, names};
 use serde_json::json;
 
 use super::templates::{selects, template, unselected};
-use super::{Errors, cron, immutable_field, non_negative, one_of, one_of_or_none};
+use super::{Errors, cron, immutable_field, job_policies, non_negative, one_of, one_of_or_none};
 use crate::look::{number, some, text};
 
 /// What the controller of schedules appends to names leaves this much of them.
@@ -96,6 +96,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             why,
         ));
     }
+    job_policies::managed_by(spec, path, errors);
     let mode = text(spec, "completionMode");
     one_of_or_none(
         mode,
@@ -115,6 +116,8 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         _ => {}
     }
+    job_policies::failure(spec, path, errors);
+    job_policies::success(spec, path, errors);
     let policy = text(spec, "podReplacementPolicy");
     let place = path.field("podReplacementPolicy");
     if has("podFailurePolicy") {

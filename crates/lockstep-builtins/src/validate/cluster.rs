@@ -8,7 +8,8 @@ use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
-use super::{Errors, immutable_field, label, network, one_of_or_none, told};
+use super::pod_spec::tolerations;
+use super::{Errors, immutable_field, label, labels, network, one_of_or_none, told};
 use crate::look::{list, number, text};
 
 /// The highest priority that users give.
@@ -95,6 +96,18 @@ pub(crate) fn priority_update(new: &Value, old: &Value, errors: &mut Errors) {
 
 pub(crate) fn runtime(class: &Value, errors: &mut Errors) {
     label(text(class, "handler"), &Path::ROOT.field("handler"), errors);
+    let path = Path::ROOT.field("scheduling");
+    let scheduling = &class["scheduling"];
+    let place = path.field("nodeSelector");
+    labels(&scheduling["nodeSelector"], &place, errors);
+    tolerations(scheduling, &path, errors);
+    let place = path.field("tolerations");
+    let all = list(scheduling, "tolerations");
+    for (index, one) in all.iter().enumerate() {
+        if all[..index].contains(one) {
+            errors.push(FieldError::duplicate(&place.index(index), one.clone()));
+        }
+    }
 }
 
 pub(crate) fn runtime_update(new: &Value, old: &Value, errors: &mut Errors) {

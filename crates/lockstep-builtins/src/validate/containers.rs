@@ -7,8 +7,8 @@ use lockstep_object::field::{FieldError, Path};
 
 use super::scalar::{port_name, port_number};
 use super::{
-    Errors, env, label, one_of, one_of_or_none, probes, required, resources, security, told,
-    volumes,
+    Errors, env, label, one_of, one_of_or_none, pod_claims, probes, required, resources, restarts,
+    security, told, volumes,
 };
 use crate::look::{list, number, some, text};
 
@@ -29,13 +29,14 @@ pub(super) fn containers(
     let mut names = BTreeSet::new();
     for (index, container) in all.iter().enumerate() {
         let path = list_path.index(index);
-        common(container, volumes, &path, errors);
+        common(container, spec, volumes, &path, errors);
         if !names.insert(text(container, "name")) {
             let name = text(container, "name");
             errors.push(FieldError::duplicate(&path.field("name"), name));
         }
         probes::lifecycle(container, &path, errors);
         probes::probes(container, &path, errors);
+        restarts::policy(container, &path, errors);
     }
     host_ports(all, &list_path, errors);
     if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
@@ -44,7 +45,7 @@ pub(super) fn containers(
     let init_path = path.field("initContainers");
     for (index, container) in list(spec, "initContainers").iter().enumerate() {
         let path = init_path.index(index);
-        common(container, volumes, &path, errors);
+        common(container, spec, volumes, &path, errors);
         let name = text(container, "name");
         if !name.is_empty() && !names.insert(name) {
             errors.push(FieldError::duplicate(&path.field("name"), name));
@@ -57,6 +58,7 @@ pub(super) fn containers(
 
 /// What init containers may have depends on whether they run beside the others.
 fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    restarts::policy(container, path, errors);
     if text(container, "restartPolicy") == "Always" {
         probes::lifecycle(container, path, errors);
         probes::probes(container, path, errors);
@@ -95,7 +97,7 @@ fn ephemeral(
     let mut own = BTreeSet::new();
     for (index, container) in list(spec, "ephemeralContainers").iter().enumerate() {
         let path = list_path.index(index);
-        common(container, volumes, &path, errors);
+        common(container, spec, volumes, &path, errors);
         let name = text(container, "name");
         if names.contains(name) || !own.insert(name) {
             errors.push(FieldError::duplicate(&path.field("name"), name));
@@ -115,7 +117,13 @@ fn ephemeral(
     }
 }
 
-fn common(container: &Value, volumes: &BTreeSet<&str>, path: &Path<'_>, errors: &mut Errors) {
+fn common(
+    container: &Value,
+    spec: &Value,
+    volumes: &BTreeSet<&str>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     if required(container, "name", path, errors) {
         label(text(container, "name"), &path.field("name"), errors);
     }
@@ -137,6 +145,10 @@ fn common(container: &Value, volumes: &BTreeSet<&str>, path: &Path<'_>, errors: 
     let known = ["Always", "IfNotPresent", "Never"];
     one_of(policy, &known, &path.field("imagePullPolicy"), errors);
     resources::requirements(&container["resources"], &path.field("resources"), errors);
+    let claimed = pod_claims::names(spec);
+    let place = path.field("resources");
+    pod_claims::of_container(&container["resources"], &claimed, &place, errors);
+    restarts::resize(container, text(spec, "restartPolicy"), path, errors);
     security::of_container(container, path, errors);
 }
 

@@ -96,8 +96,14 @@ fn pod_field(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     let is_entry = ["metadata.labels['", "metadata.annotations['"]
         .iter()
         .any(|start| field.starts_with(start) && field.ends_with("']"));
-    if field.is_empty() {
+    let version = text(source, "apiVersion");
+    if version.is_empty() {
+        errors.push(FieldError::required(&path.field("apiVersion"), ""));
+    } else if field.is_empty() {
         errors.push(FieldError::required(&place, ""));
+    } else if version != "v1" {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        errors.push(FieldError::invalid(&place, field, why));
     } else if !is_entry && !FIELDS.contains(&field) {
         let why = format!("error converting fieldPath: field label not supported: {field}");
         errors.push(FieldError::invalid(&place, field, why));
@@ -118,12 +124,13 @@ pub(super) fn sources(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         let given = ["configMapRef", "secretRef"].into_iter();
         let given: Vec<&str> = given.filter(|name| some(source, name).is_some()).collect();
         for name in &given {
-            let name_path = place.field(name);
-            subdomain(
-                text(&source[*name], "name"),
-                &name_path.field("name"),
-                errors,
-            );
+            let (of, name_path) = (text(&source[*name], "name"), place.field(name));
+            let name_path = name_path.field("name");
+            if of.is_empty() {
+                errors.push(FieldError::required(&name_path, ""));
+            } else {
+                subdomain(of, &name_path, errors);
+            }
         }
         let why = match given.len() {
             0 => "must specify one of: `configMapRef` or `secretRef`",

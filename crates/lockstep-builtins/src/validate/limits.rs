@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
+use lockstep_object::{Value, names};
 
-use super::Errors;
+use super::{Errors, told};
 use crate::amounts::amount;
 use crate::look::{entries, list, text};
 
@@ -16,14 +16,22 @@ pub(crate) fn limits(range: &Value, errors: &mut Errors) {
     for (index, item) in list(&range["spec"], "limits").iter().enumerate() {
         let path = path.index(index);
         let kind = text(item, "type");
-        if kind.is_empty() {
-            errors.push(FieldError::required(&path.field("type"), ""));
-        }
+        kind_of_limit(kind, &path.field("type"), errors);
         if !seen.insert(kind) {
             errors.push(FieldError::duplicate(&path.field("type"), kind));
         }
         limit(item, kind, &path, errors);
     }
+}
+
+fn kind_of_limit(kind: &str, path: &Path<'_>, errors: &mut Errors) {
+    let problems = names::qualified_name(kind);
+    let is_known = matches!(kind, "Pod" | "Container" | "PersistentVolumeClaim");
+    if problems.is_empty() && !is_known && !kind.contains('/') {
+        let why = "must be a standard limit type or fully qualified";
+        errors.push(FieldError::invalid(path, kind, why));
+    }
+    told(problems, kind, path, errors);
 }
 
 fn limit(item: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {

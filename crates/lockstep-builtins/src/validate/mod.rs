@@ -2,26 +2,37 @@
 //!
 //! Everything here takes a value, the place it is at, and the list that faults are added to, in upstream's order.
 
+mod affinity;
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
 pub(crate) mod cluster;
 mod containers;
 mod cron;
+pub(crate) mod endpoints;
 mod env;
 pub(crate) mod flowcontrol;
+mod hosts;
+mod job_policies;
+pub(crate) mod job_status;
 pub(crate) mod limits;
+mod metrics;
 pub(crate) mod network;
+mod pod_claims;
 mod pod_spec;
 pub(crate) mod pods;
 mod probes;
 pub(crate) mod quota;
+pub(crate) mod ranges;
 mod resources;
+mod restarts;
 mod scalar;
 mod security;
 pub(crate) mod services;
+pub(crate) mod statuses;
 pub(crate) mod storage;
 mod templates;
+mod volume_sources;
 mod volumes;
 pub(crate) mod webhooks;
 

@@ -4,14 +4,15 @@ use std::net::IpAddr;
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
+use lockstep_object::names::{NameRule, Part};
 use lockstep_object::selector::validate_label_selector;
 
 use super::scalar::{port_number, port_or_name};
-use super::{Errors, immutable_field, label, required, subdomain};
+use super::{Errors, immutable_field, label, required, subdomain, told};
 use crate::look::{list, number, some, text};
 
 pub(super) const IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// An address that others can reach.
 pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
@@ -89,14 +90,18 @@ pub(crate) fn ingress(ingress: &Value, errors: &mut Errors) {
     }
     let tls_path = path.field("tls");
     for (index, tls) in list(spec, "tls").iter().enumerate() {
-        let path = tls_path.index(index);
-        let path = path.field("hosts");
+        let of_tls = tls_path.index(index);
+        let path = of_tls.field("hosts");
         for (index, name) in list(tls, "hosts").iter().enumerate() {
             wildcard(
                 name.as_str().unwrap_or_default(),
                 &path.index(index),
                 errors,
             );
+        }
+        let secret = text(tls, "secretName");
+        if !secret.is_empty() {
+            subdomain(secret, &of_tls.field("secretName"), errors);
         }
     }
     if let Some(class) = some(spec, "ingressClassName").and_then(Value::as_str) {
@@ -144,6 +149,7 @@ fn http_path(row: &Value, path: &Path<'_>, errors: &mut Errors) {
         None => {
             let why = "pathType must be specified";
             errors.push(FieldError::required(&path.field("pathType"), why));
+            return;
         }
         Some("Exact" | "Prefix") => {
             if !own.starts_with('/') {
@@ -183,7 +189,24 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::invalid(path, "", why));
         }
         (Some(service), None) => service_backend(service, path, errors),
-        _ => {}
+        (None, Some(resource)) => resource_backend(resource, &path.field("resource"), errors),
+        (None, None) => {
+            let why = "resource or service backend is required";
+            errors.push(FieldError::invalid(path, "", why));
+        }
+    }
+}
+
+fn resource_backend(resource: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if let Some(group) = some(resource, "apiGroup").and_then(Value::as_str) {
+        subdomain(group, &path.field("apiGroup"), errors);
+    }
+    for field in ["kind", "name"] {
+        if required(resource, field, path, errors) {
+            let given = text(resource, field);
+            let problems = NameRule::PathSegment.check(given, Part::Whole);
+            told(problems, given, &path.field(field), errors);
+        }
     }
 }
 

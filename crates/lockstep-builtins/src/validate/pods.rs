@@ -1,8 +1,11 @@
 //! Pods, and what of them may change.
 
+use std::net::IpAddr;
+
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Map, Value};
 
+use super::network::IP;
 use super::scalar::between;
 use super::{Errors, pod_spec};
 use crate::look::{list, number, some, text};
@@ -62,6 +65,44 @@ fn images(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 /// What of a pod may change once it is there.
 const CHANGES: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/// Where a pod is, and how well it is treated, which follows from its spec.
+pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
+    let (status, path) = (&new["status"], Path::ROOT.field("status"));
+    let observed = number(status, "observedGeneration").unwrap_or_default();
+    if observed < 0 {
+        let path = path.field("observedGeneration");
+        let why = "must be a non-negative integer";
+        errors.push(FieldError::invalid(&path, observed, why));
+    }
+    let (class, was) = (text(status, "qosClass"), text(&old["status"], "qosClass"));
+    if !class.is_empty() && class != was {
+        let why = "field is immutable";
+        errors.push(FieldError::invalid(&path.field("qosClass"), class, why));
+    }
+    let place = path.field("podIPs");
+    let mut ips: Vec<&str> = list(status, "podIPs")
+        .iter()
+        .map(|it| text(it, "ip"))
+        .collect();
+    if ips.is_empty() {
+        ips.extend(Some(text(status, "podIP")).filter(|ip| !ip.is_empty()));
+    }
+    for (index, ip) in ips.iter().enumerate() {
+        if ip.parse::<IpAddr>().is_err() {
+            errors.push(FieldError::invalid(&place.index(index), *ip, IP));
+        }
+    }
+    let families: Vec<bool> = ips
+        .iter()
+        .filter_map(|ip| Some(ip.parse::<IpAddr>().ok()?.is_ipv4()))
+        .collect();
+    let of = |is_four: bool| families.iter().filter(|four| **four == is_four).count();
+    if of(true) > 1 || of(false) > 1 {
+        let why = "may specify no more than one IP for each IP family";
+        errors.push(FieldError::invalid(&place, status["podIPs"].clone(), why));
+    }
+}
 
 pub(crate) fn pod_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
@@ -134,16 +175,13 @@ fn tolerations(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
 
 fn gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     let old = list(old, "schedulingGates");
-    let added = list(spec, "schedulingGates")
-        .iter()
-        .filter(|gate| !old.contains(gate));
-    let names: Vec<&str> = added.map(|gate| text(gate, "name")).collect();
-    if !names.is_empty() {
-        let why = format!(
-            "only deletion is allowed, but found new scheduling gates '{}'",
-            names.join(", ")
-        );
-        errors.push(FieldError::forbidden(&path.field("schedulingGates"), why));
+    let path = path.field("schedulingGates");
+    let gates = list(spec, "schedulingGates").iter().enumerate();
+    for (index, gate) in gates.filter(|(_, gate)| !old.contains(gate)) {
+        let name = text(gate, "name");
+        let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+        let path = path.index(index);
+        errors.push(FieldError::forbidden(&path.field("name"), why));
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-pub(crate) fn quota_status(quota: &Value, errors: &mut Errors) {
+pub(crate) fn quota_status(quota: &Value, _old: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("status");
     amounts(&quota["status"], "hard", &path, errors);
     amounts(&quota["status"], "used", &path, errors);

@@ -3,9 +3,9 @@
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
-use super::Errors;
-use super::scalar::between;
-use crate::look::{list, number, some};
+use super::scalar::{between, path_below};
+use super::{Errors, hosts, one_of_or_none};
+use crate::look::{list, number, some, text};
 
 /// The highest number of a user or group.
 const ID_MAX: i64 = i32::MAX as i64;
@@ -47,6 +47,102 @@ pub(super) fn of_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
         errors.push(FieldError::invalid(&path, true, why));
     }
+    hosts::sysctls(spec, &path, errors);
+    known(
+        context,
+        "fsGroupChangePolicy",
+        &["Always", "OnRootMismatch"],
+        &path,
+        errors,
+    );
+    seccomp(context, &path, errors);
+    app_armor(context, &path, errors);
+    known(
+        context,
+        "supplementalGroupsPolicy",
+        &["Merge", "Strict"],
+        &path,
+        errors,
+    );
+    known(
+        context,
+        "seLinuxChangePolicy",
+        &["Recursive"],
+        &path,
+        errors,
+    );
+}
+
+/// A text that is one of these, if it is there.
+fn known(context: &Value, field: &str, known: &[&str], path: &Path<'_>, errors: &mut Errors) {
+    let given = some(context, field).and_then(Value::as_str);
+    if let Some(given) = given.filter(|given| !known.contains(given)) {
+        let known = known.iter().copied();
+        errors.push(FieldError::not_supported(&path.field(field), given, known));
+    }
+}
+
+/// Kinds of profiles; only the first has a file.
+const PROFILES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
+
+fn seccomp(context: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let Some(profile) = some(context, "seccompProfile") else {
+        return;
+    };
+    let path = path.field("seccompProfile");
+    let kind = text(profile, "type");
+    if kind.is_empty() {
+        let why = "type is required when seccompProfile is set";
+        errors.push(FieldError::required(&path.field("type"), why));
+    }
+    one_of_or_none(kind, &PROFILES, &path.field("type"), errors);
+    let place = path.field("localhostProfile");
+    match (
+        kind,
+        some(profile, "localhostProfile").and_then(Value::as_str),
+    ) {
+        ("Localhost", None) => {
+            let why = "must be set when seccomp type is Localhost";
+            errors.push(FieldError::required(&place, why));
+        }
+        ("Localhost", Some(file)) => path_below(file, &place, errors),
+        (_, Some(_)) => {
+            let why = "can only be set when seccomp type is Localhost";
+            errors.push(FieldError::invalid(&place, profile.clone(), why));
+        }
+        (_, None) => {}
+    }
+}
+
+fn app_armor(context: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let Some(profile) = some(context, "appArmorProfile") else {
+        return;
+    };
+    let path = path.field("appArmorProfile");
+    let kind = text(profile, "type");
+    let place = path.field("localhostProfile");
+    match (
+        kind,
+        some(profile, "localhostProfile").and_then(Value::as_str),
+    ) {
+        ("Localhost", None | Some("")) => {
+            let why = "must be set when AppArmor type is Localhost";
+            errors.push(FieldError::required(&place, why));
+        }
+        ("Localhost", Some(file)) if file.trim() != file => {
+            let why = "must not be padded with whitespace";
+            errors.push(FieldError::invalid(&place, file, why));
+        }
+        ("RuntimeDefault" | "Unconfined", Some(file)) => {
+            let why = "can only be set when AppArmor type is Localhost";
+            errors.push(FieldError::invalid(&place, file, why));
+        }
+        ("", _) => {
+            let why = "type is required when appArmorProfile is set";
+            errors.push(FieldError::required(&path.field("type"), why));
+        }
+        (other, _) => one_of_or_none(other, &PROFILES, &path.field("type"), errors),
+    }
 }
 
 /// Of a container.
@@ -57,9 +153,24 @@ pub(super) fn of_container(container: &Value, path: &Path<'_>, errors: &mut Erro
     let path = path.field("securityContext");
     id(context, "runAsUser", &path, errors);
     id(context, "runAsGroup", &path, errors);
+    known(
+        context,
+        "procMount",
+        &["Default", "Unmasked"],
+        &path,
+        errors,
+    );
+    seccomp(context, &path, errors);
     let may_not_escalate = context.get("allowPrivilegeEscalation") == Some(&Value::Bool(false));
     if may_not_escalate && is_true(context, "privileged") {
         let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
         errors.push(FieldError::invalid(&path, context.clone(), why));
     }
+    let added = list(&context["capabilities"], "add");
+    if may_not_escalate && added.iter().any(|added| added == "CAP_SYS_ADMIN") {
+        let why =
+            "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
+        errors.push(FieldError::invalid(&path, context.clone(), why));
+    }
+    app_armor(context, &path, errors);
 }

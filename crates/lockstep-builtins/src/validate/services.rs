@@ -8,13 +8,14 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 use serde_json::json;
 
-use super::network::{IP, address};
+use super::network::{IP, address, network};
 use super::scalar::{port_number, port_or_name};
 use super::{Errors, label, labels, one_of_or_none, subdomain, told};
 use crate::look::{list, number, some, text};
 use crate::services::{HEADLESS, has_address, has_health_port, has_node_ports, is_outside};
 
-const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
 /// The longest time that a client stays with one endpoint.
 const AFFINITY_SECONDS_MAX: i64 = 86_400;
 
@@ -54,13 +55,56 @@ pub(crate) fn service(service: &Value, errors: &mut Errors) {
     let types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
     one_of_or_none(kind, &types, &path.field("type"), errors);
     node_ports(spec, &path, errors);
+    source_ranges(spec, &path, errors);
+    allocation(spec, &path, errors);
+    class(spec, &path, errors);
     traffic(spec, &path, errors);
+    distribution(spec, &path, errors);
+}
+
+/// What a port speaks, if it says so.
+pub(super) fn app_protocol(port: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if let Some(protocol) = some(port, "appProtocol").and_then(Value::as_str) {
+        let problems = names::qualified_name(protocol);
+        told(problems, protocol, &path.field("appProtocol"), errors);
+    }
+}
+
+/// Whom a balancer lets in.
+fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let ranges = list(spec, "loadBalancerSourceRanges");
+    // Upstream's spelling.
+    let path = path.field("LoadBalancerSourceRanges");
+    if !ranges.is_empty() && text(spec, "type") != "LoadBalancer" {
+        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
+    }
+    for (index, range) in ranges.iter().enumerate() {
+        let range = range.as_str().unwrap_or_default().trim();
+        network(range, &path.index(index), errors);
+    }
+}
+
+/// Which endpoints are preferred.
+fn distribution(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+    let wish = some(spec, "trafficDistribution").and_then(Value::as_str);
+    if let Some(wish) = wish.filter(|wish| !known.contains(wish)) {
+        let path = path.field("trafficDistribution");
+        errors.push(FieldError::not_supported(&path, wish, known));
+    }
 }
 
 fn external_name(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if !list(spec, "clusterIPs").is_empty() {
         let why = "may not be set for ExternalName services";
         errors.push(FieldError::forbidden(&path.field("clusterIPs"), why));
+    }
+    for field in ["ipFamilies", "ipFamilyPolicy"] {
+        let is_empty = list(spec, field).is_empty() && text(spec, field).is_empty();
+        if !is_empty {
+            let why = "may not be set for ExternalName services";
+            errors.push(FieldError::forbidden(&path.field(field), why));
+        }
     }
     let name = text(spec, "externalName").trim_end_matches('.');
     if name.is_empty() {
@@ -92,6 +136,7 @@ fn ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let protocol = text(port, "protocol");
         one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
         port_or_name(&port["targetPort"], &path.field("targetPort"), errors);
+        app_protocol(port, &path, errors);
     }
     let mut seen = BTreeSet::new();
     for (index, port) in all.iter().enumerate() {
@@ -180,21 +225,25 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             why,
         ));
     }
-    if some(spec, "allocateLoadBalancerNodePorts").is_some() && text(spec, "type") != "LoadBalancer"
-    {
-        let why = "may only be used when `type` is 'LoadBalancer'";
+}
+
+fn allocation(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let is_balancer = text(spec, "type") == "LoadBalancer";
+    if some(spec, "allocateLoadBalancerNodePorts").is_some() && !is_balancer {
         let path = path.field("allocateLoadBalancerNodePorts");
-        errors.push(FieldError::forbidden(&path, why));
+        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
     }
-    let class = text(spec, "loadBalancerClass");
-    if !class.is_empty() {
-        let path = path.field("loadBalancerClass");
-        if text(spec, "type") == "LoadBalancer" {
-            told(names::qualified_name(class), class, &path, errors);
-        } else {
-            let why = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(FieldError::forbidden(&path, why));
-        }
+}
+
+fn class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let Some(class) = some(spec, "loadBalancerClass").and_then(Value::as_str) else {
+        return;
+    };
+    let path = path.field("loadBalancerClass");
+    if text(spec, "type") == "LoadBalancer" {
+        told(names::qualified_name(class), class, &path, errors);
+    } else {
+        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
     }
 }
 
@@ -210,100 +259,17 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
             errors.push(FieldError::invalid(&place.index(0), value, why));
         }
     }
+    let is_balancer = |spec: &Value| text(spec, "type") == "LoadBalancer";
+    let class = |spec: &Value| spec["loadBalancerClass"].clone();
+    if is_balancer(spec) && is_balancer(old_spec) && class(spec) != class(old_spec) {
+        let path = path.field("loadBalancerClass");
+        let why = "may not change once set";
+        errors.push(FieldError::invalid(&path, class(spec), why));
+    }
+    let health = |spec: &Value| number(spec, "healthCheckNodePort").unwrap_or_default();
+    if has_health_port(spec) && has_health_port(old_spec) && health(spec) != health(old_spec) {
+        let path = path.field("healthCheckNodePort");
+        errors.push(FieldError::forbidden(&path, "field is immutable"));
+    }
     service(new, errors);
-}
-
-pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
-    let path = Path::ROOT.field("subsets");
-    for (index, subset) in list(endpoints, "subsets").iter().enumerate() {
-        let path = path.index(index);
-        if list(subset, "addresses").is_empty() && list(subset, "notReadyAddresses").is_empty() {
-            let why = "must specify `addresses` or `notReadyAddresses`";
-            errors.push(FieldError::required(&path, why));
-        }
-        for field in ["addresses", "notReadyAddresses"] {
-            let path = path.field(field);
-            for (index, place) in list(subset, field).iter().enumerate() {
-                let path = path.index(index);
-                let (ip, place) = (text(place, "ip"), path.field("ip"));
-                if ip.parse::<IpAddr>().is_err() {
-                    errors.push(FieldError::invalid(&place, ip, IP));
-                }
-                super::network::reachable(ip, &place, errors);
-            }
-        }
-        let path = path.field("ports");
-        let all = list(subset, "ports");
-        for (index, port) in all.iter().enumerate() {
-            let (name, path) = (text(port, "name"), path.index(index));
-            if name.is_empty() && all.len() > 1 {
-                errors.push(FieldError::required(&path.field("name"), ""));
-            } else if !name.is_empty() {
-                label(name, &path.field("name"), errors);
-            }
-            let own = number(port, "port").unwrap_or_default();
-            port_number(own, &path.field("port"), errors);
-            let protocol = text(port, "protocol");
-            one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
-        }
-    }
-}
-
-pub(crate) fn endpoints_update(new: &Value, _old: &Value, errors: &mut Errors) {
-    endpoints(new, errors);
-}
-
-pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
-    const TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
-    let kind = text(slice, "addressType");
-    super::one_of(kind, &TYPES, &Path::ROOT.field("addressType"), errors);
-    let path = Path::ROOT.field("ports");
-    let mut seen = BTreeSet::new();
-    for (index, port) in list(slice, "ports").iter().enumerate() {
-        let (name, path) = (text(port, "name"), path.index(index));
-        if !name.is_empty() {
-            label(name, &path.field("name"), errors);
-        }
-        if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
-        }
-        let protocol = text(port, "protocol");
-        one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
-    }
-    let path = Path::ROOT.field("endpoints");
-    for (index, endpoint) in list(slice, "endpoints").iter().enumerate() {
-        let path = path.index(index);
-        let path = path.field("addresses");
-        let all = list(endpoint, "addresses");
-        if all.is_empty() {
-            let why = "must contain at least 1 address";
-            errors.push(FieldError::required(&path, why));
-        }
-        for (index, ip) in all.iter().enumerate() {
-            slice_address(ip.as_str().unwrap_or_default(), kind, &path, index, errors);
-        }
-    }
-}
-
-fn slice_address(ip: &str, kind: &str, path: &Path<'_>, index: usize, errors: &mut Errors) {
-    let parsed = ip.parse::<IpAddr>();
-    match (kind, parsed) {
-        ("IPv4", Ok(parsed)) if !parsed.is_ipv4() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv4 address"));
-        }
-        ("IPv6", Ok(parsed)) if !parsed.is_ipv6() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv6 address"));
-        }
-        ("IPv4" | "IPv6", Ok(_)) => super::network::reachable(ip, &path.index(index), errors),
-        ("IPv4" | "IPv6", Err(_)) => {
-            errors.push(FieldError::invalid(&path.index(index), ip, IP));
-        }
-        ("FQDN", _) => subdomain(ip, &path.index(index), errors),
-        _ => {}
-    }
-}
-
-pub(crate) fn slice_update(new: &Value, old: &Value, errors: &mut Errors) {
-    slice(new, errors);
-    super::immutable_field(new, old, "addressType", &Path::ROOT, errors);
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
-use lockstep_object::{Map, Value};
+use lockstep_object::{Map, Value, names};
 
 use super::resources::non_negative_amount;
-use super::{Errors, immutable_field, one_of, one_of_or_none, required, subdomain};
+use super::{
+    Errors, immutable_field, one_of, one_of_or_none, required, subdomain, told, volume_sources,
+};
 use crate::amounts::amount;
 use crate::look::{list, some, text};
 
@@ -71,6 +73,8 @@ pub(crate) fn volume(volume: &Value, errors: &mut Errors) {
     let known = ["Delete", "Recycle", "Retain"];
     let policy_path = path.field("persistentVolumeReclaimPolicy");
     one_of_or_none(policy, &known, &policy_path, errors);
+    volume_sources::reach(spec, &path, errors);
+    volume_sources::check(spec, &path, errors);
     let sources = source(spec);
     if sources.is_empty() {
         errors.push(FieldError::required(&path, "must specify a volume type"));
@@ -108,10 +112,15 @@ pub(crate) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
         &Path::ROOT,
         errors,
     );
+    volume_sources::reach_stays(&new["spec"], &old["spec"], errors);
 }
 
 pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
-    let (spec, path) = (&claim["spec"], Path::ROOT.field("spec"));
+    claim_spec(&claim["spec"], &Path::ROOT.field("spec"), errors);
+}
+
+/// What is claimed, by a claim or by a template of claims.
+pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if list(spec, "accessModes").is_empty() {
         let why = "at least 1 access mode is required";
         errors.push(FieldError::required(&path.field("accessModes"), why));
@@ -119,7 +128,7 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
     if let Some(selector) = some(spec, "selector") {
         errors.extend(validate_label_selector(selector, &path.field("selector")));
     }
-    access_modes(spec, &path, errors);
+    access_modes(spec, path, errors);
     let resources = path.field("resources");
     let place = resources.key("storage");
     match spec["resources"]["requests"].get("storage") {
@@ -140,6 +149,39 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
         &path.field("volumeMode"),
         errors,
     );
+    for field in ["dataSource", "dataSourceRef"] {
+        if let Some(source) = some(spec, field) {
+            data_source(source, &path.field(field), errors);
+        }
+    }
+    let of = |field: &str| ["apiGroup", "kind", "name"].map(|part| spec[field][part].clone());
+    let (source, reference) = (some(spec, "dataSource"), some(spec, "dataSourceRef"));
+    let is_elsewhere = reference.is_some_and(|it| !text(it, "namespace").is_empty());
+    let why = match (source, reference) {
+        (Some(_), Some(_)) if is_elsewhere => {
+            "may not be specified when dataSourceRef.namespace is specified"
+        }
+        (Some(_), Some(_)) if of("dataSource") != of("dataSourceRef") => "must match dataSourceRef",
+        _ => return,
+    };
+    errors.push(FieldError::invalid(path, Value::Object(Map::new()), why));
+}
+
+/// What a volume is filled with.
+fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    required(source, "name", path, errors);
+    required(source, "kind", path, errors);
+    let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+    if group.is_empty() && kind != "PersistentVolumeClaim" {
+        let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.push(FieldError::invalid(path, kind, why));
+    } else if !group.is_empty() {
+        subdomain(group, &path.field("apiGroup"), errors);
+    }
+    let namespace = text(source, "namespace");
+    if !namespace.is_empty() {
+        super::label(namespace, &path.field("namespace"), errors);
+    }
 }
 
 pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -178,14 +220,78 @@ pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
+/// The name of who makes volumes, in small letters.
+fn provisioner(object: &Value, field: &str, errors: &mut Errors) {
+    if required(object, field, &Path::ROOT, errors) {
+        let name = text(object, field).to_lowercase();
+        let problems = names::qualified_name(&name);
+        told(problems, &name, &Path::ROOT.field(field), errors);
+    }
+}
+
+/// Where volumes of a class may be: no place twice.
+fn topologies(class: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("allowedTopologies");
+    let terms = list(class, "allowedTopologies");
+    for (index, term) in terms.iter().enumerate() {
+        let path = path.index(index);
+        let path = path.field("matchLabelExpressions");
+        let rules = list(term, "matchLabelExpressions");
+        for (at, rule) in rules.iter().enumerate() {
+            let (key, path) = (text(rule, "key"), path.index(at));
+            let (values, place) = (list(rule, "values"), path.field("values"));
+            if values.is_empty() {
+                errors.push(FieldError::required(&place, ""));
+            }
+            for (at, value) in values.iter().enumerate() {
+                if values[..at].contains(value) {
+                    errors.push(FieldError::duplicate(&place.index(at), value.clone()));
+                }
+            }
+            told(names::qualified_name(key), key, &path.field("key"), errors);
+            if rules[..at].iter().any(|other| text(other, "key") == key) {
+                errors.push(FieldError::duplicate(&path.field("key"), key));
+            }
+        }
+        // Upstream compares with as many empty places as there are places.
+        let empty = if rules.is_empty() { terms.len() } else { 0 };
+        let earlier = terms[..index].iter().filter(|other| {
+            some(other, "matchLabelExpressions") == some(term, "matchLabelExpressions")
+        });
+        for _ in 0..empty + earlier.count() {
+            errors.push(FieldError::duplicate(&path, ""));
+        }
+    }
+}
+
+/// What may change of volumes that are there.
+pub(crate) fn attributes(class: &Value, errors: &mut Errors) {
+    provisioner(class, "driverName", errors);
+    if class["parameters"].as_object().is_none_or(Map::is_empty) {
+        let why = "must contain at least one key/value pair";
+        errors.push(FieldError::required(&Path::ROOT.field("parameters"), why));
+    }
+}
+
+pub(crate) fn attributes_update(new: &Value, old: &Value, errors: &mut Errors) {
+    for field in ["driverName", "parameters"] {
+        if new[field] != old[field] {
+            let why = format!("updates to {field} are forbidden.");
+            errors.push(FieldError::forbidden(&Path::ROOT.field(field), why));
+        }
+    }
+    attributes(new, errors);
+}
+
 pub(crate) fn class(class: &Value, errors: &mut Errors) {
-    required(class, "provisioner", &Path::ROOT, errors);
+    provisioner(class, "provisioner", errors);
     let policy = text(class, "reclaimPolicy");
     let place = Path::ROOT.field("reclaimPolicy");
     one_of_or_none(policy, &["Delete", "Retain"], &place, errors);
     let mode = text(class, "volumeBindingMode");
     let known = ["Immediate", "WaitForFirstConsumer"];
     one_of(mode, &known, &Path::ROOT.field("volumeBindingMode"), errors);
+    topologies(class, errors);
 }
 
 pub(crate) fn class_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -197,6 +303,7 @@ pub(crate) fn class_update(new: &Value, old: &Value, errors: &mut Errors) {
     ] {
         immutable_field(new, old, field, &Path::ROOT, errors);
     }
+    topologies(new, errors);
 }
 
 pub(crate) fn node_drivers(node: &Value, errors: &mut Errors) {

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::names;
 
 use super::scalar::{path_below, path_without_way_up};
-use super::{Errors, label, one_of_or_none, told};
+use super::{Errors, label, one_of_or_none};
 use crate::amounts::amount;
 use crate::look::{list, number, text};
 
@@ -171,6 +170,7 @@ pub(super) fn mounts(
             errors.push(FieldError::invalid(&path.field("name"), name, why));
         }
         sub_paths(mount, &path, &list_path, errors);
+        propagation(mount, container, &list_path, errors);
     }
 }
 
@@ -190,14 +190,37 @@ fn sub_paths(mount: &Value, path: &Path<'_>, list_path: &Path<'_>, errors: &mut 
         }
         path_below(expression, &list_path.field("subPathExpr"), errors);
     }
+}
+
+/// Whether mounts are seen on the other side, and whether nothing below them can be written.
+fn propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
     let propagation = text(mount, "mountPropagation");
     let known = ["Bidirectional", "HostToContainer", "None"];
-    one_of_or_none(
-        propagation,
-        &known,
-        &list_path.field("mountPropagation"),
-        errors,
-    );
+    let place = path.field("mountPropagation");
+    one_of_or_none(propagation, &known, &place, errors);
+    let is_privileged = container["securityContext"]["privileged"] == true;
+    if propagation == "Bidirectional" && !is_privileged {
+        let why = "Bidirectional mount propagation is available only to privileged containers";
+        errors.push(FieldError::forbidden(&place, why));
+    }
+    let place = path.field("recursiveReadOnly");
+    match text(mount, "recursiveReadOnly") {
+        "" | "Disabled" => {}
+        "Enabled" | "IfPossible" => {
+            if mount["readOnly"] != true {
+                let why = "may only be specified when readOnly is true";
+                errors.push(FieldError::forbidden(&place, why));
+            }
+            if !matches!(propagation, "" | "None") {
+                let why = "may only be specified when mountPropagation is None or not specified";
+                errors.push(FieldError::forbidden(&place, why));
+            }
+        }
+        other => {
+            let known = ["Disabled", "Enabled", "IfPossible"];
+            errors.push(FieldError::not_supported(&place, other, known));
+        }
+    }
 }
 
 /// Devices that a container sees.
@@ -223,19 +246,6 @@ pub(super) fn devices(
         }
         if place.is_empty() {
             errors.push(FieldError::required(&path.field("devicePath"), ""));
-        }
-    }
-}
-
-/// Secrets that images are pulled with.
-pub(super) fn pull_secrets(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let path = path.field("imagePullSecrets");
-    for (index, secret) in list(spec, "imagePullSecrets").iter().enumerate() {
-        let name = text(secret, "name");
-        let problems = names::dns1123_subdomain(name);
-        if !name.is_empty() {
-            let path = path.index(index);
-            told(problems, name, &path.field("name"), errors);
         }
     }
 }

@@ -35,7 +35,15 @@ pub(super) fn prune<E: Endpoint>(
     let before = of_last.with_named(&of_last.owned(&merged)?);
     let after = of_last.with_named(&of_last.owned(&pruned)?);
     let gone = before.difference(&after).intersection(&wanted);
-    let rest = of_last.without(&merged, &gone);
+    if gone.is_empty() {
+        return convert(Cow::Owned(merged), api_version);
+    }
+    let owned = managed
+        .claims
+        .values()
+        .filter(|claim| claim.api_version == last.api_version);
+    let owned = owned.fold(Set::default(), |all, claim| all.union(&claim.fields));
+    let rest = of_last.given_up(&merged, &gone, owned);
     convert(Cow::Owned(rest), api_version)
 }
 

@@ -6,14 +6,37 @@ use crate::fields::{Element, Node, Set};
 use crate::types::{Form, Type};
 
 /// What becomes of a field that holds nothing any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Emptied {
+#[derive(Debug, Clone, Copy)]
+enum Emptied<'a> {
     Goes,
     IsNull,
+    /// It stays, empty, if somebody owns the field itself.
+    StaysIfOwned(Option<&'a Node>),
+}
+
+impl<'a> Emptied<'a> {
+    /// The same inside of a field.
+    fn below(self, element: &Element) -> Self {
+        match self {
+            Self::StaysIfOwned(owned) => {
+                Self::StaysIfOwned(owned.and_then(|owned| owned.below.node(element)))
+            }
+            other => other,
+        }
+    }
+
+    fn left(self, is_empty: bool, rest: impl Into<Value>) -> Option<Value> {
+        match self {
+            _ if !is_empty => Some(rest.into()),
+            Self::Goes => None,
+            Self::IsNull => Some(Value::Null),
+            Self::StaysIfOwned(owned) => owned.is_some_and(|it| it.is_member).then(|| rest.into()),
+        }
+    }
 }
 
 impl Type<'_> {
-    /// A value without some fields. What held nothing else stays, empty: somebody else may own it.
+    /// A value without some fields. What holds nothing any more goes with them.
     pub fn without(self, value: &Value, gone: &Set) -> Value {
         self.rest_of(value, gone, Emptied::Goes).unwrap_or_default()
     }
@@ -24,39 +47,54 @@ impl Type<'_> {
             .unwrap_or_default()
     }
 
-    fn rest_of(self, value: &Value, gone: &Set, emptied: Emptied) -> Option<Value> {
+    /// The same, but a field that somebody owns stays, though nothing is left in it.
+    pub(crate) fn given_up(self, value: &Value, gone: &Set, owned: Set) -> Value {
+        let owned = Node {
+            is_member: true,
+            below: owned,
+        };
+        self.rest_of(value, gone, Emptied::StaysIfOwned(Some(&owned)))
+            .unwrap_or_default()
+    }
+
+    fn rest_of(self, value: &Value, gone: &Set, emptied: Emptied<'_>) -> Option<Value> {
         match (self.form(Some(value)), value) {
             (Form::Scalar(_), _) => Some(value.clone()),
             (Form::Map(fields), Value::Object(entries)) if !fields.is_atomic => {
                 let rest = entries.iter().filter_map(|(name, value)| {
-                    let field = self.field_or_anything(fields, name);
-                    let rest = match gone.node(&Element::field(name)) {
+                    let element = Element::field(name);
+                    let rest = match gone.node(&element) {
                         None => Some(value.clone()),
                         Some(node) if node.is_member => None,
                         Some(node) => {
-                            let rest = field.rest_of(value, &node.below, emptied);
-                            rest.or((emptied == Emptied::IsNull).then_some(Value::Null))
+                            let field = self.field_or_anything(fields, name);
+                            field.rest_of(value, &node.below, emptied.below(&element))
                         }
                     };
                     Some((name.clone(), rest?))
                 });
-                Some(rest.collect())
+                let rest: serde_json::Map<String, Value> = rest.collect();
+                emptied.left(rest.is_empty(), rest)
             }
             (Form::List(list), Value::Array(items)) if !list.is_atomic() => {
                 let rest = items.iter().filter_map(|item| {
                     let element = list.element(item).ok();
-                    match element.and_then(|element| gone.node(&element)) {
+                    let found = element.and_then(|element| Some((gone.node(&element)?, element)));
+                    match found {
                         None => Some(item.clone()),
-                        Some(node) if node.is_member => None,
-                        Some(node) => {
-                            let rest = self.items(list).rest_of(item, &node.below, emptied);
+                        Some((node, _)) if node.is_member => None,
+                        Some((node, element)) => {
+                            let items = self.items(list);
+                            let rest = items.rest_of(item, &node.below, emptied.below(&element));
+                            let rest = rest.filter(|rest| !rest.is_null());
                             Some(rest.unwrap_or_else(|| serde_json::json!({})))
                         }
                     }
                 });
-                Some(rest.collect())
+                let rest: Vec<Value> = rest.collect();
+                emptied.left(rest.is_empty(), rest)
             }
-            _ => None,
+            _ => matches!(emptied, Emptied::IsNull).then_some(Value::Null),
         }
     }
 

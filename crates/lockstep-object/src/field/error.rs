@@ -110,6 +110,20 @@ impl FieldError {
         Self::new(ErrorType::NotFound, path, Some(value.into()), "")
     }
 
+    /// What is there is wrong as a whole, and not shown.
+    pub fn invalid_whole(path: &Path<'_>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Invalid, path, None, detail)
+    }
+
+    /// The same, and where to look.
+    pub fn not_found_because(
+        path: &Path<'_>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(ErrorType::NotFound, path, Some(value.into()), detail)
+    }
+
     /// The value is absent.
     pub fn required(path: &Path<'_>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Required, path, None, detail)

@@ -13,6 +13,7 @@ pub(super) fn tables() -> Vec<Table> {
     const FLOW: &str = "flowcontrol.apiserver.k8s.io";
     vec![
         (("", "nodes"), nodes()),
+        (("", "componentstatuses"), components()),
         (
             ("", "limitranges"),
             vec![Column::name(), Column::created_at()],
@@ -28,6 +29,29 @@ pub(super) fn tables() -> Vec<Table> {
         ((ADMISSION, "validatingwebhookconfigurations"), webhooks()),
         ((FLOW, "flowschemas"), flows()),
         ((FLOW, "prioritylevelconfigurations"), levels()),
+    ]
+}
+
+fn components() -> Vec<Column> {
+    fn healthy(component: &Object, field: &str) -> Value {
+        let mut conditions = list(component, &["conditions"]).iter();
+        let healthy = conditions.find(|condition| condition["type"] == "Healthy");
+        let told = healthy.and_then(|condition| condition[field].as_str());
+        told.unwrap_or_default().into()
+    }
+    vec![
+        Column::name(),
+        show("Status", "Whether it is healthy.", |o, _| {
+            match healthy(o, "status").as_str() {
+                Some("True") => "Healthy".into(),
+                Some("False") => "Unhealthy".into(),
+                _ => "Unknown".into(),
+            }
+        }),
+        show("Message", "What it says.", |o, _| healthy(o, "message")),
+        show("Error", "Why it cannot be asked.", |o, _| {
+            healthy(o, "error")
+        }),
     ]
 }
 

@@ -98,8 +98,8 @@ fn selector(selector: &Value) -> String {
 }
 
 /// The first few, and how many more there are.
-fn first_few(all: &[String], joined_by: &str) -> String {
-    let shown = &all[..all.len().min(SHOWN_MAX)];
+fn first_few(all: &[String], most: usize, joined_by: &str) -> String {
+    let shown = &all[..all.len().min(most)];
     match all.len() - shown.len() {
         0 if shown.is_empty() => UNSET.to_owned(),
         0 => shown.join(joined_by),

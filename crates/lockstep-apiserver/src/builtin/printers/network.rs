@@ -19,6 +19,25 @@ pub(super) fn tables() -> Vec<Table> {
         (("networking.k8s.io", "ingresses"), ingresses()),
         (("networking.k8s.io", "ingressclasses"), ingress_classes()),
         (
+            ("networking.k8s.io", "servicecidrs"),
+            vec![
+                Column::name(),
+                show("CIDRs", "The networks of the range.", |o, _| {
+                    let networks = list(o, &["spec", "cidrs"]).iter();
+                    let networks: Vec<&str> = networks.filter_map(Value::as_str).collect();
+                    networks.join(",").into()
+                }),
+                Column::age(),
+            ],
+        ),
+        (
+            ("networking.k8s.io", "ipaddresses"),
+            vec![
+                Column::name(),
+                show("ParentRef", "Who has the address.", parent),
+            ],
+        ),
+        (
             ("networking.k8s.io", "networkpolicies"),
             vec![
                 Column::name(),
@@ -29,6 +48,18 @@ pub(super) fn tables() -> Vec<Table> {
             ],
         ),
     ]
+}
+
+fn parent(address: &Object, _now: Seconds) -> Value {
+    let part = |field: &str| text(address, &["spec", "parentRef", field]);
+    let (group, resource) = (part("group"), part("resource"));
+    let resource = match group {
+        "" => resource.to_owned(),
+        group => format!("{resource}.{group}"),
+    };
+    let parts = [&*resource, part("namespace"), part("name")];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("/").into()
 }
 
 fn services() -> Vec<Column> {
@@ -133,7 +164,7 @@ fn endpoints() -> Vec<Column> {
         if all.is_empty() {
             return "".into();
         }
-        first_few(&all, ",").into()
+        first_few(&all, SHOWN_MAX, ",").into()
     };
     vec![
         Column::name(),
@@ -149,7 +180,7 @@ fn slices() -> Vec<Column> {
             let name = port["name"].as_str().map(str::to_owned);
             number.or(name).unwrap_or_else(|| "*".to_owned())
         });
-        first_few(&all.collect::<Vec<_>>(), ",").into()
+        first_few(&all.collect::<Vec<_>>(), SHOWN_MAX, ",").into()
     };
     let addresses = |slice: &Object, _: Seconds| {
         let all = list(slice, &["endpoints"]).iter();
@@ -157,7 +188,7 @@ fn slices() -> Vec<Column> {
         let all = all
             .flatten()
             .filter_map(|ip| ip.as_str().map(str::to_owned));
-        first_few(&all.collect::<Vec<_>>(), ",").into()
+        first_few(&all.collect::<Vec<_>>(), SHOWN_MAX, ",").into()
     };
     vec![
         Column::name(),

@@ -9,6 +9,9 @@ use super::{
 };
 use crate::views::{Column, age};
 
+/// How many metrics are shown.
+const METRICS_MAX: usize = 2;
+
 pub(super) fn tables() -> Vec<Table> {
     vec![
         (("apps", "deployments"), deployments()),
@@ -264,7 +267,7 @@ fn targets(autoscaler: &Object, _now: Seconds) -> Value {
         let status = statuses.get(at).unwrap_or(&Value::Null);
         target(metric, status)
     });
-    first_few(&lines.collect::<Vec<_>>(), ", ").into()
+    first_few(&lines.collect::<Vec<_>>(), METRICS_MAX, ", ").into()
 }
 
 /// What is measured of one metric, and what is wanted.

@@ -16,6 +16,17 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         verbs: &[Verb::Create],
         ..PLAIN
     },
+    // Not stored: asked for anew each time.
+    Row {
+        plural: "componentstatuses",
+        singular: "componentstatus",
+        kind: "ComponentStatus",
+        short_names: &["cs"],
+        scope: Scope::Cluster,
+        verbs: &[Verb::Get, Verb::List],
+        deprecation: "v1 ComponentStatus is deprecated in v1.19+",
+        ..PLAIN
+    },
     Row {
         plural: "pods",
         singular: "pod",

@@ -1,6 +1,7 @@
 //! The network.
 
 use lockstep_object::metadata::Scope;
+use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
 use crate::resources::Subresource;
@@ -35,6 +36,28 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["netpol"],
         bucket: "networkpolicies",
         counts_generations: true,
+        ..PLAIN
+    },
+    Row {
+        group: "networking.k8s.io",
+        plural: "ipaddresses",
+        singular: "ipaddress",
+        kind: "IPAddress",
+        short_names: &["ip"],
+        scope: Scope::Cluster,
+        bucket: "ipaddresses",
+        // The rules of the kind ask for an address.
+        names: NameRule::PathSegment,
+        ..PLAIN
+    },
+    Row {
+        group: "networking.k8s.io",
+        plural: "servicecidrs",
+        singular: "servicecidr",
+        kind: "ServiceCIDR",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "servicecidrs",
         ..PLAIN
     },
     Row {

@@ -17,26 +17,6 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         ..PLAIN
     },
     Row {
-        group: "networking.k8s.io",
-        plural: "ipaddresses",
-        singular: "ipaddress",
-        kind: "IPAddress",
-        short_names: &["ip"],
-        scope: Scope::Cluster,
-        bucket: "ipaddresses",
-        ..PLAIN
-    },
-    Row {
-        group: "networking.k8s.io",
-        plural: "servicecidrs",
-        singular: "servicecidr",
-        kind: "ServiceCIDR",
-        scope: Scope::Cluster,
-        subresources: &[Subresource::Status],
-        bucket: "servicecidrs",
-        ..PLAIN
-    },
-    Row {
         group: "resource.k8s.io",
         plural: "deviceclasses",
         singular: "deviceclass",

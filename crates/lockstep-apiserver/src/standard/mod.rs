@@ -1,4 +1,5 @@
-//! Objects of every cluster besides namespaces and roles: the service of the server itself, and priorities of the system.
+//! Objects of every cluster besides namespaces and roles: the service of the server itself, the range of addresses, and priorities
+//! of the system.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::resources::Api;
+
+mod flow;
 
 /// How often an object is judged anew that somebody else writes at the same time.
 const TRIES_MAX: usize = 5;
@@ -39,7 +42,11 @@ pub(crate) async fn make_standard_objects(
     let address: SocketAddr = address
         .parse()
         .unwrap_or_else(|_| SocketAddr::from((Ipv4Addr::LOCALHOST, HTTPS)));
-    for standard in services(range, address).into_iter().chain(priorities()) {
+    let standards = services(range, address).into_iter();
+    let standards = standards
+        .chain([service_range(range, now)])
+        .chain(priorities());
+    for standard in standards.chain(flow::objects(now)) {
         let api = Arc::clone(api);
         making.spawn(async move { make(&api, &standard, now).await });
     }
@@ -151,6 +158,39 @@ fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
         }),
         of("discovery.k8s.io", "endpointslices", slice, replace),
     ]
+}
+
+/// The range that addresses of services come from, as an object. It says what is in force on the server that started last.
+fn service_range(range: ServiceRange, now: Seconds) -> Standard {
+    let ready = json!({
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": now.to_string(),
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    });
+    Standard {
+        group: "networking.k8s.io",
+        plural: "servicecidrs",
+        key: "kubernetes",
+        object: json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "ServiceCIDR",
+            "metadata": { "name": "kubernetes" },
+            "spec": { "cidrs": [range.to_string()] },
+            "status": { "conditions": [ready] },
+        }),
+        repair: |stored, wanted| {
+            let is_same = stored.at(&["spec"]) == wanted.at(&["spec"]);
+            if !is_same {
+                for part in ["spec", "status"] {
+                    let wanted = wanted.at(&[part]).cloned().unwrap_or_default();
+                    stored.fields_mut().insert(part.to_owned(), wanted);
+                }
+            }
+            !is_same
+        },
+    }
 }
 
 /// Adds an address to those with the same port; another port replaces everything.

@@ -1,0 +1,101 @@
+//! The components of the control plane and how they are: `componentstatuses`, which clients of old ask for. Nothing of them
+//! is stored. There is one component that can fail by itself, the store.
+
+use lockstep_object::{GroupResource, Object, Status, json};
+use lockstep_storage::{Consistency, Revision};
+use serde_json::json;
+
+use super::list::Page;
+use super::print::Printer;
+use super::{Answer, Api, Request, Resource};
+use crate::cache::Facts;
+use crate::limits::STORE_CHECK_MAX;
+use crate::route::Verb;
+use crate::views::{Headers, Shape, close_table, write_row};
+
+/// The store, by the name that upstream gives the first of its own.
+const STORE: &str = "etcd-0";
+
+/// Whether a resource is that of components.
+pub(super) fn is_of_components(resource: &Resource) -> bool {
+    resource.group.is_empty() && &*resource.plural == "componentstatuses"
+}
+
+impl Api {
+    /// Whether the store answers, or why not.
+    pub(crate) async fn store_answers(&self) -> Result<(), String> {
+        let asked = self.store.revision(Consistency::Linearizable);
+        match tokio::time::timeout(STORE_CHECK_MAX, asked).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(failure)) => Err(failure.to_string()),
+            Err(_) => Err("the store does not answer in time".to_owned()),
+        }
+    }
+
+    /// One component, or all that are selected.
+    pub(super) async fn components(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let (labels, fields) = (request.labels()?, request.fields()?);
+        let is_listed = request.route.verb == Verb::List;
+        if !is_listed && request.route.name != STORE {
+            // Upstream's answer has the one name of the resource.
+            let named = GroupResource {
+                resource: request.served.resource.singular.clone(),
+                ..request.served.resource.group_resource()
+            };
+            return Err(Status::not_found(&named, &request.route.name));
+        }
+        let is_selected = labels.matches(&Facts::default())
+            && fields.matches(|field| (field == "metadata.name").then_some(STORE));
+        let store = component(STORE, self.store_answers().await);
+        if !is_listed {
+            return Ok(Answer::ok(json::encode(store.as_value())));
+        }
+        let found: Vec<Object> = is_selected.then_some(store).into_iter().collect();
+        Ok(Answer::ok(list(&Printer::of(request), found)))
+    }
+}
+
+fn component(name: &str, answers: Result<(), String>) -> Object {
+    let (status, message) = match answers {
+        Ok(()) => ("True", "ok".to_owned()),
+        Err(why) => ("False", why),
+    };
+    let component = json!({
+        "kind": "ComponentStatus",
+        "apiVersion": "v1",
+        "metadata": { "name": name },
+        "conditions": [{ "type": "Healthy", "status": status, "message": message }],
+    });
+    Object::from_value(component).expect("a component is an object")
+}
+
+/// A list of what has no revision.
+fn list(printer: &Printer<'_>, objects: Vec<Object>) -> Vec<u8> {
+    let mut out = printer.list_head(&Page::whole(Revision::NONE));
+    for (at, mut object) in objects.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        match printer.shape {
+            Shape::Whole => {
+                let fields = object.fields_mut();
+                fields.remove("kind");
+                fields.remove("apiVersion");
+                out.extend(json::encode(object.as_value()));
+            }
+            Shape::Metadata(_) => printer.object(&object, Headers::Shown, &mut out),
+            Shape::Table(version, include) => {
+                write_row(
+                    &object,
+                    version,
+                    include,
+                    printer.columns,
+                    printer.now,
+                    &mut out,
+                );
+            }
+        }
+    }
+    close_table(&mut out);
+    out
+}

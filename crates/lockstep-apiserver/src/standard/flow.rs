@@ -1,0 +1,241 @@
+//! Priority levels and flow schemas of every cluster. They are stored so that people and tools find them; requests are not
+//! put into queues by them.
+
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use super::Standard;
+
+const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+/// Whether the spec of a stored one follows the server's: `true` or `false`; of those that say neither, what nobody changed does.
+const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
+/// Those that are as the server says, whatever they say.
+const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
+
+/// A level: its name, its shares, how much of them it lends, and its queues with the hands dealt from them.
+type Level = (&'static str, i64, i64, Option<(i64, i64)>);
+
+const LEVELS: [Level; 7] = [
+    ("catch-all", 5, 0, None),
+    ("global-default", 20, 50, Some((128, 6))),
+    ("leader-election", 10, 0, Some((16, 4))),
+    ("node-high", 40, 25, Some((64, 6))),
+    ("system", 30, 33, Some((64, 6))),
+    ("workload-high", 40, 50, Some((128, 6))),
+    ("workload-low", 100, 90, Some((128, 6))),
+];
+const QUEUE_LENGTH: i64 = 50;
+
+/// A schema: its name, its level, its place, how flows are told apart, whom it is about, and what they ask for.
+type Schema = (
+    &'static str,
+    &'static str,
+    i64,
+    &'static str,
+    &'static [Subject],
+    Asked,
+);
+
+/// Who asks.
+enum Subject {
+    Group(&'static str),
+    User(&'static str),
+    /// All service accounts of a namespace.
+    Accounts(&'static str),
+}
+
+/// What is asked for.
+enum Asked {
+    Anything,
+    Health,
+    Leases,
+    Nodes,
+}
+
+const EVERYBODY: &[Subject] = &[
+    Subject::Group("system:unauthenticated"),
+    Subject::Group("system:authenticated"),
+];
+const MANAGER: &str = "system:kube-controller-manager";
+const SCHEDULER: &str = "system:kube-scheduler";
+
+#[rustfmt::skip]
+const SCHEMAS: [Schema; 11] = [
+    ("exempt", "exempt", 1, "", &[Subject::Group("system:masters")], Asked::Anything),
+    ("probes", "exempt", 2, "", EVERYBODY, Asked::Health),
+    ("system-leader-election", "leader-election", 100, "ByUser",
+        &[Subject::User(MANAGER), Subject::User(SCHEDULER), Subject::Accounts("kube-system")], Asked::Leases),
+    ("system-node-high", "node-high", 400, "ByUser", &[Subject::Group("system:nodes")], Asked::Nodes),
+    ("system-nodes", "system", 500, "ByUser", &[Subject::Group("system:nodes")], Asked::Anything),
+    ("kube-controller-manager", "workload-high", 800, "ByNamespace", &[Subject::User(MANAGER)], Asked::Anything),
+    ("kube-scheduler", "workload-high", 800, "ByNamespace", &[Subject::User(SCHEDULER)], Asked::Anything),
+    ("kube-system-service-accounts", "workload-high", 900, "ByNamespace", &[Subject::Accounts("kube-system")], Asked::Anything),
+    ("service-accounts", "workload-low", 9000, "ByUser", &[Subject::Group("system:serviceaccounts")], Asked::Anything),
+    ("global-default", "global-default", 9900, "ByUser", EVERYBODY, Asked::Anything),
+    ("catch-all", "catch-all", 10_000, "ByUser", EVERYBODY, Asked::Anything),
+];
+
+/// All of them.
+pub(super) fn objects(now: Seconds) -> impl Iterator<Item = Standard> {
+    let exempt = json!({
+        "type": "Exempt",
+        "exempt": { "nominalConcurrencyShares": 0, "lendablePercent": 0 },
+    });
+    let levels = LEVELS.iter().map(|level| (level.0, limited(level)));
+    let levels = levels.chain([("exempt", exempt)]).map(|(name, spec)| {
+        let kind = "PriorityLevelConfiguration";
+        let object = object(kind, name, &spec, &json!({}));
+        standard("prioritylevelconfigurations", name, object)
+    });
+    let schemas = SCHEMAS.iter().map(move |schema| {
+        let (name, level, ..) = schema;
+        let object = object("FlowSchema", name, &spec(schema), &found(level, now));
+        standard("flowschemas", name, object)
+    });
+    levels.chain(schemas)
+}
+
+fn standard(plural: &'static str, key: &'static str, object: Value) -> Standard {
+    Standard {
+        group: GROUP,
+        plural,
+        key,
+        object,
+        repair,
+    }
+}
+
+fn object(kind: &str, name: &str, spec: &Value, status: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": kind,
+        "metadata": { "name": name, "generation": 1, "annotations": { AUTO_UPDATE: "true" } },
+        "spec": spec,
+        "status": status,
+    })
+}
+
+fn limited((_, shares, lendable, queues): &Level) -> Value {
+    let response = match queues {
+        None => json!({ "type": "Reject" }),
+        Some((queues, hand)) => json!({
+            "type": "Queue",
+            "queuing": { "queues": queues, "handSize": hand, "queueLengthLimit": QUEUE_LENGTH },
+        }),
+    };
+    json!({
+        "type": "Limited",
+        "limited": {
+            "nominalConcurrencyShares": shares,
+            "lendablePercent": lendable,
+            "limitResponse": response,
+        },
+    })
+}
+
+fn spec((_, level, precedence, told_apart, subjects, asked): &Schema) -> Value {
+    let subjects: Vec<Value> = subjects.iter().map(Subject::value).collect();
+    let mut rule = asked.rule();
+    rule["subjects"] = subjects.into();
+    let mut spec = json!({
+        "priorityLevelConfiguration": { "name": level },
+        "matchingPrecedence": precedence,
+        "rules": [rule],
+    });
+    if !told_apart.is_empty() {
+        spec["distinguisherMethod"] = json!({ "type": told_apart });
+    }
+    spec
+}
+
+/// A schema whose level is there.
+fn found(level: &str, now: Seconds) -> Value {
+    let message = format!(
+        "This FlowSchema references the PriorityLevelConfiguration object named {level:?} and it exists"
+    );
+    json!({ "conditions": [{
+        "type": "Dangling",
+        "status": "False",
+        "lastTransitionTime": now.to_string(),
+        "reason": "Found",
+        "message": message,
+    }] })
+}
+
+impl Subject {
+    fn value(&self) -> Value {
+        match self {
+            Self::Group(name) => json!({ "kind": "Group", "group": { "name": name } }),
+            Self::User(name) => json!({ "kind": "User", "user": { "name": name } }),
+            Self::Accounts(namespace) => json!({
+                "kind": "ServiceAccount",
+                "serviceAccount": { "namespace": namespace, "name": "*" },
+            }),
+        }
+    }
+}
+
+impl Asked {
+    fn rule(&self) -> Value {
+        let all = ["*"];
+        let leases = |verbs: &[&str]| {
+            json!({
+                "verbs": verbs,
+                "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"],
+                "namespaces": all,
+            })
+        };
+        match self {
+            Self::Anything => json!({
+                "resourceRules": [{
+                    "verbs": all, "apiGroups": all, "resources": all, "clusterScope": true, "namespaces": all,
+                }],
+                "nonResourceRules": [{ "verbs": all, "nonResourceURLs": all }],
+            }),
+            Self::Health => json!({
+                "nonResourceRules": [{ "verbs": ["get"], "nonResourceURLs": ["/healthz", "/readyz", "/livez"] }],
+            }),
+            Self::Leases => json!({ "resourceRules": [leases(&["get", "create", "update"])] }),
+            Self::Nodes => {
+                let nodes = json!({
+                    "verbs": all,
+                    "apiGroups": [""],
+                    "resources": ["nodes", "nodes/status"],
+                    "clusterScope": true,
+                    "namespaces": all,
+                });
+                json!({ "resourceRules": [nodes, leases(&all)] })
+            }
+        }
+    }
+}
+
+/// Gives a stored one the spec it should have, unless somebody said that theirs counts.
+fn repair(stored: &mut Object, wanted: &Object) -> bool {
+    let is_ours = match stored.annotation(AUTO_UPDATE) {
+        _ if MANDATORY.contains(&wanted.name()) => true,
+        Some("true") => true,
+        Some("false") => false,
+        _ => stored.generation() == 1,
+    };
+    let mut changed = false;
+    let told = if is_ours { "true" } else { "false" };
+    if stored.annotation(AUTO_UPDATE) != Some(told) {
+        let annotations = stored.metadata_mut().entry("annotations");
+        let annotations = annotations.or_insert_with(|| json!({}));
+        if !annotations.is_object() {
+            *annotations = json!({});
+        }
+        annotations[AUTO_UPDATE] = told.into();
+        changed = true;
+    }
+    if is_ours && stored.at(&["spec"]) != wanted.at(&["spec"]) {
+        let spec = wanted.at(&["spec"]).cloned().unwrap_or_default();
+        stored.fields_mut().insert("spec".to_owned(), spec);
+        stored.set_generation(stored.generation() + 1);
+        changed = true;
+    }
+    changed
+}

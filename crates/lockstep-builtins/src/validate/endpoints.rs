@@ -1,0 +1,140 @@
+//! Where services lead.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use lockstep_object::field::{FieldError, Path};
+use lockstep_object::{Value, names};
+
+use super::network::IP;
+use super::scalar::port_number;
+use super::services::{PROTOCOLS, app_protocol};
+use super::{Errors, label, one_of_or_none, subdomain, told};
+use crate::look::{list, number, some, text};
+
+pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
+    let path = Path::ROOT.field("subsets");
+    for (index, subset) in list(endpoints, "subsets").iter().enumerate() {
+        let path = path.index(index);
+        if list(subset, "addresses").is_empty() && list(subset, "notReadyAddresses").is_empty() {
+            let why = "must specify `addresses` or `notReadyAddresses`";
+            errors.push(FieldError::required(&path, why));
+        }
+        for field in ["addresses", "notReadyAddresses"] {
+            let path = path.field(field);
+            for (index, address) in list(subset, field).iter().enumerate() {
+                let path = path.index(index);
+                let (ip, place) = (text(address, "ip"), path.field("ip"));
+                if ip.parse::<IpAddr>().is_err() {
+                    errors.push(FieldError::invalid(&place, ip, IP));
+                }
+                super::network::reachable(ip, &place, errors);
+                let host = text(address, "hostname");
+                if !host.is_empty() {
+                    label(host, &path.field("hostname"), errors);
+                }
+                if let Some(node) = some(address, "nodeName").and_then(Value::as_str) {
+                    subdomain(node, &path.field("nodeName"), errors);
+                }
+            }
+        }
+        let path = path.field("ports");
+        let all = list(subset, "ports");
+        for (index, port) in all.iter().enumerate() {
+            let (name, path) = (text(port, "name"), path.index(index));
+            if name.is_empty() && all.len() > 1 {
+                errors.push(FieldError::required(&path.field("name"), ""));
+            } else if !name.is_empty() {
+                label(name, &path.field("name"), errors);
+            }
+            let own = number(port, "port").unwrap_or_default();
+            port_number(own, &path.field("port"), errors);
+            let protocol = text(port, "protocol");
+            one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
+            app_protocol(port, &path, errors);
+        }
+    }
+}
+
+pub(crate) fn endpoints_update(new: &Value, _old: &Value, errors: &mut Errors) {
+    endpoints(new, errors);
+}
+
+pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
+    const TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
+    let kind = text(slice, "addressType");
+    super::one_of(kind, &TYPES, &Path::ROOT.field("addressType"), errors);
+    let path = Path::ROOT.field("ports");
+    let mut seen = BTreeSet::new();
+    for (index, port) in list(slice, "ports").iter().enumerate() {
+        let (name, path) = (text(port, "name"), path.index(index));
+        if !name.is_empty() {
+            label(name, &path.field("name"), errors);
+        }
+        if !seen.insert(name) {
+            errors.push(FieldError::duplicate(&path.field("name"), name));
+        }
+        let protocol = text(port, "protocol");
+        one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
+        app_protocol(port, &path, errors);
+    }
+    let path = Path::ROOT.field("endpoints");
+    for (index, endpoint) in list(slice, "endpoints").iter().enumerate() {
+        let place = path.index(index);
+        let path = place.field("addresses");
+        let all = list(endpoint, "addresses");
+        if all.is_empty() {
+            let why = "must contain at least 1 address";
+            errors.push(FieldError::required(&path, why));
+        }
+        for (index, ip) in all.iter().enumerate() {
+            slice_address(ip.as_str().unwrap_or_default(), kind, &path, index, errors);
+        }
+        slice_place(endpoint, &place, errors);
+    }
+}
+
+/// Where an endpoint is, and who should use it.
+fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let given = |field: &str| some(endpoint, field).and_then(Value::as_str);
+    if let Some(node) = given("nodeName") {
+        subdomain(node, &path.field("nodeName"), errors);
+    }
+    if let Some(host) = given("hostname") {
+        label(host, &path.field("hostname"), errors);
+    }
+    let path = path.field("hints");
+    let path = path.field("forZones");
+    let mut seen = BTreeSet::new();
+    for (index, zone) in list(&endpoint["hints"], "forZones").iter().enumerate() {
+        let (name, path) = (text(zone, "name"), path.index(index));
+        let path = path.field("name");
+        if !seen.insert(name) {
+            errors.push(FieldError::duplicate(&path, name));
+        }
+        told(names::label_value(name), name, &path, errors);
+    }
+}
+
+fn slice_address(ip: &str, kind: &str, path: &Path<'_>, index: usize, errors: &mut Errors) {
+    let parsed = ip.parse::<IpAddr>();
+    match (kind, parsed) {
+        ("IPv4", Ok(parsed)) if !parsed.is_ipv4() => {
+            errors.push(FieldError::invalid(path, ip, "must be an IPv4 address"));
+        }
+        ("IPv6", Ok(parsed)) if !parsed.is_ipv6() => {
+            errors.push(FieldError::invalid(path, ip, "must be an IPv6 address"));
+        }
+        ("IPv4" | "IPv6", Ok(_)) => super::network::reachable(ip, &path.index(index), errors),
+        ("IPv4" | "IPv6", Err(_)) => {
+            errors.push(FieldError::invalid(&path.index(index), ip, IP));
+        }
+        ("FQDN", _) => subdomain(ip, &path.index(index), errors),
+        _ => {}
+    }
+}
+
+pub(crate) fn slice_update(new: &Value, old: &Value, errors: &mut Errors) {
+    slice(new, errors);
+    super::immutable_field(new, old, "addressType", &Path::ROOT, errors);
+}

@@ -1,0 +1,65 @@
+//! When containers of pods start again, each by its own rule, and what a change of their resources means to them.
+
+use lockstep_object::Value;
+use lockstep_object::field::{FieldError, Path};
+
+use super::Errors;
+use crate::look::{list, some, text};
+
+const POLICIES: [&str; 3] = ["Always", "Never", "OnFailure"];
+const ACTIONS: [&str; 2] = ["Restart", "RestartAllContainers"];
+
+/// The policy of a container, and the exceptions from it.
+pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let rules = list(container, "restartPolicyRules");
+    let place = path.field("restartPolicy");
+    match some(container, "restartPolicy").and_then(Value::as_str) {
+        None if rules.is_empty() => return,
+        None => {
+            let why = "must specify restartPolicy when restart rules are used";
+            errors.push(FieldError::required(&place, why));
+        }
+        Some(policy) if !POLICIES.contains(&policy) => {
+            errors.push(FieldError::not_supported(&place, policy, POLICIES));
+        }
+        Some(_) => {}
+    }
+    let path = path.field("restartPolicyRules");
+    for (index, rule) in rules.iter().enumerate() {
+        let (action, path) = (text(rule, "action"), path.index(index));
+        if !ACTIONS.contains(&action) {
+            let place = path.field("action");
+            errors.push(FieldError::not_supported(&place, action, ACTIONS));
+        }
+        let path = path.field("exitCodes");
+        match some(rule, "exitCodes") {
+            None => errors.push(FieldError::required(&path, "must be specified")),
+            Some(codes) => {
+                let (operator, known) = (text(codes, "operator"), ["In", "NotIn"]);
+                if !known.contains(&operator) {
+                    let place = path.field("operator");
+                    errors.push(FieldError::not_supported(&place, operator, known));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a container starts again when it gets more or less of something.
+pub(super) fn resize(container: &Value, of_pod: &str, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field("resizePolicy");
+    let rules = list(container, "resizePolicy");
+    for (index, rule) in rules.iter().enumerate() {
+        let (name, policy) = (text(rule, "resourceName"), text(rule, "restartPolicy"));
+        let before = &rules[..index];
+        if before.iter().any(|rule| text(rule, "resourceName") == name) {
+            errors.push(FieldError::duplicate(&path.index(index), name));
+        }
+        super::one_of(name, &["cpu", "memory"], &path, errors);
+        super::one_of(policy, &["NotRequired", "RestartContainer"], &path, errors);
+        if of_pod == "Never" && policy != "NotRequired" {
+            let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+            errors.push(FieldError::invalid(&path, policy, why));
+        }
+    }
+}
