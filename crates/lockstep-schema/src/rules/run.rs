@@ -100,8 +100,8 @@ impl Evaluation {
                         self.value(schema, value, old.field(key), nearest, &path.key(key))?;
                     }
                 }
-                for (key, property) in node.properties().iter() {
-                    if let Some(value) = entries.get(key) {
+                for (key, value) in entries {
+                    if let Some(property) = node.properties().get(key) {
                         self.value(property, value, old.field(key), nearest, &path.field(key))?;
                     }
                 }

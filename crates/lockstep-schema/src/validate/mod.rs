@@ -218,23 +218,25 @@ fn validate_object(
         findings.push(FieldError::too_many(path, entries.len(), max));
     }
     let mut held = 0;
-    for (key, value) in entries {
-        if node.properties().get(key).is_some() {
-            continue;
-        }
-        match node.additional() {
-            Additional::Unsaid | Additional::Allowed(true) => {}
-            Additional::Allowed(false) => {
+    let is_other = |(key, _): &(&String, &Value)| node.properties().get(key).is_none();
+    let others = entries.iter().filter(is_other);
+    match node.additional() {
+        Additional::Unsaid | Additional::Allowed(true) => {}
+        Additional::Allowed(false) => {
+            for (key, _) in others {
                 let detail = format!("{name}.{key} in body is a forbidden property");
                 findings.push(FieldError::invalid(path, key.as_str(), detail));
             }
-            Additional::Schema(schema) => {
+        }
+        Additional::Schema(schema) => {
+            for (key, value) in others {
                 held += validate(schema, value, old.field(key), &path.field(key), findings);
             }
         }
     }
-    for (key, property) in node.properties().iter() {
-        if let Some(value) = entries.get(key) {
+    // In the order of names, as the properties are: most objects have few of the fields that they may have.
+    for (key, value) in entries {
+        if let Some(property) = node.properties().get(key) {
             held += validate(property, value, old.field(key), &path.field(key), findings);
         }
     }
