@@ -3,6 +3,7 @@
 use lockstep_object::{Object, Value};
 
 use crate::gate::{Gate, GateList, Stage};
+use crate::named::Named;
 use crate::path::Segment;
 use crate::place::{self, Step};
 
@@ -33,8 +34,8 @@ pub(crate) type NodeId = u32;
 /// A place on the way to gated fields.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// Steps down by name, sorted.
-    pub(crate) named: Vec<(Box<str>, NodeId)>,
+    /// Steps down by name.
+    pub(crate) named: Named,
     /// The step to every element of a list or value of a map.
     pub(crate) each: Option<NodeId>,
     /// The fields that tell elements apart, if it is a list.
@@ -122,15 +123,7 @@ impl Gates {
         let node = &mut self.nodes[from as usize];
         let id = match segment {
             Segment::Each => *node.each.get_or_insert(next),
-            Segment::Name(name) => {
-                match node.named.binary_search_by(|(other, _)| other.cmp(name)) {
-                    Ok(found) => node.named[found].1,
-                    Err(place) => {
-                        node.named.insert(place, (name.clone(), next));
-                        next
-                    }
-                }
-            }
+            Segment::Name(name) => node.named.get_or_insert(name, next),
         };
         let is_key = matches!(step, Step::Key | Step::EachKey);
         if let Step::EachElement(keys) = step {

@@ -34,6 +34,7 @@ mod gate;
 mod gates;
 mod held;
 mod lint;
+mod named;
 mod offline;
 mod ownership;
 mod path;

@@ -10,9 +10,9 @@ use crate::gates::{Effect, Gates, NodeId};
 const IDENTITY: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
 
 impl Gates {
-    /// Takes fields apart: those at and below fields of closed gates, and the others.
-    pub fn split(&self, fields: &Set) -> (Set, Set) {
-        fields.split(&vec![0], &|nodes, element| self.choose(nodes, element))
+    /// Those of some fields that are at and below fields of closed gates.
+    pub fn frozen(&self, fields: &Set) -> Set {
+        fields.chosen(&vec![0], &|nodes, element| self.choose(nodes, element))
     }
 
     /// Whether a change of some fields may be one of fields of closed gates: it is one of them, of what lies below, or
@@ -24,8 +24,8 @@ impl Gates {
     }
 
     /// Whether entries of `managedFields` claim other fields of closed gates than those that are stored, in versions
-    /// that `knows` says the paths mean the same in: if not, there is nothing to settle with [`Gates::split`]. Reads
-    /// no more of them than lies on the way to such fields.
+    /// that `knows` says the paths mean the same in: if not, there is nothing to settle with [`Gates::frozen`]. Reads
+    /// no more of them than lies on the way to such fields, and what is as it is stored only to see that.
     pub fn has_other_claims(
         &self,
         entries: &[Value],
@@ -37,7 +37,8 @@ impl Gates {
             entries.iter().filter(is_known).any(|entry| {
                 let is_other = |other: &&Value| is_same_owner(entry, other);
                 let other = others.iter().find(is_other);
-                self.differs(0, fields(entry), other.and_then(fields))
+                let (one, other) = (fields(entry), other.and_then(fields));
+                one != other && self.differs(0, one, other)
             })
         };
         differ(entries, stored) || differ(stored, entries)
@@ -53,13 +54,10 @@ impl Gates {
         let node = &self.nodes[node as usize];
         one.into_iter().flatten().any(|(key, value)| {
             let (named, each) = match (key.get(..2), key.get(2..)) {
-                (Some("f:"), Some(name)) => {
-                    let found = node
-                        .named
-                        .binary_search_by(|(known, _)| (**known).cmp(name));
-                    let named = found.ok().map(|found| node.named[found].1);
-                    (named, node.each.filter(|_| node.keys.is_empty()))
-                }
+                (Some("f:"), Some(name)) => (
+                    node.named.get(name),
+                    node.each.filter(|_| node.keys.is_empty()),
+                ),
                 (Some("k:"), _) => (None, node.each.filter(|_| !node.keys.is_empty())),
                 _ => (None, None),
             };
@@ -85,20 +83,23 @@ impl Gates {
     fn choose(&self, nodes: &[NodeId], element: &Element) -> Choice<Vec<NodeId>> {
         let mut below = Vec::new();
         for node in nodes.iter().map(|node| &self.nodes[*node as usize]) {
-            match element {
-                Element::Field(name) => {
-                    let found = node.named.binary_search_by(|(other, _)| other.cmp(name));
-                    below.extend(found.ok().map(|found| node.named[found].1));
-                    below.extend(node.each.filter(|_| node.keys.is_empty()));
+            let (named, each) = match element {
+                Element::Field(name) => (
+                    node.named.get(name),
+                    node.each.filter(|_| node.keys.is_empty()),
+                ),
+                Element::Keys(_) => (None, node.each.filter(|_| !node.keys.is_empty())),
+                Element::Value(_) | Element::Index(_) => (None, None),
+            };
+            for child in named.into_iter().chain(each) {
+                if self.is_closed(child) {
+                    return Choice::All;
                 }
-                Element::Keys(_) => below.extend(node.each.filter(|_| !node.keys.is_empty())),
-                Element::Value(_) | Element::Index(_) => {}
+                below.push(child);
             }
         }
         if below.is_empty() {
             Choice::None
-        } else if below.iter().any(|node| self.is_closed(*node)) {
-            Choice::All
         } else {
             Choice::Below(below)
         }

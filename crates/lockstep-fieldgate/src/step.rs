@@ -6,6 +6,7 @@ use lockstep_object::Value;
 
 use crate::action::{Action, Kind, Part};
 use crate::gates::{Effect, Gated, Gates, NodeId};
+use crate::named::Named;
 use crate::same::same;
 
 impl Gates {
@@ -62,7 +63,7 @@ impl<'g> Walk<'g> {
             return self.fields(&gates.nodes[*node as usize].named, new, old);
         }
         for (at, node) in nodes.iter().enumerate() {
-            for (name, _) in &gates.nodes[*node as usize].named {
+            for (name, _) in gates.nodes[*node as usize].named.iter() {
                 if let [first, _, ..] = nodes
                     && first != node
                     && nodes[..at]
@@ -92,33 +93,27 @@ impl<'g> Walk<'g> {
 
     /// The fields that paths name, where there is one way to each: by their names, or by those that are there if
     /// these are fewer.
-    fn fields(&mut self, named: &[(Box<str>, NodeId)], new: &mut Value, old: Option<&Value>) {
+    fn fields(&mut self, named: &Named, new: &mut Value, old: Option<&Value>) {
         let keys = |value: &Value| value.as_object().map_or(0, lockstep_object::Map::len);
         if named.len() <= keys(new) + old.map_or(0, keys) {
-            for (name, child) in named {
+            for (name, child) in named.iter() {
                 self.field(&[*child], name, new, old);
             }
             return;
         }
         let maps = [Some(&*new), old].into_iter().flatten();
         let present = maps.filter_map(Value::as_object).flat_map(|map| map.keys());
-        let found = present.filter_map(|key| {
-            let place = named.binary_search_by(|(name, _)| (**name).cmp(key));
-            place.ok()
-        });
-        let mut found: Vec<usize> = found.collect();
+        let mut found: Vec<usize> = present.filter_map(|key| named.place(key).ok()).collect();
         found.sort_unstable();
         found.dedup();
         for place in found {
-            let (name, child) = &named[place];
+            let (name, child) = named.at(place);
             self.field(&[*child], name, new, old);
         }
     }
 
     fn child(&self, node: NodeId, name: &str) -> Option<NodeId> {
-        let named = &self.gates.nodes[node as usize].named;
-        let found = named.binary_search_by(|(other, _)| (**other).cmp(name));
-        found.ok().map(|found| named[found].1)
+        self.gates.nodes[node as usize].named.get(name)
     }
 
     /// One field that paths name. INVARIANT: `new` is a map.

@@ -5,8 +5,11 @@
     reason = "an input that does not fit is a failure"
 )]
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lockstep_fieldgate::{FieldPath, Gates};
-use lockstep_merge::managers::Managed;
+use lockstep_merge::fields::Element;
+use lockstep_merge::managers::{Managed, Owner};
 use lockstep_merge::types::Types;
 use lockstep_object::{Map, Object, Value};
 use lockstep_schema::Schema;
@@ -212,10 +215,37 @@ proptest! {
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
         let read = |entries: &[Value]| Managed::read(entries).unwrap();
-        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.split(fields));
+        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.frozen(fields));
         let differ = gates.has_other_claims(&claimed, &stored, |_| true);
         prop_assert_eq!(differ, settled != read(&claimed));
         prop_assert!(!gates.has_other_claims(&claimed, &stored, |_| false));
+    }
+
+    /// field-gates.md §5/D12: of fields of closed gates everybody owns what they owned, of others what they claim.
+    #[test]
+    fn settled_claims_are_the_stored_ones_on_fields_of_closed_gates(
+        closed in vec(any::<bool>(), PATHS.len()),
+        claimed in entries(),
+        stored in entries(),
+    ) {
+        let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
+        let (claimed, stored) = (Managed::read(&claimed).unwrap(), Managed::read(&stored).unwrap());
+        let settled = claimed.clone().with_frozen(&stored, |_, fields| gates.frozen(fields));
+        let mut expected: BTreeMap<Owner, BTreeSet<Vec<Element>>> = BTreeMap::new();
+        for (claims, is_stored) in [(&claimed, false), (&stored, true)] {
+            for (owner, claim) in claims.claims() {
+                let frozen = gates.frozen(&claim.fields);
+                let paths = claim.fields.paths().into_iter();
+                let left: Vec<_> = paths.filter(|path| frozen.has(path) == is_stored).collect();
+                if !left.is_empty() {
+                    expected.entry(owner.clone()).or_default().extend(left);
+                }
+            }
+        }
+        let settled = settled.claims().map(|(owner, claim)| {
+            (owner.clone(), claim.fields.paths().into_iter().collect())
+        });
+        prop_assert_eq!(settled.collect::<BTreeMap<_, BTreeSet<_>>>(), expected);
     }
 
     /// field-gates.md §5/D12: a change that does not concern closed gates is one that they leave as it is.

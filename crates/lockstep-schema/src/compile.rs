@@ -3,7 +3,7 @@
 use crate::format::Format;
 use crate::keywords::{entries, flag, given, integer, list, number, schema, text, texts};
 use crate::node::{
-    Additional, Alternatives, Bound, Limits, ListKind, Node, TextPattern, Type, Work,
+    Additional, Alternatives, Below, Bound, Extras, Limits, ListKind, Node, TextPattern, Type, Work,
 };
 use crate::rules;
 use lockstep_cel::Version;
@@ -56,16 +56,19 @@ fn compile_at(
     };
     let alternative = |json: &Value| compile_at(json, Place::Alternative, version, depth);
     let ty = value_type(json)?;
-    // Collected, not inserted one by one: a map that is made at once has no room to spare.
     let properties = entries(json, "properties")
-        .map(|(name, property)| Ok((name.as_str().into(), part(property)?)))
+        .map(|(name, property)| Ok((name.as_str(), part(property)?)))
         .collect::<Result<_, CompileError>>()?;
     let additional = match json.get("additionalProperties") {
         Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
         Some(schema @ Value::Object(_)) => Additional::Schema(Box::new(part(schema)?)),
         _ => Additional::Unsaid,
     };
-    let items = schema(json, "items").map(part).transpose()?.map(Box::new);
+    let below = Below {
+        properties,
+        additional,
+        items: schema(json, "items").map(part).transpose()?,
+    };
     let all = |keyword: &str| {
         list(json, keyword)
             .iter()
@@ -82,23 +85,24 @@ fn compile_at(
         Place::Alternative => Vec::new(),
         Place::Root | Place::Part => rules::compile_all(json, place == Place::Root, version),
     };
+    let extras = Extras {
+        format_name: text(json, "format").into(),
+        default: given(json, "default").cloned(),
+        list_kind: list_kind(json),
+        alternatives: alternatives.any().then(|| Box::new(alternatives)),
+        rules: compiled_rules,
+    };
     let mut node = Node {
         ty,
         format: Format::of(text(json, "format"), ty, version),
-        format_name: text(json, "format").into(),
         nullable: flag(json, "nullable"),
-        default: given(json, "default").cloned(),
-        properties,
-        additional,
-        items,
         preserve_unknown: flag(json, "x-kubernetes-preserve-unknown-fields"),
         embedded: flag(json, "x-kubernetes-embedded-resource"),
-        list_kind: list_kind(json),
         atomic_map: text(json, "x-kubernetes-map-type") == "atomic",
-        limits: limits(json).into(),
-        alternatives: alternatives.any().then(|| Box::new(alternatives)),
-        rules: compiled_rules,
         work: Work::default(),
+        below: below.any().then_some(below).into(),
+        limits: limits(json).into(),
+        extras: extras.any().then_some(extras).into(),
     };
     node.work = work(&node);
     Ok(node)
@@ -172,6 +176,22 @@ fn limits(json: &Value) -> Option<Limits> {
     })
 }
 
+impl Below {
+    fn any(&self) -> bool {
+        let says_more = !matches!(self.additional, Additional::Unsaid);
+        says_more || self.items.is_some() || !self.properties.is_empty()
+    }
+}
+
+impl Extras {
+    fn any(&self) -> bool {
+        let has_name = !self.format_name.is_empty();
+        let is_told_apart = self.list_kind != ListKind::Atomic;
+        let has_more = self.default.is_some() || self.alternatives.is_some();
+        has_name || is_told_apart || has_more || !self.rules.is_empty()
+    }
+}
+
 impl Alternatives {
     fn any(&self) -> bool {
         let lists = [&self.all_of, &self.any_of, &self.one_of];
@@ -181,19 +201,16 @@ impl Alternatives {
 
 fn work(node: &Node) -> Work {
     let own = Work {
-        defaults: node.default.is_some(),
-        lists: node.list_kind != ListKind::Atomic,
-        rules: !node.rules.is_empty(),
+        defaults: node.default().is_some(),
+        lists: *node.list_kind() != ListKind::Atomic,
+        rules: !node.rules().is_empty(),
         embedded: node.embedded,
     };
-    let additional = match &node.additional {
+    let additional = match node.additional() {
         Additional::Schema(node) => Some(&**node),
         Additional::Unsaid | Additional::Allowed(_) => None,
     };
-    let below = node
-        .properties
-        .values()
-        .chain(additional)
-        .chain(node.items.as_deref());
+    let properties = node.properties().iter().map(|(_, property)| property);
+    let below = properties.chain(additional).chain(node.items());
     below.fold(own, |work, below| work.and(below.work))
 }

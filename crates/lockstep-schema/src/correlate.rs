@@ -44,10 +44,10 @@ pub(crate) fn is_same(node: &Node, old: &Value, new: &Value) -> bool {
                 })
         }
         (Value::Array(elements), Value::Array(new)) => {
-            let (ListKind::Map(_), Some(items)) = (&node.list_kind, node.items.as_deref()) else {
+            let (ListKind::Map(_), Some(items)) = (node.list_kind(), node.items()) else {
                 return false;
             };
-            let stored = List::new(&node.list_kind, Old(Some(old)));
+            let stored = List::new(node.list_kind(), Old(Some(old)));
             elements.len() == new.len()
                 && new.iter().all(|new| stored.element(new).equals(items, new))
         }
@@ -56,7 +56,7 @@ pub(crate) fn is_same(node: &Node, old: &Value, new: &Value) -> bool {
 }
 
 fn child<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
-    node.properties.get(name).or(match &node.additional {
+    node.properties().get(name).or(match node.additional() {
         Additional::Schema(schema) => Some(schema),
         Additional::Unsaid | Additional::Allowed(_) => None,
     })

@@ -18,13 +18,13 @@ pub(crate) fn drop_nulls(value: &mut Value, node: &Node) {
                 return true;
             };
             if value.is_null() {
-                return node.nullable || node.default.is_some();
+                return node.nullable || node.default().is_some();
             }
             drop_nulls(value, node);
             true
         }),
         Value::Array(elements) => {
-            if let Some(items) = &node.items {
+            if let Some(items) = node.items() {
                 for element in elements {
                     drop_nulls(element, items);
                 }
@@ -37,20 +37,20 @@ pub(crate) fn drop_nulls(value: &mut Value, node: &Node) {
 fn fill(value: &mut Value, node: &Node) {
     match value {
         Value::Object(entries) => {
-            for (name, property) in &node.properties {
-                let Some(default) = &property.default else {
+            for (name, property) in node.properties().iter() {
+                let Some(default) = property.default() else {
                     continue;
                 };
-                let missing = match entries.get(&**name) {
+                let missing = match entries.get(name) {
                     None => true,
                     Some(found) => found.is_null() && !property.nullable,
                 };
                 if missing {
-                    entries.insert(name.clone().into(), default.clone());
+                    entries.insert(name.to_owned(), default.clone());
                 }
             }
             for (name, value) in entries.iter_mut() {
-                match (node.properties.get(name.as_str()), &node.additional) {
+                match (node.properties().get(name), node.additional()) {
                     (Some(property), _) if property.work.defaults => fill(value, property),
                     (None, Additional::Schema(schema)) if schema.work.defaults => {
                         fill_element(value, schema);
@@ -60,7 +60,7 @@ fn fill(value: &mut Value, node: &Node) {
             }
         }
         Value::Array(elements) => {
-            if let Some(items) = node.items.as_deref().filter(|items| items.work.defaults) {
+            if let Some(items) = node.items().filter(|items| items.work.defaults) {
                 for element in elements {
                     fill_element(element, items);
                 }
@@ -72,7 +72,7 @@ fn fill(value: &mut Value, node: &Node) {
 
 /// A null that may not be becomes the default also in lists and maps.
 fn fill_element(value: &mut Value, node: &Node) {
-    if let (Value::Null, false, Some(default)) = (&*value, node.nullable, &node.default) {
+    if let (Value::Null, false, Some(default)) = (&*value, node.nullable, node.default()) {
         *value = default.clone();
     }
     fill(value, node);

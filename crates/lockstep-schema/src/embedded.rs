@@ -53,7 +53,7 @@ impl Coercer<'_> {
                     return Ok(());
                 }
                 for (name, value) in entries {
-                    match (node.properties.get(name.as_str()), &node.additional) {
+                    match (node.properties().get(name), node.additional()) {
                         (Some(property), _) => {
                             self.value(value, property, false, &path.field(name))?;
                         }
@@ -65,7 +65,7 @@ impl Coercer<'_> {
                 }
             }
             Value::Array(elements) => {
-                if let Some(items) = &node.items {
+                if let Some(items) = node.items() {
                     for (index, element) in elements.iter_mut().enumerate() {
                         self.value(element, items, false, &path.index(index))?;
                     }
@@ -116,7 +116,7 @@ pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut
                 validate_resource(entries, path, errors);
             }
             for (name, value) in entries {
-                match (node.properties.get(name.as_str()), &node.additional) {
+                match (node.properties().get(name), node.additional()) {
                     (Some(property), _) => validate(value, property, &path.field(name), errors),
                     (None, Additional::Schema(schema)) => {
                         validate(value, schema, &path.key(name), errors);
@@ -126,7 +126,7 @@ pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut
             }
         }
         Value::Array(elements) => {
-            if let Some(items) = &node.items {
+            if let Some(items) = node.items() {
                 for (index, element) in elements.iter().enumerate() {
                     validate(element, items, &path.index(index), errors);
                 }

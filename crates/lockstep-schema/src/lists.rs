@@ -13,24 +13,24 @@ pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut
     }
     match value {
         Value::Object(entries) => {
-            if let Additional::Schema(schema) = &node.additional {
+            if let Additional::Schema(schema) = node.additional() {
                 for (name, value) in entries {
                     validate(value, schema, &path.key(name), errors);
                 }
             }
             for (name, value) in entries {
-                if let Some(property) = node.properties.get(name.as_str()) {
+                if let Some(property) = node.properties().get(name) {
                     validate(value, property, &path.field(name), errors);
                 }
             }
         }
         Value::Array(elements) => {
-            match &node.list_kind {
+            match node.list_kind() {
                 ListKind::Atomic => {}
                 ListKind::Set => validate_set(elements, path, errors),
                 ListKind::Map(keys) => validate_map(elements, keys, path, errors),
             }
-            if let Some(items) = &node.items {
+            if let Some(items) = node.items() {
                 for (index, element) in elements.iter().enumerate() {
                     validate(element, items, &path.index(index), errors);
                 }

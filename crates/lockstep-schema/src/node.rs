@@ -1,12 +1,16 @@
 //! A schema in the form that requests are judged by: keywords read once, patterns and rules compiled.
 
+mod limits;
+mod maybe;
+mod properties;
+
 use crate::format::Format;
 use crate::rules::Rule;
-use lockstep_cel::ext::re2::Pattern;
+use maybe::{Absent, Maybe};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::ops::Deref;
-use std::sync::OnceLock;
+
+pub(crate) use limits::{Bound, Limits, TextPattern};
+pub(crate) use properties::Properties;
 
 /// The type a value has, or none when anything goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +105,8 @@ impl Work {
     }
 }
 
-/// One schema.
+/// One schema. A cluster has many thousands of them and most say little more than a type, so what few of them
+/// have is behind pointers.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -110,108 +115,60 @@ impl Work {
 pub(crate) struct Node {
     pub(crate) ty: Type,
     pub(crate) format: Option<Format>,
-    /// The format as the schema spells it, for messages.
-    pub(crate) format_name: Box<str>,
     pub(crate) nullable: bool,
-    pub(crate) default: Option<Value>,
-    pub(crate) properties: BTreeMap<Box<str>, Node>,
-    pub(crate) additional: Additional,
-    pub(crate) items: Option<Box<Node>>,
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded: bool,
-    pub(crate) list_kind: ListKind,
     /// Whether an apply owns the map as a whole.
     pub(crate) atomic_map: bool,
-    pub(crate) limits: MaybeLimits,
-    pub(crate) alternatives: Option<Box<Alternatives>>,
-    pub(crate) rules: Vec<Rule>,
     pub(crate) work: Work,
+    pub(crate) below: Maybe<Below>,
+    pub(crate) limits: Maybe<Limits>,
+    pub(crate) extras: Maybe<Extras>,
 }
 
-/// Limits of a value that may have none: most have none, and a cluster has many nodes.
+/// The schemas below one.
 #[derive(Debug)]
-pub(crate) struct MaybeLimits(Option<Box<Limits>>);
+pub(crate) struct Below {
+    pub(crate) properties: Properties,
+    pub(crate) additional: Additional,
+    pub(crate) items: Option<Node>,
+}
 
-static NO_LIMITS: Limits = Limits {
-    maximum: None,
-    minimum: None,
-    multiple_of: None,
-    max_length: None,
-    min_length: None,
-    pattern: None,
-    max_items: None,
-    min_items: None,
-    unique_items: false,
-    max_properties: None,
-    min_properties: None,
-    required: Vec::new(),
-    enumeration: Vec::new(),
+static NOTHING_BELOW: Below = Below {
+    properties: Properties::NONE,
+    additional: Additional::Unsaid,
+    items: None,
 };
 
-impl Deref for MaybeLimits {
-    type Target = Limits;
-
-    fn deref(&self) -> &Limits {
-        self.0.as_deref().unwrap_or(&NO_LIMITS)
+impl Absent for Below {
+    fn absent() -> &'static Self {
+        &NOTHING_BELOW
     }
 }
 
-impl From<Option<Limits>> for MaybeLimits {
-    fn from(limits: Option<Limits>) -> Self {
-        Self(limits.map(Box::new))
-    }
-}
-
-/// Limits of one value.
+/// What few schemas say.
 #[derive(Debug)]
-pub(crate) struct Limits {
-    pub(crate) maximum: Option<Bound>,
-    pub(crate) minimum: Option<Bound>,
-    pub(crate) multiple_of: Option<f64>,
-    pub(crate) max_length: Option<i64>,
-    pub(crate) min_length: Option<i64>,
-    pub(crate) pattern: Option<TextPattern>,
-    pub(crate) max_items: Option<i64>,
-    pub(crate) min_items: Option<i64>,
-    pub(crate) unique_items: bool,
-    pub(crate) max_properties: Option<i64>,
-    pub(crate) min_properties: Option<i64>,
-    pub(crate) required: Vec<Box<str>>,
-    pub(crate) enumeration: Vec<Value>,
+pub(crate) struct Extras {
+    /// The format as the schema spells it, for messages.
+    pub(crate) format_name: String,
+    pub(crate) default: Option<Value>,
+    pub(crate) list_kind: ListKind,
+    pub(crate) alternatives: Option<Box<Alternatives>>,
+    pub(crate) rules: Vec<Rule>,
 }
 
-/// A pattern, compiled when the first text is judged by it: most schemas of a cluster are never used, and compiled
-/// patterns are large.
-#[derive(Debug)]
-pub(crate) struct TextPattern {
-    text: Box<str>,
-    compiled: OnceLock<Result<Pattern, String>>,
-}
+static NO_EXTRAS: Extras = Extras {
+    format_name: String::new(),
+    default: None,
+    list_kind: ListKind::Atomic,
+    alternatives: None,
+    rules: Vec::new(),
+};
 
-impl TextPattern {
-    pub(crate) fn new(text: &str) -> Self {
-        Self {
-            text: text.into(),
-            compiled: OnceLock::new(),
-        }
+impl Absent for Extras {
+    fn absent() -> &'static Self {
+        &NO_EXTRAS
     }
-
-    /// What a text should match, if it does not. A pattern that is none is matched by nothing.
-    pub(crate) fn mismatch(&self, text: &str) -> Option<String> {
-        let compile = || Pattern::compile(&self.text).map_err(|error| error.to_string());
-        match self.compiled.get_or_init(compile) {
-            Ok(pattern) if pattern.is_match(text) => None,
-            Ok(_) => Some(self.text.to_string()),
-            Err(problem) => Some(format!("{}, but pattern is invalid: {problem}", self.text)),
-        }
-    }
-}
-
-/// A largest or smallest number.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bound {
-    pub(crate) limit: f64,
-    pub(crate) exclusive: bool,
 }
 
 /// Schemas that hold together, or instead of each other.
@@ -224,9 +181,44 @@ pub(crate) struct Alternatives {
 }
 
 impl Node {
+    /// The declared fields.
+    pub(crate) fn properties(&self) -> &Properties {
+        &self.below.properties
+    }
+
+    /// What becomes of other fields.
+    pub(crate) fn additional(&self) -> &Additional {
+        &self.below.additional
+    }
+
+    /// The schema of the elements of a list.
+    pub(crate) fn items(&self) -> Option<&Node> {
+        self.below.items.as_ref()
+    }
+
+    /// What it is when it is not there.
+    pub(crate) fn default(&self) -> Option<&Value> {
+        self.extras.default.as_ref()
+    }
+
+    /// How the elements of a list are told apart.
+    pub(crate) fn list_kind(&self) -> &ListKind {
+        &self.extras.list_kind
+    }
+
+    /// The format as the schema spells it.
+    pub(crate) fn format_name(&self) -> &str {
+        &self.extras.format_name
+    }
+
+    /// The rules of the value itself.
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.extras.rules
+    }
+
     /// The schema of a field: declared, or the one of all fields that are not.
     pub(crate) fn field(&self, name: &str) -> Option<&Node> {
-        match (self.properties.get(name), &self.additional) {
+        match (self.properties().get(name), self.additional()) {
             (Some(node), _) => Some(node),
             (None, Additional::Schema(node)) => Some(node),
             (None, _) => None,

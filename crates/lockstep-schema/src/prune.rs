@@ -51,7 +51,7 @@ impl Pruner<'_> {
                     match node.field(name) {
                         Some(node) => self.value(value, Some(node), BELOW, &path),
                         None if preserve => {}
-                        None if matches!(node.additional, Additional::Allowed(_)) => {
+                        None if matches!(node.additional(), Additional::Allowed(_)) => {
                             self.value(value, None, BELOW, &path);
                         }
                         None => {
@@ -68,7 +68,7 @@ impl Pruner<'_> {
                 entries.clear();
             }
             (Value::Array(elements), Some(node)) => {
-                let items = node.items.as_deref();
+                let items = node.items();
                 let preserve = place.preserve || node.preserve_unknown;
                 if items.is_none() && preserve {
                     return;

@@ -127,7 +127,7 @@ impl Schema {
         }
         let mut findings = Findings::below(1);
         if let (Some(status), Some(node)) =
-            (object.get("status"), self.root.properties.get("status"))
+            (object.get("status"), self.root.properties().get("status"))
         {
             let old = Old(stored).field("status");
             validate::validate(

@@ -62,7 +62,7 @@ impl<'s> View<'s> {
             Type::Any => ValueType::Any,
             Type::Object => ValueType::Object,
             Type::Array => ValueType::Array,
-            Type::String if matches!(&*self.0.format_name, "" | "byte") => ValueType::Text,
+            Type::String if matches!(self.0.format_name(), "" | "byte") => ValueType::Text,
             Type::String => ValueType::Formatted,
             Type::Integer | Type::Number => ValueType::Number,
             Type::Boolean => ValueType::Boolean,
@@ -72,18 +72,18 @@ impl<'s> View<'s> {
 
     /// The declared fields, by name.
     pub fn properties(self) -> impl Iterator<Item = (&'s str, Self)> {
-        let properties = self.0.properties.iter();
-        properties.map(|(name, node)| (&**name, Self(node)))
+        let properties = self.0.properties().iter();
+        properties.map(|(name, node)| (name, Self(node)))
     }
 
     /// A declared field.
     pub fn property(self, name: &str) -> Option<Self> {
-        self.0.properties.get(name).map(Self)
+        self.0.properties().get(name).map(Self)
     }
 
     /// What becomes of other fields.
     pub fn others(self) -> Others<'s> {
-        match &self.0.additional {
+        match self.0.additional() {
             Additional::Unsaid => Others::Unsaid,
             Additional::Allowed(allowed) => Others::Allowed(*allowed),
             Additional::Schema(node) => Others::Schema(Self(node)),
@@ -92,12 +92,12 @@ impl<'s> View<'s> {
 
     /// The schema of the elements of a list.
     pub fn items(self) -> Option<Self> {
-        self.0.items.as_deref().map(Self)
+        self.0.items().map(Self)
     }
 
     /// How the elements of a list are told apart.
     pub fn elements(self) -> Elements<'s> {
-        match &self.0.list_kind {
+        match self.0.list_kind() {
             ListKind::Atomic => Elements::Atomic,
             ListKind::Set => Elements::Set,
             ListKind::Map(keys) => Elements::Keys(keys),
@@ -121,6 +121,6 @@ impl<'s> View<'s> {
 
     /// What it is when it is not there.
     pub fn default(self) -> Option<&'s Value> {
-        self.0.default.as_ref()
+        self.0.default()
     }
 }

@@ -54,7 +54,7 @@ impl Request<'_> {
         let rules = &self.served.resource.rules;
         match rules.gates() {
             Some(gates) if rules.converter().is_none() => {
-                managed.with_frozen(stored, |_, fields| gates.split(fields))
+                managed.with_frozen(stored, |_, fields| gates.frozen(fields))
             }
             _ => managed,
         }
@@ -94,20 +94,19 @@ impl Settling<'_> {
             (Held::new(), stored)
         };
         managed.with_frozen(&stored, |version, fields| {
-            self.parted(&held, version, fields)
+            self.frozen(&held, version, fields)
         })
     }
 
-    /// Takes fields of a version apart: those that gates hold, and the others.
-    fn parted(&self, held: &Held, version: &str, fields: &Set) -> (Set, Set) {
+    /// Those of some fields of a version that gates hold.
+    fn frozen(&self, held: &Held, version: &str, fields: &Set) -> Set {
         if self.request.has_paths(version) {
-            return self.gates.split(fields);
+            return self.gates.frozen(fields);
         }
-        let others = match held.get(version) {
-            Some(held) => fields.without(held),
-            None => fields.clone(),
-        };
-        (fields.difference(&others), others)
+        let held = held.get(version);
+        held.map_or_else(Set::default, |held| {
+            fields.difference(&fields.without(held))
+        })
     }
 
     /// What gates hold in versions in which claims are to become others.
@@ -164,7 +163,7 @@ impl Settling<'_> {
         });
         let moved: Vec<_> = moved.collect();
         for (at, (owner, before, to)) in moved.into_iter().enumerate() {
-            let (kept, _) = self.parted(held, &before.api_version, &before.fields);
+            let kept = self.frozen(held, &before.api_version, &before.fields);
             let mut fields = None;
             if at < MOVED_MAX && !kept.is_empty() {
                 fields = self.counterpart(&kept, &before.api_version, &to).await;

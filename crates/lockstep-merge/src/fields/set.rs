@@ -108,7 +108,7 @@ impl Set {
     }
 
     /// Adds the paths of another set.
-    fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self) {
         for (element, node) in &other.nodes {
             if let Some(present) = self.nodes.get_mut(element) {
                 present.is_member |= node.is_member;
@@ -172,6 +172,20 @@ impl Set {
         })
     }
 
+    /// Takes out the paths of another set: what [`difference`](Self::difference) leaves, without a copy of it.
+    pub(crate) fn take_out(&mut self, other: &Self) {
+        for (element, gone) in &other.nodes {
+            let Some(node) = self.nodes.get_mut(element) else {
+                continue;
+            };
+            node.is_member &= !gone.is_member;
+            node.below.take_out(&gone.below);
+            if node.is_empty() {
+                self.nodes.remove(element);
+            }
+        }
+    }
+
     /// The paths that neither the other has nor lie below one that it has.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
@@ -196,23 +210,17 @@ impl Set {
         kept
     }
 
-    /// Takes the set apart: the paths at and below what `choose` chooses, and the others. A place is whatever `choose`
-    /// wants to remember of the way to it.
-    pub fn split<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> (Self, Self) {
-        let (mut chosen, mut rest) = (Self::default(), Self::default());
-        for (element, node) in &self.nodes {
-            match choose(place, element) {
-                Choice::None => rest.attach(element.clone(), node.clone()),
-                Choice::All => chosen.attach(element.clone(), node.clone()),
-                Choice::Below(place) => {
-                    let (below, others) = node.below.split(&place, choose);
-                    let part = |is_member, below| Node { is_member, below };
-                    chosen.attach(element.clone(), part(false, below));
-                    rest.attach(element.clone(), part(node.is_member, others));
-                }
-            }
-        }
-        (chosen, rest)
+    /// The paths at and below what `choose` chooses. A place is whatever `choose` wants to remember of the way to it.
+    #[must_use]
+    pub fn chosen<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> Self {
+        self.map(|element, node| match choose(place, element) {
+            Choice::None => None,
+            Choice::All => Some(node.clone()),
+            Choice::Below(place) => Some(Node {
+                is_member: false,
+                below: node.below.chosen(&place, choose),
+            }),
+        })
     }
 
     /// Whether a path of the set leads to what `choose` chooses, or lies there.

@@ -130,15 +130,22 @@ impl Managed {
     }
 
     /// The claims with those on some fields as they are in `stored`, whatever became of them: nobody gains or loses
-    /// them. `split` takes the fields of a version apart into those and the others.
+    /// them. `frozen` tells which of the fields of a version these are.
     #[must_use]
-    pub fn with_frozen(mut self, stored: &Self, split: impl Fn(&str, &Set) -> (Set, Set)) -> Self {
-        for claim in self.claims.values_mut() {
-            claim.fields = split(&claim.api_version, &claim.fields).1;
+    pub fn with_frozen(mut self, stored: &Self, frozen: impl Fn(&str, &Set) -> Set) -> Self {
+        for (owner, claim) in &mut self.claims {
+            if !stored.has(owner, claim) {
+                let gained = frozen(&claim.api_version, &claim.fields);
+                claim.fields.take_out(&gained);
+            }
         }
         for (owner, claim) in &stored.claims {
-            let (frozen, _) = split(&claim.api_version, &claim.fields);
-            if frozen.is_empty() {
+            // INVARIANT: what is as it is stored was left alone before, and is not looked at now either.
+            if self.has(owner, claim) {
+                continue;
+            }
+            let kept = frozen(&claim.api_version, &claim.fields);
+            if kept.is_empty() {
                 continue;
             }
             let own = self.claims.entry(owner.clone()).or_insert_with(|| Claim {
@@ -146,10 +153,17 @@ impl Managed {
                 fields: Set::default(),
                 time: claim.time,
             });
-            own.fields = own.fields.union(&frozen);
+            own.fields.absorb(&kept);
         }
         self.claims.retain(|_, claim| !claim.fields.is_empty());
         self
+    }
+
+    /// Whether somebody claims these very fields.
+    fn has(&self, owner: &Owner, claim: &Claim) -> bool {
+        self.claims.get(owner).is_some_and(|own| {
+            (&own.api_version, &own.fields) == (&claim.api_version, &claim.fields)
+        })
     }
 
     /// Reads `managedFields`. Of two entries with one owner, the later counts.

@@ -18,7 +18,7 @@ pub(crate) enum Format {
     Float,
     Double,
     /// A text, by the row of [`TEXTS`].
-    Text(usize),
+    Text(u8),
 }
 
 /// The minor version of Kubernetes 1 that brought a format.
@@ -83,7 +83,8 @@ impl Format {
             (Type::Any | Type::String | Type::IntOrString, name) => {
                 let normalised = name.replace('-', "");
                 let known = |row: &Row| row.0 == normalised && version >= Version::new(1, row.1);
-                TEXTS.iter().position(known).map(Self::Text)
+                let row = TEXTS.iter().position(known)?;
+                u8::try_from(row).ok().map(Self::Text)
             }
             _ => None,
         }
@@ -103,7 +104,7 @@ impl Format {
     /// Whether a text has the format. Formats of numbers say nothing about texts.
     pub(crate) fn accepts(self, text: &str) -> bool {
         match self {
-            Self::Text(row) => TEXTS[row].2(text),
+            Self::Text(row) => TEXTS[usize::from(row)].2(text),
             Self::Int32 | Self::Int64 | Self::Float | Self::Double => true,
         }
     }

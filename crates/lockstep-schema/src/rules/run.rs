@@ -76,15 +76,15 @@ impl Evaluation {
             return Ok(());
         }
         let nearest = nearest.at(node, value, old);
-        if !node.rules.is_empty() {
+        if !node.rules().is_empty() {
             self.rules(node, value, old, nearest, path)?;
         }
         match value {
             Value::Array(elements) => {
-                let Some(items) = node.items.as_deref().filter(|items| items.work.rules) else {
+                let Some(items) = node.items().filter(|items| items.work.rules) else {
                     return Ok(());
                 };
-                let stored = correlate::List::new(&node.list_kind, old);
+                let stored = correlate::List::new(node.list_kind(), old);
                 for (index, element) in elements.iter().enumerate() {
                     self.value(
                         items,
@@ -96,13 +96,13 @@ impl Evaluation {
                 }
             }
             Value::Object(entries) => {
-                if let Additional::Schema(schema) = &node.additional {
+                if let Additional::Schema(schema) = node.additional() {
                     for (key, value) in entries {
                         self.value(schema, value, old.field(key), nearest, &path.key(key))?;
                     }
                 }
-                for (key, property) in &node.properties {
-                    if let Some(value) = entries.get(&**key) {
+                for (key, value) in entries {
+                    if let Some(property) = node.properties().get(key) {
                         self.value(property, value, old.field(key), nearest, &path.field(key))?;
                     }
                 }
@@ -125,7 +125,7 @@ impl Evaluation {
             return Err(Stop);
         }
         let old = old.0.filter(|old| !old.is_null());
-        for rule in &node.rules {
+        for rule in node.rules() {
             let program = match &rule.program {
                 Ok(program) => program,
                 Err(problem) => {

@@ -15,7 +15,7 @@ pub(super) fn validate(
     path: &Path<'_>,
     findings: &mut Findings,
 ) -> u32 {
-    let Some(alternatives) = &node.alternatives else {
+    let Some(alternatives) = &node.extras.alternatives else {
         return 2;
     };
     let mut run = Run {

@@ -104,9 +104,9 @@ fn mismatch<'n>(node: &'n Node, value: &Value) -> (&'n str, &'static str) {
         }
         (Some(format), Value::Number(number)) => {
             let found = if number.is_i64() { "int64" } else { "float64" };
-            (format.name(&node.format_name), found)
+            (format.name(node.format_name()), found)
         }
-        (Some(format), Value::Bool(_) | Value::Object(_)) => (format.name(&node.format_name), ""),
+        (Some(format), Value::Bool(_) | Value::Object(_)) => (format.name(node.format_name()), ""),
     }
 }
 
@@ -139,7 +139,7 @@ fn validate_text(node: &Node, text: &str, path: &Path<'_>, findings: &mut Findin
         let quoted = lockstep_object::go::quote(text);
         let detail = format!(
             "{name} in body must be of type {}: {quoted}",
-            format.name(&node.format_name)
+            format.name(node.format_name())
         );
         findings.push(FieldError::type_invalid(path, text, detail));
     }
@@ -170,8 +170,8 @@ fn validate_list(
     findings: &mut Findings,
 ) -> u32 {
     let mut held = 1;
-    if let Some(items) = &node.items {
-        let correlation = correlate::List::new(&node.list_kind, old);
+    if let Some(items) = node.items() {
+        let correlation = correlate::List::new(node.list_kind(), old);
         for (index, element) in elements.iter().enumerate() {
             let old = correlation.element(element);
             held += validate(items, element, old, &path.index(index), findings);
@@ -218,23 +218,25 @@ fn validate_object(
         findings.push(FieldError::too_many(path, entries.len(), max));
     }
     let mut held = 0;
-    for (key, value) in entries {
-        if node.properties.contains_key(key.as_str()) {
-            continue;
-        }
-        match &node.additional {
-            Additional::Unsaid | Additional::Allowed(true) => {}
-            Additional::Allowed(false) => {
+    let is_other = |(key, _): &(&String, &Value)| node.properties().get(key).is_none();
+    let others = entries.iter().filter(is_other);
+    match node.additional() {
+        Additional::Unsaid | Additional::Allowed(true) => {}
+        Additional::Allowed(false) => {
+            for (key, _) in others {
                 let detail = format!("{name}.{key} in body is a forbidden property");
                 findings.push(FieldError::invalid(path, key.as_str(), detail));
             }
-            Additional::Schema(schema) => {
+        }
+        Additional::Schema(schema) => {
+            for (key, value) in others {
                 held += validate(schema, value, old.field(key), &path.field(key), findings);
             }
         }
     }
-    for (key, property) in &node.properties {
-        if let Some(value) = entries.get(&**key) {
+    // In the order of names, as the properties are: most objects have few of the fields that they may have.
+    for (key, value) in entries {
+        if let Some(property) = node.properties().get(key) {
             held += validate(property, value, old.field(key), &path.field(key), findings);
         }
     }

@@ -226,7 +226,7 @@ impl Twins {
             let entries = object["metadata"]["managedFields"].as_array();
             let managed = Managed::read(entries.map_or(&[][..], Vec::as_slice)).unwrap();
             let claims = managed.claims().map(|(owner, claim)| {
-                let (held, _) = gates.split(&claim.fields);
+                let held = gates.frozen(&claim.fields);
                 (format!("{owner:?}"), held.to_fields())
             });
             let mut claims: Vec<(String, Value)> =
