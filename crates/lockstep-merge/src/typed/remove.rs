@@ -14,7 +14,7 @@ enum Emptied<'a> {
     StaysIfOwned(Option<&'a Node>),
 }
 
-impl<'a> Emptied<'a> {
+impl Emptied<'_> {
     /// The same inside of a field.
     fn below(self, element: &Element) -> Self {
         match self {
