@@ -160,7 +160,7 @@ fn run(name: &str, case: &Value) -> Value {
             && let Some(due) = looped.due()
         {
             rounds.push(vec![
-                json!({"waits_ms": (due - elapsed).as_millis() as u64}),
+                json!({"waits_ms": u64::try_from(due.saturating_sub(elapsed).as_millis()).unwrap()}),
             ]);
             elapsed = due;
             continue;
