@@ -7,7 +7,8 @@ use serde_json::json;
 /// Fills in what was left out, and notes the version that objects are stored in from this write on.
 pub(crate) fn shape(crd: &mut Object, old: Option<&Object>) {
     if old.is_none() {
-        let status = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" } });
+        // Not null, as upstream has it: `kubectl wait` gives up on that.
+        let status = json!({ "conditions": [], "acceptedNames": { "plural": "", "kind": "" } });
         crd.fields_mut().insert("status".to_owned(), status);
     }
     default_definition(crd);
