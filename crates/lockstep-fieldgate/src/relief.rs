@@ -6,8 +6,12 @@ use crate::gate::GateList;
 use crate::path::Segment;
 use crate::place;
 
-/// The schema of a version without the defaults at and below fields of closed gates, and with none of them required;
-/// none if that is the schema itself. A path that the version does not have changes nothing in it.
+/// The keyword that keeps fields which a schema does not have.
+const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// Schema of a version with closed gates applied: at and below gated fields no defaults, nothing required, and nothing
+/// pruned, because a frozen value stays whole even if its schema lost a field since it was stored. None if no closed
+/// gate has a path in this version.
 pub fn relieved(schema: &Value, gates: &GateList) -> Option<Value> {
     let mut relieved = None;
     for gate in gates.gates.iter().filter(|gate| !gate.state().enabled) {
@@ -23,7 +27,7 @@ pub fn relieved(schema: &Value, gates: &GateList) -> Option<Value> {
 
 fn relieve(node: &mut Value, segments: &[Segment]) {
     let Some((first, rest)) = segments.split_first() else {
-        strip_defaults(node);
+        freeze(node);
         return;
     };
     if let Some(default) = node.get_mut("default") {
@@ -90,11 +94,15 @@ fn every(node: &mut Value) -> Vec<&mut Value> {
     found
 }
 
-fn strip_defaults(node: &mut Value) {
+/// Makes a schema leave a value as it is: nothing is filled in, and nothing goes.
+fn freeze(node: &mut Value) {
     if let Value::Object(entries) = node {
         entries.remove("default");
+        if entries.contains_key("properties") {
+            entries.insert(PRESERVE_UNKNOWN.to_owned(), true.into());
+        }
     }
-    every(node).into_iter().for_each(strip_defaults);
+    every(node).into_iter().for_each(freeze);
 }
 
 /// Takes what a path selects out of a value.

@@ -215,7 +215,7 @@ proptest! {
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
         let read = |entries: &[Value]| Managed::read(entries).unwrap();
-        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.frozen(fields));
+        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.frozen(fields), |_, kept| kept);
         let differ = gates.has_other_claims(&claimed, &stored, |_| true);
         prop_assert_eq!(differ, settled != read(&claimed));
         prop_assert!(!gates.has_other_claims(&claimed, &stored, |_| false));
@@ -230,7 +230,7 @@ proptest! {
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
         let (claimed, stored) = (Managed::read(&claimed).unwrap(), Managed::read(&stored).unwrap());
-        let settled = claimed.clone().with_frozen(&stored, |_, fields| gates.frozen(fields));
+        let settled = claimed.clone().with_frozen(&stored, |_, fields| gates.frozen(fields), |_, kept| kept);
         let mut expected: BTreeMap<Owner, BTreeSet<Vec<Element>>> = BTreeMap::new();
         for (claims, is_stored) in [(&claimed, false), (&stored, true)] {
             for (owner, claim) in claims.claims() {

@@ -226,8 +226,8 @@ impl Request<'_> {
             .with_conversions(part, current, run, is_missing)
             .await?;
         let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
-        let managed = self.without_gains(managed, &claimed);
         let object = object.or(live).unwrap_or_else(|| wish.object.clone());
+        let managed = self.without_gains(managed, &claimed, &object);
         let mut unknown = Vec::new();
         let object = accept(served, object, &self.body, &mut unknown)?;
         check_url_name(&object, &self.route.name)?;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lockstep_fieldgate::{Gates, Versions, difference, held};
 use lockstep_merge::fields::Set;
 use lockstep_merge::managers::{Claim, Managed};
-use lockstep_object::Object;
+use lockstep_object::{Object, Value};
 
 use super::Request;
 use super::claims::{put_on, renewed, stored};
@@ -49,13 +49,21 @@ impl Request<'_> {
     }
 
     /// Claims with those on what nobody can change as they are stored, where paths of gates tell it: what the gate step
-    /// would have to read and settle again.
-    pub(super) fn without_gains(&self, managed: Managed, stored: &Managed) -> Managed {
+    /// would have to read and settle again. Claims on what an object does not have are left to that step, which may put
+    /// it back.
+    pub(super) fn without_gains(
+        &self,
+        managed: Managed,
+        stored: &Managed,
+        object: &Value,
+    ) -> Managed {
         let rules = &self.served.resource.rules;
         match rules.gates() {
-            Some(gates) if rules.converter().is_none() => {
-                managed.with_frozen(stored, |_, fields| gates.frozen(fields))
-            }
+            Some(gates) if rules.converter().is_none() => managed.with_frozen(
+                stored,
+                |_, fields| gates.frozen(fields),
+                |_, kept| kept.present_in(object),
+            ),
             _ => managed,
         }
     }
@@ -93,9 +101,11 @@ impl Settling<'_> {
         } else {
             (Held::new(), stored)
         };
-        managed.with_frozen(&stored, |version, fields| {
-            self.frozen(&held, version, fields)
-        })
+        managed.with_frozen(
+            &stored,
+            |version, fields| self.frozen(&held, version, fields),
+            |version, kept| self.present(version, kept),
+        )
     }
 
     /// Those of some fields of a version that gates hold.
@@ -107,6 +117,16 @@ impl Settling<'_> {
         held.map_or_else(Set::default, |held| {
             fields.difference(&fields.without(held))
         })
+    }
+
+    /// Those of some fields that the object still has: they go with what lies around them. Nobody knows where the
+    /// fields of a version that a webhook makes lie.
+    fn present(&self, version: &str, fields: Set) -> Set {
+        if !self.request.has_paths(version) {
+            return fields;
+        }
+        let next = self.step.stored.as_ref().unwrap_or(self.object);
+        fields.present_in(next.as_value())
     }
 
     /// What gates hold in versions in which claims are to become others.

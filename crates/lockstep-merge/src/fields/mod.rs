@@ -1,6 +1,7 @@
 //! Which fields somebody owns: sets of paths, and `FieldsV1`, the form they are kept in.
 
 mod element;
+mod present;
 mod set;
 
 pub(crate) use element::equal;

@@ -130,9 +130,14 @@ impl Managed {
     }
 
     /// The claims with those on some fields as they are in `stored`, whatever became of them: nobody gains or loses
-    /// them. `frozen` tells which of the fields of a version these are.
+    /// them. `frozen` tells which of the fields of a version these are, `present` which of those are still there.
     #[must_use]
-    pub fn with_frozen(mut self, stored: &Self, frozen: impl Fn(&str, &Set) -> Set) -> Self {
+    pub fn with_frozen(
+        mut self,
+        stored: &Self,
+        frozen: impl Fn(&str, &Set) -> Set,
+        present: impl Fn(&str, Set) -> Set,
+    ) -> Self {
         for (owner, claim) in &mut self.claims {
             if !stored.has(owner, claim) {
                 let gained = frozen(&claim.api_version, &claim.fields);
@@ -145,6 +150,7 @@ impl Managed {
                 continue;
             }
             let kept = frozen(&claim.api_version, &claim.fields);
+            let kept = present(&claim.api_version, kept);
             if kept.is_empty() {
                 continue;
             }

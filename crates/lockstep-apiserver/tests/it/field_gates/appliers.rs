@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conversion::{Converting, KEPT, VERSIONS, Webhook, widget};
-use super::world::{Dice, Sent, causes, of_gates, owners};
+use super::world::{Dice, Sent, World, causes, of_gates, owners};
 use crate::client::Answer;
 
 /// A server with gates, and objects that people apply.
@@ -434,3 +434,160 @@ async fn a_closed_gate_changes_neither_bytes_nor_claims_whatever_version_is_writ
         }
     }
 }
+
+/// field-gates.md §5/D2, field-gates.md §5/D12, field-gates.md §10/31, field-gates.md §10/40: with an ungated parent
+/// its frozen fields go, and the claims on them, whoever removes it: who asks for such a field later meets nobody.
+#[tokio::test]
+async fn nobody_owns_a_frozen_field_that_went_with_its_parent() {
+    for way in ["apply", "put", "merge"] {
+        let mut world = World::new().await;
+        for definition in [nested(true), nested(false)] {
+            let answer = world.define(&definition).await;
+            assert!(answer.status.is_success(), "{}", answer.body);
+            if definition == nested(true) {
+                let whole = json!({
+                    "foo": {"baz": 1, "qux": 1},
+                    "jobs": [{"name": "a", "probe": "/"}, {"name": "b", "probe": "/"}],
+                });
+                let answer = world.send(applying("alice"), &nesting(&whole)).await;
+                assert!(answer.status.is_success(), "{}", answer.body);
+            }
+        }
+        let rest = json!({"jobs": [{"name": "b"}]});
+        let sent = match way {
+            "apply" => applying("alice"),
+            "put" => Sent {
+                method: "PUT",
+                media_type: "application/json",
+                ..applying("bob")
+            },
+            _ => Sent {
+                media_type: "application/merge-patch+json",
+                ..applying("bob")
+            },
+        };
+        let mut next = nesting(&rest);
+        match way {
+            "merge" => next["spec"]["foo"] = Value::Null,
+            "put" => {
+                let path = "/apis/ex.io/v1/namespaces/default/nests/n";
+                next["metadata"] = world.client.get(path).await.json()["metadata"].take();
+            }
+            _ => {}
+        }
+        let answer = world.send(sent, &next).await;
+        assert!(answer.status.is_success(), "{way}: {}", answer.body);
+        let (stored, _) = world.stored("ex.io/nests/default/n").await.unwrap();
+        let kept = json!({"jobs": [{"name": "b", "probe": "/"}]});
+        assert_eq!(stored["spec"], kept, "{way}");
+        let claims = stored["metadata"]["managedFields"].to_string();
+        assert!(!claims.contains("qux"), "{way}: {claims}");
+        assert_eq!(claims.matches("k:{").count(), 1, "{way}: {claims}");
+        assert_eq!(claims.matches("f:probe").count(), 1, "{way}: {claims}");
+
+        world.define(&nested(true)).await;
+        let wish = json!({"foo": {"qux": 5}, "jobs": [{"name": "a", "probe": "/x"}]});
+        let answer = world.send(applying("carol"), &nesting(&wish)).await;
+        assert_eq!(answer.status, 200, "{way}: {}", answer.body);
+    }
+}
+
+fn applying(manager: &str) -> Sent<'static> {
+    Sent {
+        method: "PATCH",
+        path: format!("/apis/ex.io/v1/namespaces/default/nests/n?fieldManager={manager}"),
+        media_type: "application/apply-patch+yaml",
+    }
+}
+
+fn nesting(spec: &Value) -> Value {
+    json!({"apiVersion": "ex.io/v1", "kind": "Nest", "metadata": {"name": "n"}, "spec": spec})
+}
+
+/// A definition with gates inside a struct and inside the elements of a list.
+fn nested(enabled: bool) -> Value {
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
+    let job = json!({"type": "object", "required": ["name"], "properties": {"name": text, "probe": text}});
+    let jobs = json!({
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": job,
+    });
+    let foo = json!({"type": "object", "properties": {"baz": number, "qux": number}});
+    let spec = json!({"type": "object", "properties": {"foo": foo, "jobs": jobs}});
+    let schema = json!({"type": "object", "properties": {"spec": spec}});
+    let paths = [".spec.foo.qux", ".spec.jobs[*].probe"];
+    let gate = json!({"name": "A", "preRelease": "alpha", "enabled": enabled, "fieldPaths": paths});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nests.ex.io"},
+        "spec": {
+            "group": "ex.io", "scope": "Namespaced", "names": {"plural": "nests", "kind": "Nest"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+            "customFeatureGates": {"featureGates": [gate]},
+        },
+    })
+}
+
+/// field-gates.md §4, field-gates.md §9/pruning: a frozen value stays whole, though its author took a field out of the
+/// schema below it; nobody is told, since nobody asked for anything. Open again, it is pruned as any other.
+#[tokio::test]
+async fn a_frozen_value_keeps_fields_that_left_its_schema() {
+    let mut world = World::new().await;
+    let gated = |enabled, fields: &[&str]| {
+        let mut definition = nested(enabled);
+        let gates = &mut definition["spec"]["customFeatureGates"]["featureGates"];
+        gates[0]["fieldPaths"] = json!([".spec.foo"]);
+        let foo = definition.pointer_mut(FOO).unwrap();
+        foo.as_object_mut()
+            .unwrap()
+            .retain(|name, _| fields.contains(&name.as_str()));
+        definition
+    };
+    world.define(&gated(true, &["baz", "qux"])).await;
+    let whole = json!({"foo": {"baz": 1, "qux": 2}});
+    world.send(applying("alice"), &nesting(&whole)).await;
+    for definition in [gated(false, &["baz", "qux"]), gated(false, &["baz"])] {
+        let answer = world.define(&definition).await;
+        assert!(answer.status.is_success(), "{}", answer.body);
+    }
+    let merge = || Sent {
+        media_type: "application/merge-patch+json",
+        ..applying("bob")
+    };
+    for (at, body) in [
+        json!({"metadata": {"labels": {"a": "b"}}}),
+        json!({"spec": {"jobs": [{"name": "a"}]}}),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let answer = world.send(merge(), body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let warned = of_gates(&answer);
+        assert!(warned.is_empty(), "{at}: {warned:?}");
+        let (stored, _) = world.stored("ex.io/nests/default/n").await.unwrap();
+        assert_eq!(stored["spec"]["foo"], whole["foo"], "{at}");
+    }
+    let path = "/apis/ex.io/v1/namespaces/default/nests/n";
+    let read = world.client.get(path).await.json();
+    let sent = Sent {
+        method: "PUT",
+        path: format!("{path}?fieldValidation=Strict"),
+        media_type: "application/json",
+    };
+    let answer = world.send(sent, &read).await;
+    assert_eq!(
+        answer.status, 200,
+        "what was read is taken: {}",
+        answer.body
+    );
+
+    world.define(&gated(true, &["baz"])).await;
+    let opened = json!({"metadata": {"labels": {"a": "c"}}});
+    world.send(merge(), &opened).await;
+    let (stored, _) = world.stored("ex.io/nests/default/n").await.unwrap();
+    assert_eq!(stored["spec"]["foo"], json!({"baz": 1}));
+}
+
+/// Where a definition has the fields of `foo`.
+const FOO: &str =
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/foo/properties";

@@ -216,7 +216,7 @@ impl Twins {
         gated
     }
 
-    /// Nobody gains what gates hold, and nobody loses it as long as it is there.
+    /// Nobody gains what gates hold, and nobody loses it as long as it is there. What went with its parent is nobody's.
     fn check_claims(&self, after: &Value, before: Option<&Value>, told: &str) {
         let definition = Object::from_value(self.crd.clone()).unwrap();
         let Some(gates) = Gates::compile(&definition) else {
@@ -226,7 +226,7 @@ impl Twins {
             let entries = object["metadata"]["managedFields"].as_array();
             let managed = Managed::read(entries.map_or(&[][..], Vec::as_slice)).unwrap();
             let claims = managed.claims().map(|(owner, claim)| {
-                let held = gates.frozen(&claim.fields);
+                let held = gates.frozen(&claim.fields).present_in(after);
                 (format!("{owner:?}"), held.to_fields())
             });
             let mut claims: Vec<(String, Value)> =
