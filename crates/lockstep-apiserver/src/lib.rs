@@ -8,10 +8,10 @@
 
 pub mod accounts;
 pub mod admission;
-mod aside;
 pub mod audit;
 pub mod authn;
 pub mod authz;
+mod blocking_pool;
 pub mod builtin;
 pub mod cache;
 mod clock;

@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Plugins;
-use crate::aside::Aside;
 use crate::audit::Audit;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
+use crate::blocking_pool::BlockingPool;
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock::{self, Moment};
@@ -105,7 +105,7 @@ pub(crate) struct Server {
     gate_publisher: Publisher,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
-    pub(crate) rewriters: Aside,
+    pub(crate) rewriters: BlockingPool,
     /// Where clients reach the server, once that is known.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
@@ -164,7 +164,7 @@ impl ApiServer {
             metrics,
             handler: config.handler,
             openapi: Documents::default(),
-            rewriters: Aside::new(REWRITES_MAX),
+            rewriters: BlockingPool::new(REWRITES_MAX),
             milestones: Milestones::default(),
             drain: Drain::default(),
             ready: CancellationToken::new(),

@@ -28,7 +28,7 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
             "kind": "Namespace",
             "metadata": {
                 "name": name,
-                "uid": api.fresh_uid(),
+                "uid": api.new_uid(),
                 "creationTimestamp": now.to_string(),
                 "labels": { "kubernetes.io/metadata.name": name },
             },
@@ -155,7 +155,7 @@ async fn make(api: &Api, expected: &Object, now: Seconds) -> bool {
 
 fn new(api: &Api, expected: &Object, now: Seconds) -> Object {
     let mut object = expected.clone();
-    object.set_meta_text("uid", &api.fresh_uid());
+    object.set_meta_text("uid", &api.new_uid());
     object.set_meta_text("creationTimestamp", &now.to_string());
     object
 }

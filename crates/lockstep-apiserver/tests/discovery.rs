@@ -8,7 +8,7 @@ use lockstep_apiserver::discovery::{
     Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
 };
 use lockstep_apiserver::resources::{
-    Origin, Registry, Resource, Rules, Subresource, Verdict, Version,
+    Origin, Registry, Resource, Strategy, Subresource, Verdict, Version,
 };
 use lockstep_apiserver::route::Verb;
 use lockstep_object::Object;
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 struct Plain;
 
-impl Rules for Plain {
+impl Strategy for Plain {
     fn status(&self, _: usize) -> StatusField {
         StatusField::Separate
     }
 
-    fn counts_generations(&self) -> bool {
+    fn tracks_generation(&self) -> bool {
         true
     }
 
-    fn shape(&self, _: usize, _: &mut Object, _: Option<&Object>) -> Vec<String> {
+    fn prune_and_default(&self, _: usize, _: &mut Object, _: Option<&Object>) -> Vec<String> {
         Vec::new()
     }
 
@@ -66,9 +66,9 @@ fn widgets(group: &str, versions: Vec<Version>, storage: usize) -> Resource {
         storage,
         bucket: BucketKey::new(format!("{group}/widgets")),
         origin: Origin::Custom,
-        shaped_since: Revision::NONE,
-        is_going: false,
-        rules: Arc::new(Plain),
+        schema_revision: Revision::NONE,
+        is_terminating: false,
+        strategy: Arc::new(Plain),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn check(
     pod: &Object,
 ) -> Result<(), Status> {
     let is_later = attributes.operation == Operation::Update
-        && attributes.part == Some(Subresource::EphemeralContainers);
+        && attributes.subresource == Some(Subresource::EphemeralContainers);
     let looked = match (attributes.makes("", "pods"), is_later) {
         (true, _) => Looked::AtNew,
         (_, true) => Looked::AtEphemeral,

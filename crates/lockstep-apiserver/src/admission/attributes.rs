@@ -34,7 +34,7 @@ pub struct Attributes<'a> {
     /// What is done.
     pub operation: Operation,
     /// To which part of the object.
-    pub part: Option<Subresource>,
+    pub subresource: Option<Subresource>,
     /// The name that was asked for; empty if the server chooses one, or if many are deleted.
     pub name: &'a str,
     /// The object as it is stored; none if there is none yet.
@@ -53,7 +53,7 @@ impl<'a> Attributes<'a> {
         Self {
             request,
             operation: Operation::Create,
-            part: None,
+            subresource: None,
             name,
             old: None,
             revision: Revision::NONE,
@@ -81,7 +81,7 @@ impl<'a> Attributes<'a> {
     pub fn makes(&self, group: &str, plural: &str) -> bool {
         let resource = &self.request.served.resource;
         let is_of = &*resource.group == group && &*resource.plural == plural;
-        is_of && self.operation == Operation::Create && self.part.is_none()
+        is_of && self.operation == Operation::Create && self.subresource.is_none()
     }
 
     /// Whether it is about webhooks or policies themselves, which must not be in their own way.
@@ -92,7 +92,7 @@ impl<'a> Attributes<'a> {
 
     /// The kind of what is written: the object's, or that of its part.
     pub fn kind(&self) -> GroupVersionKind {
-        match self.part.and_then(Subresource::own_kind) {
+        match self.subresource.and_then(Subresource::own_kind) {
             Some([group, version, kind]) => GroupVersionKind::new(group, version, kind),
             None => self.request.served.gvk(),
         }

@@ -30,7 +30,7 @@ pub(super) fn check(
     if &*resource.group != GROUP || &*resource.plural != PLURAL {
         return Ok(());
     }
-    let verb = match (plugin, attributes.part) {
+    let verb = match (plugin, attributes.subresource) {
         (Plugin::CertificateApproval, Some(Subresource::Approval)) => "approve",
         (Plugin::CertificateSigning, Some(Subresource::Status)) if is_signed(old, object) => "sign",
         _ => return Ok(()),
@@ -74,7 +74,7 @@ const MASTERS: &str = "system:masters";
 pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), Status> {
     let resource = &attributes.request.served.resource;
     let is_request = &*resource.group == GROUP && &*resource.plural == PLURAL;
-    let is_new = attributes.operation == Operation::Create && attributes.part.is_none();
+    let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
     let text = |field| object.at(&["spec", field]).and_then(Value::as_str);
     if !is_request || !is_new || text("signerName") != Some(CLIENTS) {
         return Ok(());

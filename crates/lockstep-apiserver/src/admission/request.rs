@@ -10,7 +10,7 @@ use crate::resources::{DryRun, Served, Subresource};
 pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
     let request = attributes.request;
     let subresource = request.route.subresource.as_str();
-    let kind = match attributes.part.and_then(Subresource::own_kind) {
+    let kind = match attributes.subresource.and_then(Subresource::own_kind) {
         Some(_) => attributes.kind(),
         None => served.gvk(),
     };

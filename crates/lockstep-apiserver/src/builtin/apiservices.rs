@@ -61,12 +61,12 @@ pub(super) fn validate(api: &Object) -> FieldErrors {
             errors.push(FieldError::invalid(&spec.field(field), number, problem));
         }
     }
-    errors.extend(check_place(api, &spec));
+    errors.extend(fence_namespace_and_crd(api, &spec));
     errors
 }
 
 /// What is served elsewhere says where; what is served here trusts nobody else.
-fn check_place(api: &Object, spec: &Path<'_>) -> FieldErrors {
+fn fence_namespace_and_crd(api: &Object, spec: &Path<'_>) -> FieldErrors {
     let bundle = api.at(&["spec", "caBundle"]).and_then(Value::as_str);
     let bundle = bundle.unwrap_or_default();
     let skips = api.at(&["spec", "insecureSkipTLSVerify"]) == Some(&Value::Bool(true));

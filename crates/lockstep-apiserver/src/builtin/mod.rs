@@ -30,8 +30,8 @@ use lockstep_storage::Revision;
 use crate::cache::BucketKey;
 use crate::crd;
 use crate::resources::{
-    KeptAs, LastWrite, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict,
-    Version,
+    LastWrite, Origin, Resource, ScalePaths, SelectableField, StoredAs, Strategy, Subresource,
+    Verdict, Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -78,12 +78,12 @@ struct Row {
     /// Where its objects lie below the server's prefix.
     bucket: &'static str,
     names: NameRule,
-    counts_generations: bool,
-    creates_on_update: bool,
+    tracks_generation: bool,
+    allows_create_on_update: bool,
     last_write: LastWrite,
     expires: bool,
     /// Another kind, which its objects are stored as.
-    kept_as: Option<&'static KeptAs>,
+    stored_as: Option<&'static StoredAs>,
     deleted: Deleted,
     /// What whoever uses it is warned with; empty if nobody is.
     deprecation: &'static str,
@@ -116,11 +116,11 @@ const PLAIN: Row = Row {
     versions: &["v1"],
     bucket: "",
     names: NameRule::Subdomain,
-    counts_generations: false,
-    creates_on_update: false,
+    tracks_generation: false,
+    allows_create_on_update: false,
     last_write: LastWrite::Wins,
     expires: false,
-    kept_as: None,
+    stored_as: None,
     deleted: Deleted::Told,
     deprecation: "",
     shape: |_, _| (),
@@ -132,7 +132,7 @@ const PLAIN: Row = Row {
 const RBAC: Row = Row {
     group: "rbac.authorization.k8s.io",
     names: NameRule::PathSegment,
-    creates_on_update: true,
+    allows_create_on_update: true,
     ..PLAIN
 };
 
@@ -194,7 +194,7 @@ const TABLE: &[Row] = &[
         kind: "Event",
         short_names: &["ev"],
         bucket: "events",
-        creates_on_update: true,
+        allows_create_on_update: true,
         expires: true,
         validate: |event, old, _| events::validate(event, old, Words::Core),
         ..PLAIN
@@ -206,9 +206,9 @@ const TABLE: &[Row] = &[
         kind: "Event",
         short_names: &["ev"],
         bucket: "events",
-        creates_on_update: true,
+        allows_create_on_update: true,
         expires: true,
-        kept_as: Some(&KeptAs {
+        stored_as: Some(&StoredAs {
             group: "",
             version: "v1",
             write: events::store,
@@ -223,7 +223,7 @@ const TABLE: &[Row] = &[
         singular: "lease",
         kind: "Lease",
         bucket: "leases",
-        creates_on_update: true,
+        allows_create_on_update: true,
         last_write: LastWrite::IsRefused,
         shape: leases::shape,
         validate: |lease, _, _| leases::validate(lease),
@@ -275,7 +275,7 @@ const TABLE: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: crd::BUCKET,
-        counts_generations: true,
+        tracks_generation: true,
         shape: crd::shape,
         validate: crd::validate,
         warnings: crd::warnings,
@@ -343,12 +343,12 @@ const TABLE: &[Row] = &[
 ];
 
 /// How objects of a kind are kept, if that is as objects of another.
-pub(crate) fn kept_as(api_version: &str, kind: &str) -> Option<KeptAs> {
+pub(crate) fn stored_as(api_version: &str, kind: &str) -> Option<StoredAs> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let row = TABLE
         .iter()
         .find(|row| (row.group, row.kind) == (group, kind));
-    row.and_then(|row| row.kept_as.copied())
+    row.and_then(|row| row.stored_as.copied())
 }
 
 /// What is stored as another kind gets its own shape whenever it is read.
@@ -392,14 +392,14 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
         storage: 0,
         bucket: BucketKey::new(row.bucket),
         origin: Origin::BuiltIn,
-        shaped_since: match row.kept_as {
+        schema_revision: match row.stored_as {
             None => Revision::NONE,
             Some(_) => ALWAYS_SHAPED,
         },
-        is_going: false,
-        rules: Arc::new(BuiltIn {
+        is_terminating: false,
+        strategy: Arc::new(BuiltIn {
             row,
-            rules: KindRules::of(row.group, row.kind),
+            kind_rules: KindRules::of(row.group, row.kind),
             compatibility,
         }),
     }
@@ -408,13 +408,13 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
 /// What is special about a row.
 struct BuiltIn {
     row: &'static Row,
-    rules: &'static KindRules,
+    kind_rules: &'static KindRules,
     compatibility: Compatibility,
 }
 
 /// What is judged of a write of a part.
-fn judged(part: Option<Subresource>) -> Part {
-    match part {
+fn judged(subresource: Option<Subresource>) -> Part {
+    match subresource {
         None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
         Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
         Some(Subresource::Resize) => Part::Resources,
@@ -434,7 +434,7 @@ impl BuiltIn {
     }
 }
 
-impl Rules for BuiltIn {
+impl Strategy for BuiltIn {
     fn names(&self) -> NameRule {
         self.row.names
     }
@@ -447,32 +447,32 @@ impl Rules for BuiltIn {
         }
     }
 
-    fn counts_generations(&self) -> bool {
-        self.row.counts_generations
+    fn tracks_generation(&self) -> bool {
+        self.row.tracks_generation
     }
 
-    fn counted_metadata(&self) -> &'static [&'static str] {
-        self.rules.counted_metadata
+    fn generation_metadata(&self) -> &'static [&'static str] {
+        self.kind_rules.counted_metadata
     }
 
     fn expires(&self) -> bool {
         self.row.expires
     }
 
-    fn shows_deleted(&self) -> bool {
+    fn returns_deleted_object(&self) -> bool {
         self.row.deleted == Deleted::Shown
     }
 
-    fn creates_on_update(&self) -> bool {
-        self.row.creates_on_update
+    fn allows_create_on_update(&self) -> bool {
+        self.row.allows_create_on_update
     }
 
     fn last_write(&self) -> LastWrite {
         self.row.last_write
     }
 
-    fn kept_as(&self) -> Option<&KeptAs> {
-        self.row.kept_as
+    fn stored_as(&self) -> Option<&StoredAs> {
+        self.row.stored_as
     }
 
     fn check_types(
@@ -490,23 +490,28 @@ impl Rules for BuiltIn {
         types::check(kind, object, unknown).map_err(|error| error.to_string())
     }
 
-    fn is_alike(&self, one: usize, other: usize) -> bool {
+    fn has_same_schema(&self, one: usize, other: usize) -> bool {
         one == other
     }
 
-    fn say_in(&self, version: usize, object: &mut Object) {
-        (self.rules.convert)(object, self.row.versions[version]);
+    fn project_to_version(&self, version: usize, object: &mut Object) {
+        (self.kind_rules.convert)(object, self.row.versions[version]);
     }
 
-    fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+    fn prune_and_default(
+        &self,
+        version: usize,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Vec<String> {
         (self.row.shape)(object, old);
         let version = self.row.versions[version];
-        (self.rules.convert)(object, version);
+        (self.kind_rules.convert)(object, version);
         let kind = self.type_of(version);
         defaults::fill(kind, object.fields_mut());
         match old {
-            None => (self.rules.begin)(object),
-            Some(old) => (self.rules.next)(object, old),
+            None => (self.kind_rules.begin)(object),
+            Some(old) => (self.kind_rules.next)(object, old),
         }
         let mut unknown = Vec::new();
         let printed = types::check(kind, object, &mut unknown);
@@ -519,12 +524,15 @@ impl Rules for BuiltIn {
         _version: usize,
         object: &Object,
         old: Option<&Object>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
     ) -> Verdict {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
         let warnings = (self.row.warnings)(object, old, self.compatibility);
         let old = old.map(Object::as_value);
-        errors.extend(self.rules.check(object.as_value(), old, judged(part)));
+        errors.extend(
+            self.kind_rules
+                .check(object.as_value(), old, judged(subresource)),
+        );
         Verdict { errors, warnings }
     }
 

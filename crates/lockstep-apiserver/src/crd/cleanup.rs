@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::conditions::Cleanup;
 use super::{Definition, GROUP, PLURAL};
 use crate::cache::Scope;
-use crate::resources::{Api, FINALIZER_CRD, Left, Served};
+use crate::resources::{Api, CRD_CLEANUP_FINALIZER, Left, Served};
 
 /// After how long people are told that objects are still there, as upstream.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ async fn tell(api: &Api, name: &str, cleanup: &Cleanup, now: fn() -> Seconds) {
         cleanup.write(&mut crd, now());
         let held = crd
             .finalizers()
-            .filter(|held| !is_over || *held != FINALIZER_CRD);
+            .filter(|held| !is_over || *held != CRD_CLEANUP_FINALIZER);
         let held: Vec<String> = held.map(str::to_owned).collect();
         let is_free = held.is_empty();
         crd.set_finalizers(held);

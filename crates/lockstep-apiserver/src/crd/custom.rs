@@ -18,8 +18,8 @@ use super::{Converter, Definition, FieldGates, scales};
 use crate::cache::BucketKey;
 use crate::clock;
 use crate::resources::{
-    Ending, LastWrite, Origin, Resource, Rules, ScalePaths, SelectableField, Subresource, Verdict,
-    Version,
+    LastWrite, Origin, Resource, ScalePaths, SchemaChange, SelectableField, Strategy, Subresource,
+    Verdict, Version,
 };
 use crate::route::Verb;
 use crate::views::Columns;
@@ -61,7 +61,7 @@ pub fn resource(
     crd: &Object,
     revision: Revision,
     clients: &Clients,
-    ending: Arc<Ending>,
+    schema_change: Arc<SchemaChange>,
     field_gates: FieldGates,
 ) -> Result<Resource, CustomError> {
     let definition = Definition::of(crd);
@@ -106,9 +106,9 @@ pub fn resource(
             definition.names("plural")
         )),
         origin: Origin::Custom,
-        shaped_since: revision,
-        is_going: definition.is_going(),
-        rules: Arc::new(CustomRules {
+        schema_revision: revision,
+        is_terminating: definition.is_terminating(),
+        strategy: Arc::new(CustomStrategy {
             merged: schemas.iter().map(|_| OnceLock::new()).collect(),
             gates: match field_gates {
                 FieldGates::On => Gates::compile(crd),
@@ -121,7 +121,7 @@ pub fn resource(
                 .collect(),
             converter,
             evaluation_seconds: clients.meters().evaluation_seconds.clone(),
-            ending,
+            schema_change,
             columns: defined.iter().copied().map(columns).collect(),
             statuses: versions.iter().map(status).collect(),
             scales: defined.iter().copied().map(scale).collect(),
@@ -187,7 +187,7 @@ fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
         is_served: version.is_served(),
         subresources: PARTS
             .into_iter()
-            .filter(|part| parts.is_some_and(|parts| parts.contains_key(part.name())))
+            .filter(|subresource| parts.is_some_and(|parts| parts.contains_key(subresource.name())))
             .collect(),
         deprecation,
     }
@@ -218,7 +218,7 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
 }
 
 /// What the schemas say.
-struct CustomRules {
+struct CustomStrategy {
     schemas: Vec<Compiled>,
     /// The same for merging objects, made when the first one is written: most are never used.
     merged: Vec<OnceLock<Types>>,
@@ -229,7 +229,7 @@ struct CustomRules {
     converter: Option<Converter>,
     /// How long rules take, with the schema around them.
     evaluation_seconds: Histogram,
-    ending: Arc<Ending>,
+    schema_change: Arc<SchemaChange>,
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
     scales: Vec<Option<ScalePaths>>,
@@ -254,7 +254,7 @@ fn drop_unknown(schema: &Schema, value: &mut Value, unknown: &mut Vec<String>) {
     schema.prune(value, unknown);
 }
 
-impl Rules for CustomRules {
+impl Strategy for CustomStrategy {
     fn last_write(&self) -> LastWrite {
         LastWrite::IsRefused
     }
@@ -267,11 +267,11 @@ impl Rules for CustomRules {
         self.statuses[version]
     }
 
-    fn counts_generations(&self) -> bool {
+    fn tracks_generation(&self) -> bool {
         true
     }
 
-    fn is_alike(&self, one: usize, other: usize) -> bool {
+    fn has_same_schema(&self, one: usize, other: usize) -> bool {
         self.alike[one] == self.alike[other]
     }
 
@@ -283,8 +283,8 @@ impl Rules for CustomRules {
         self.gates.as_ref()
     }
 
-    fn ending(&self) -> Option<&Ending> {
-        Some(&self.ending)
+    fn schema_change(&self) -> Option<&SchemaChange> {
+        Some(&self.schema_change)
     }
 
     fn check_types(
@@ -303,7 +303,12 @@ impl Rules for CustomRules {
         Ok(())
     }
 
-    fn shape(&self, version: usize, object: &mut Object, _old: Option<&Object>) -> Vec<String> {
+    fn prune_and_default(
+        &self,
+        version: usize,
+        object: &mut Object,
+        _old: Option<&Object>,
+    ) -> Vec<String> {
         let schema = &self.schemas[version].schema;
         let mut unknown = Vec::new();
         as_value(object, |value| {
@@ -313,7 +318,7 @@ impl Rules for CustomRules {
         unknown
     }
 
-    fn say_in(&self, version: usize, object: &mut Object) {
+    fn project_to_version(&self, version: usize, object: &mut Object) {
         let schema = &self.schemas[version].schema;
         as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
     }
@@ -341,14 +346,14 @@ impl Rules for CustomRules {
         old: Option<&Object>,
         asked: Option<Subresource>,
     ) -> Verdict {
-        let part = match asked {
+        let subresource = match asked {
             Some(Subresource::Status) => Part::Status,
             Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
         let schema = &self.schemas[version].schema;
         let began = clock::now().steady;
-        let outcome = schema.validate(object.as_value(), stored, part);
+        let outcome = schema.validate(object.as_value(), stored, subresource);
         if schema.has_rules() {
             let took = clock::now().steady - began;
             self.evaluation_seconds.observe(took.as_secs_f64());

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockstep_object::{Map, Object, Value};
 
-use crate::resources::FINALIZER_CRD;
+use crate::resources::CRD_CLEANUP_FINALIZER;
 use crate::webhooks::check_bundle;
 
 /// The fields of a CRD. What is absent or of another type reads as empty.
@@ -105,13 +105,17 @@ impl<'a> Definition<'a> {
     }
 
     /// Whether its deletion was requested.
-    pub fn is_going(self) -> bool {
+    pub fn is_terminating(self) -> bool {
         self.object.deletion_timestamp().is_some()
     }
 
     /// Whether it goes and waits for its objects to go first.
     pub(crate) fn is_cleaned(self) -> bool {
-        self.is_going() && self.object.finalizers().any(|held| held == FINALIZER_CRD)
+        self.is_terminating()
+            && self
+                .object
+                .finalizers()
+                .any(|held| held == CRD_CLEANUP_FINALIZER)
     }
 }
 

@@ -14,7 +14,7 @@ use super::conditions::{self, Taken, Verdict};
 use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, field_gates, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
 use crate::metrics::GateLabels;
-use crate::resources::{Api, Ending, Origin};
+use crate::resources::{Api, Origin, SchemaChange};
 use crate::webhooks::Clients;
 
 /// Follows all CRDs of a store and keeps the registry of a server up to date.
@@ -35,7 +35,7 @@ pub struct Follower {
 struct Serving {
     /// The fingerprint of its spec.
     spec: [u8; 32],
-    ending: Arc<Ending>,
+    schema_change: Arc<SchemaChange>,
     /// Its gates as metrics name them.
     gates: Vec<GateLabels>,
 }
@@ -99,15 +99,15 @@ impl Follower {
         let before = self.serving.remove(definition.name());
         let spec = fingerprint(&crd);
         let same = before.as_ref().filter(|before| before.spec == spec);
-        let ending = same
-            .map(|same| Arc::clone(&same.ending))
+        let schema_change = same
+            .map(|same| Arc::clone(&same.schema_change))
             .unwrap_or_default();
         let looked_at = self.api.field_gates();
         let custom = resource(
             &crd,
             stored.revision,
             &self.clients,
-            Arc::clone(&ending),
+            Arc::clone(&schema_change),
             looked_at,
         );
         match custom {
@@ -117,7 +117,7 @@ impl Follower {
                 let gates = self.count_gates(&crd, before.as_ref());
                 let serving = Serving {
                     spec,
-                    ending,
+                    schema_change,
                     gates,
                 };
                 self.serving.insert(name, serving);
@@ -132,7 +132,7 @@ impl Follower {
         let goes_on = self.serving.get(definition.name());
         let goes_on = goes_on.is_some_and(|now| same.is_some_and(|same| same.spec == now.spec));
         if let Some(before) = before.filter(|_| !goes_on) {
-            before.ending.end(stored.revision);
+            before.schema_change.end(stored.revision);
         }
         let mut told = crd.clone();
         conditions::write(&mut told, &verdict, (self.now)());
@@ -211,7 +211,7 @@ impl Follower {
             .stop_serving(definition.group(), definition.names("plural"));
         if let Some(serving) = self.serving.remove(definition.name()) {
             self.api.meters().field_gates.follow(&serving.gates, &[]);
-            serving.ending.end(at);
+            serving.schema_change.end(at);
         }
     }
 
@@ -222,7 +222,7 @@ impl Follower {
             let stays = there.get(name.as_bytes()).is_some();
             if !stays {
                 meters.follow(&serving.gates, &[]);
-                serving.ending.end(there.revision());
+                serving.schema_change.end(there.revision());
             }
             stays
         });

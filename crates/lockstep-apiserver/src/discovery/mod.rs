@@ -86,7 +86,7 @@ fn group<'a>((name, versions): (&'a str, BTreeMap<&'a str, Vec<&'a Arc<Resource>
 /// Which version objects are stored in, as a hash: equal for all served versions.
 fn storage_version_hash(resource: &Resource) -> Option<String> {
     let storage = &resource.versions[resource.storage];
-    let (group, version) = match resource.rules.kept_as() {
+    let (group, version) = match resource.strategy.stored_as() {
         None => (&*resource.group, &*storage.name),
         Some(kept) => (kept.group, kept.version),
     };

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::{GROUP, KIND, PLURAL, VERSION};
 use crate::cache::BucketKey;
-use crate::resources::{Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version};
+use crate::resources::{
+    Origin, Resource, SelectableField, Strategy, Subresource, Verdict, Version,
+};
 use crate::route::Verb;
 use crate::views::{Column, Columns};
 
@@ -34,24 +36,29 @@ pub(crate) fn resource() -> Resource {
         storage: 0,
         bucket: BucketKey::new(format!("{GROUP}/{PLURAL}")),
         origin: Origin::Own,
-        shaped_since: Revision::NONE,
-        is_going: false,
-        rules: Arc::new(FeatureGates),
+        schema_revision: Revision::NONE,
+        is_terminating: false,
+        strategy: Arc::new(FeatureGates),
     }
 }
 
 struct FeatureGates;
 
-impl Rules for FeatureGates {
+impl Strategy for FeatureGates {
     fn status(&self, _version: usize) -> StatusField {
         StatusField::Part
     }
 
-    fn counts_generations(&self) -> bool {
+    fn tracks_generation(&self) -> bool {
         false
     }
 
-    fn shape(&self, _version: usize, _object: &mut Object, _old: Option<&Object>) -> Vec<String> {
+    fn prune_and_default(
+        &self,
+        _version: usize,
+        _object: &mut Object,
+        _old: Option<&Object>,
+    ) -> Vec<String> {
         Vec::new()
     }
 
@@ -60,7 +67,7 @@ impl Rules for FeatureGates {
         _version: usize,
         _object: &Object,
         _old: Option<&Object>,
-        _part: Option<Subresource>,
+        _subresource: Option<Subresource>,
     ) -> Verdict {
         Verdict::default()
     }

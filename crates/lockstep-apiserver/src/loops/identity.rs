@@ -38,7 +38,7 @@ impl Identity {
         let digest = digest.iter().take(NAME_BYTES);
         let name: String = digest.map(|byte| format!("{byte:02x}")).collect();
         let name = format!("apiserver-{name}");
-        let holder = format!("{name}_{}", api.fresh_uid());
+        let holder = format!("{name}_{}", api.new_uid());
         Self {
             api,
             name,

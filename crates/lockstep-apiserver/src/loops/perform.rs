@@ -62,8 +62,8 @@ async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
         Action::Replace {
             revision, object, ..
         } => {
-            let is_going = object.deletion_timestamp().is_some();
-            let is_gone = is_going && api.is_free(group, plural, &object);
+            let is_terminating = object.deletion_timestamp().is_some();
+            let is_gone = is_terminating && api.is_free(group, plural, &object);
             let next = (!is_gone).then_some(object);
             let expected = Expected::At(Revision(revision));
             api.write_internally(group, plural, key, expected, next)

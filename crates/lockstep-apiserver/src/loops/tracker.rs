@@ -100,7 +100,7 @@ impl Tracker {
         // What is stored as another kind is followed as that.
         let served = registry
             .iter()
-            .filter(|resource| resource.is_stored() && resource.rules.kept_as().is_none());
+            .filter(|resource| resource.is_stored() && resource.strategy.stored_as().is_none());
         let served: BTreeMap<Resource, &Arc<resources::Resource>> = served
             .map(|resource| (Resource::new(&resource.group, &resource.plural), resource))
             .collect();

@@ -12,7 +12,7 @@ pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
     let registry = api.registry();
     let counted = registry.iter().filter(|resource| {
         // What is stored as another kind is counted as that.
-        resource.is_stored() && resource.rules.kept_as().is_none()
+        resource.is_stored() && resource.strategy.stored_as().is_none()
     });
     let counted: Vec<(&Arc<Resource>, usize)> = counted
         .map(|resource| {

@@ -22,7 +22,7 @@ pub(super) fn describe<'a>(
         let source = match resource.origin {
             Origin::BuiltIn => Source::BuiltIn,
             Origin::Custom => Source::Custom(schema(api, resource, *version)?),
-            Origin::Own => Source::Custom(resource.rules.schema()?.clone()),
+            Origin::Own => Source::Custom(resource.strategy.schema()?.clone()),
         };
         let version = &resource.versions[*version];
         let parts = version.parts().iter().map(|part| Part {
@@ -62,7 +62,7 @@ fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
         .enumerate()
         .find(|(_, version)| version.name() == name)
         .map(|(at, version)| (at, version.is_storage()))?;
-    let is_known = is_storage || resource.rules.converter().is_none();
+    let is_known = is_storage || resource.strategy.converter().is_none();
     let is_gated = api.field_gates() == FieldGates::On && is_known;
     let gates = is_gated.then(|| GateList::of(&crd));
     let mut crd = crd.into_value();

@@ -14,7 +14,7 @@ use lockstep_openapi::{gnostic, v2, v3};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use crate::aside::Aside;
+use crate::blocking_pool::BlockingPool;
 use crate::discovery::group_versions;
 use crate::resources::{Api, Registry, Resource};
 use crate::version::git_version;
@@ -50,14 +50,14 @@ enum Name {
 pub(crate) struct Documents {
     kept: Arc<Mutex<BTreeMap<Name, Document>>>,
     /// One is made at a time, so that those who ask for it at once wait for the same one.
-    makers: Aside,
+    makers: BlockingPool,
 }
 
 impl Default for Documents {
     fn default() -> Self {
         Self {
             kept: Arc::default(),
-            makers: Aside::new(1),
+            makers: BlockingPool::new(1),
         }
     }
 }
@@ -188,13 +188,13 @@ fn hash(resources: &[InVersion<'_>]) -> String {
             list_kind,
             scope,
             verbs,
-            shaped_since,
+            schema_revision,
             ..
         } = &***resource;
         let version = &resource.versions[*version];
         let told = format!(
             "{group} {plural} {kind} {list_kind} {scope:?} {verbs:?} {} {:?} {}\n",
-            version.name, version.subresources, shaped_since.0
+            version.name, version.subresources, schema_revision.0
         );
         hasher.update(told);
     }

@@ -28,18 +28,18 @@ impl Api {
     pub(super) async fn apply(
         &self,
         request: &Request<'_>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         dry_run: DryRun,
     ) -> Result<Answer, Status> {
         let wish = Wish::of(request)?;
         for _ in 0..=RETRIES_MAX {
             let next = Next::Applied(&wish);
             let outcome = self
-                .change(request, part, dry_run, LastWrite::Wins, next)
+                .change(request, subresource, dry_run, LastWrite::Wins, next)
                 .await;
             let is_absent =
                 matches!(&outcome, Err(status) if status.reason == Some(Reason::NotFound));
-            if !is_absent || part.is_some() {
+            if !is_absent || subresource.is_some() {
                 return outcome;
             }
             let outcome = self.make(request, &wish, dry_run).await;
@@ -198,7 +198,7 @@ impl Request<'_> {
     /// What a wish makes of the present object, or of nothing, and the claims on it.
     pub(super) async fn applied(
         &self,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: Option<&Current>,
         wish: &Wish,
     ) -> Result<(Incoming, Claims), Status> {
@@ -211,7 +211,7 @@ impl Request<'_> {
         let claimed = stored(current.map(|current| &current.object));
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
-        let writer = self.writer(&wish.manager, &api_version, part);
+        let writer = self.writer(&wish.manager, &api_version, subresource);
         let run = |written: &Written<'_>| {
             let (live, managed) = (live.as_ref(), claimed.clone());
             apply(written, live, &wish.object, managed, &writer, wish.force)
@@ -223,7 +223,7 @@ impl Request<'_> {
             )
         };
         let applied = self
-            .with_conversions(part, current, run, is_missing)
+            .with_conversions(subresource, current, run, is_missing)
             .await?;
         let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
         let object = object.or(live).unwrap_or_else(|| wish.object.clone());

@@ -191,8 +191,8 @@ pub(super) fn fit(
     let path = Path::ROOT.field("metadata");
     check_types(metadata, &path, Malformed::Refuse, unknown)
         .map_err(|error| Unfit::Type(error.to_string()))?;
-    let rules = &served.resource.rules;
-    let checked = rules.check_types(served.version, &mut object, unknown);
+    let strategy = &served.resource.strategy;
+    let checked = strategy.check_types(served.version, &mut object, unknown);
     checked.map_err(Unfit::Type)?;
     Ok(object)
 }

@@ -35,7 +35,7 @@ pub(super) struct Conversions {
 /// What of a resource a request writes.
 pub(super) struct Written<'a> {
     request: &'a Request<'a>,
-    part: Option<Subresource>,
+    subresource: Option<Subresource>,
     /// The object in the version that is stored, if gates have to be asked in that.
     stored: Option<&'a Object>,
     conversions: &'a Conversions,
@@ -58,8 +58,8 @@ impl Endpoint for Written<'_> {
         let resource = &self.request.served.resource;
         let version = resource.version_of(api_version)?;
         let is_served = resource.versions[version].is_served;
-        let rules = &resource.rules;
-        is_served.then(|| rules.merge_type(version)).flatten()
+        let strategy = &resource.strategy;
+        is_served.then(|| strategy.merge_type(version)).flatten()
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, NotAtHand> {
@@ -67,7 +67,7 @@ impl Endpoint for Written<'_> {
         let version = resource.version_of(api_version);
         let version = version.ok_or(NotAtHand::Unknown)?;
         let mut converted = Object::from_value(object.clone()).map_err(|_| NotAtHand::Unknown)?;
-        if resource.rules.converter().is_some() {
+        if resource.strategy.converter().is_some() {
             let key = (api_version.into(), json::encode(object));
             let known = self.conversions.known.get(&key).cloned();
             return known.ok_or_else(|| {
@@ -77,7 +77,9 @@ impl Endpoint for Written<'_> {
         }
         let fields = converted.fields_mut();
         fields.insert("apiVersion".to_owned(), api_version.into());
-        resource.rules.say_in(version, &mut converted);
+        resource
+            .strategy
+            .project_to_version(version, &mut converted);
         Ok(converted.into_value())
     }
 
@@ -93,7 +95,7 @@ impl Endpoint for Written<'_> {
         change: &Comparison,
     ) -> Result<Option<Value>, NotAtHand> {
         let resource = &self.request.served.resource;
-        let Some(gates) = resource.rules.gates() else {
+        let Some(gates) = resource.strategy.gates() else {
             return Ok(None);
         };
         let own = self.request.api_version();
@@ -108,7 +110,9 @@ impl Endpoint for Written<'_> {
         };
         let mut shaped = Object::from_value(next.clone()).map_err(|_| NotAtHand::Unknown)?;
         let version = self.request.served.version;
-        resource.rules.shape(version, &mut shaped, None);
+        resource
+            .strategy
+            .prune_and_default(version, &mut shaped, None);
         let storage = resource.api_version(resource.storage);
         let there = self.convert(shaped.as_value(), &storage)?;
         match gated(gates, there, stored.as_value()) {
@@ -121,7 +125,7 @@ impl Endpoint for Written<'_> {
         ownable(
             &self.request.served.resource,
             api_version,
-            self.part,
+            self.subresource,
             fields,
         )
     }
@@ -131,7 +135,7 @@ impl<'a> Request<'a> {
     /// Runs rules that may need objects in other versions, and asks for those they need.
     pub(super) async fn with_conversions<T, E>(
         &'a self,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: Option<&Current>,
         run: impl Fn(&Written<'_>) -> Result<T, E>,
         is_missing: impl Fn(&E) -> bool,
@@ -146,7 +150,7 @@ impl<'a> Request<'a> {
         for _ in 0..CONVERSIONS_MAX {
             let written = Written {
                 request: self,
-                part,
+                subresource,
                 stored: stored.as_ref(),
                 conversions: &conversions,
                 missing: RefCell::new(None),
@@ -169,19 +173,19 @@ impl<'a> Request<'a> {
 
     /// Whether gates have to be asked in another version, which a webhook makes.
     fn is_gated_elsewhere(&self) -> bool {
-        let has_gates = self.served.resource.rules.gates().is_some();
+        let has_gates = self.served.resource.strategy.gates().is_some();
         has_gates && !self.has_paths(&self.api_version())
     }
 
     async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, Status> {
         let resource = &self.served.resource;
         let unreadable = || Status::internal_error("an object cannot be converted");
-        let converter = resource.rules.converter().ok_or_else(unreadable)?;
+        let converter = resource.strategy.converter().ok_or_else(unreadable)?;
         let object = Object::from_value(object).map_err(|_| unreadable())?;
         let made = converter.convert(&[object], version).await?;
         let mut made = made.into_iter().next().ok_or_else(unreadable)?;
         if let Some(version) = resource.version_of(version) {
-            resource.rules.say_in(version, &mut made);
+            resource.strategy.project_to_version(version, &mut made);
         }
         Ok(made.into_value())
     }
@@ -191,12 +195,12 @@ impl<'a> Request<'a> {
         &'w self,
         manager: &'w str,
         api_version: &'w str,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
     ) -> Writer<'w> {
         Writer {
             manager,
             api_version,
-            subresource: part.map_or("", Subresource::name),
+            subresource: subresource.map_or("", Subresource::name),
             now: self.now,
         }
     }
@@ -214,7 +218,7 @@ impl<'a> Request<'a> {
             (Claims::Known(managed), _) => managed.clone(),
             (Claims::Tracked, asked) => {
                 let mut owned = made.clone();
-                for path in self.served.resource.rules.server_fields() {
+                for path in self.served.resource.strategy.server_fields() {
                     if given.at(path).is_none() {
                         remove(owned.fields_mut(), path);
                     }
@@ -234,14 +238,14 @@ impl<'a> Request<'a> {
     /// that the client named.
     pub(super) async fn claim(
         &self,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: &Current,
         object: &mut Object,
         asked: Asked,
         claims: Claims,
     ) -> Result<(), Status> {
         let live = Some(&current.object);
-        let is_kept = match part {
+        let is_kept = match subresource {
             Some(Subresource::Binding) => true,
             Some(Subresource::Scale) => {
                 self.served.resource.origin == Origin::Custom || !has_replicas(&stored(live))
@@ -253,10 +257,11 @@ impl<'a> Request<'a> {
             Claims::Tracked if is_kept => stored(live),
             Claims::Tracked => {
                 let before = match asked {
-                    Asked::Named(managed) if part.is_none() => managed,
+                    Asked::Named(managed) if subresource.is_none() => managed,
                     Asked::Named(_) | Asked::Nothing => stored(live),
                 };
-                self.track(part, Some(current), object, before).await?
+                self.track(subresource, Some(current), object, before)
+                    .await?
             }
         };
         put_on(object, renewed(live, object, &managed));
@@ -267,7 +272,7 @@ impl<'a> Request<'a> {
     /// its type are forgotten.
     async fn track(
         &self,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: Option<&Current>,
         object: &Object,
         before: Managed,
@@ -275,14 +280,14 @@ impl<'a> Request<'a> {
         let manager = self.field_manager()?;
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
-        let writer = self.writer(&manager, &api_version, part);
+        let writer = self.writer(&manager, &api_version, subresource);
         let live = current.map(|current| current.object.as_value());
         let run = |written: &Written<'_>| {
             update(written, live, object.as_value(), before.clone(), &writer)
         };
         let is_missing = |error: &_| matches!(error, UpdateError::Convert(NotAtHand::Missing));
         let tracked = self
-            .with_conversions(part, current, run, is_missing)
+            .with_conversions(subresource, current, run, is_missing)
             .await?;
         Ok(tracked.unwrap_or_default())
     }
@@ -306,7 +311,7 @@ pub(super) enum Asked {
 
 /// Takes the claims out of an object that came in. An empty list, or one empty entry, is a wish to
 /// forget them all.
-pub(super) fn take_asked(object: &mut Object) -> Asked {
+pub(super) fn take_requested_managed_fields(object: &mut Object) -> Asked {
     let Some(Value::Array(entries)) = object.metadata_mut().remove("managedFields") else {
         return Asked::Nothing;
     };

@@ -109,7 +109,7 @@ impl Api {
 
     /// What an object hangs on: a lease if it goes by itself, else nothing.
     async fn lease_of(&self, resource: &Resource) -> Result<LeaseId, WriteFailure> {
-        if resource.rules.expires() {
+        if resource.strategy.expires() {
             self.expiry.lease(&*self.store).await
         } else {
             Ok(LeaseId::NONE)

@@ -34,12 +34,12 @@ impl Resource {
 impl Served {
     /// Whether a webhook may have to be asked.
     pub(super) fn has_webhook(&self) -> bool {
-        self.resource.rules.converter().is_some()
+        self.resource.strategy.converter().is_some()
     }
 
     /// Stored bytes in the version that is asked for.
     pub(super) async fn converted(&self, value: Bytes) -> Result<Bytes, Status> {
-        let Some(converter) = self.resource.rules.converter() else {
+        let Some(converter) = self.resource.strategy.converter() else {
             return Ok(value);
         };
         if self.is_asked(&value) {
@@ -55,7 +55,7 @@ impl Served {
         &self,
         objects: Vec<Arc<Object>>,
     ) -> Result<Vec<Arc<Object>>, Status> {
-        let Some(converter) = self.resource.rules.converter() else {
+        let Some(converter) = self.resource.strategy.converter() else {
             return Ok(objects);
         };
         let mut shown = objects;
@@ -86,15 +86,19 @@ impl Served {
         if asked == storage {
             return Ok(object);
         }
-        match resource.rules.converter() {
+        match resource.strategy.converter() {
             Some(converter) => {
                 let desired = resource.api_version(storage);
                 let made = converter.convert(&[object], &desired).await?;
                 object = made.into_iter().next().ok_or_else(unreadable)?;
-                resource.rules.shape(storage, &mut object, None);
+                resource
+                    .strategy
+                    .prune_and_default(storage, &mut object, None);
             }
-            None if !resource.rules.is_alike(asked, storage) => {
-                resource.rules.shape(storage, &mut object, None);
+            None if !resource.strategy.has_same_schema(asked, storage) => {
+                resource
+                    .strategy
+                    .prune_and_default(storage, &mut object, None);
             }
             None => {}
         }
@@ -112,8 +116,11 @@ impl Served {
         if object.api_version() == desired {
             return Ok(());
         }
-        let rules = &resource.rules;
-        match (rules.converter(), resource.version_of(object.api_version())) {
+        let strategy = &resource.strategy;
+        match (
+            strategy.converter(),
+            resource.version_of(object.api_version()),
+        ) {
             (Some(converter), Some(_)) => {
                 let made = converter
                     .convert(std::slice::from_ref(object), &desired)
@@ -128,13 +135,13 @@ impl Served {
                 object.set_gvk(&gvk);
             }
         }
-        rules.shape(self.version, object, None);
+        strategy.prune_and_default(self.version, object, None);
         Ok(())
     }
 
     /// How an object of another resource is kept in the place of this one.
-    fn kept_beside(&self, object: &ApiObject) -> Option<super::KeptAs> {
-        let kept = crate::builtin::kept_as(object.api_version(), object.kind())?;
+    fn kept_beside(&self, object: &ApiObject) -> Option<super::StoredAs> {
+        let kept = crate::builtin::stored_as(object.api_version(), object.kind())?;
         let is_here = *kept.group == *self.resource.group;
         is_here.then_some(kept)
     }
@@ -164,14 +171,14 @@ impl Served {
                     object.api_version()
                 ))
             })?;
-            resource.rules.shape(from, &mut object, None);
+            resource.strategy.prune_and_default(from, &mut object, None);
             objects.push(object);
             stored.push(from);
         }
         let desired = resource.api_version(self.version);
         let made = converter.convert(&objects, &desired).await?;
         let fitted = made.into_iter().zip(stored).map(|(mut object, from)| {
-            resource.rules.fit(self.version, &mut object);
+            resource.strategy.fit(self.version, &mut object);
             encode(resource, from, &mut object)
         });
         fitted.collect()
@@ -209,7 +216,7 @@ pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
 }
 
 fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
-    let own = stored.filter(|_| resource.rules.converter().is_some());
+    let own = stored.filter(|_| resource.strategy.converter().is_some());
     own.unwrap_or(resource.storage)
 }
 
@@ -228,7 +235,7 @@ impl Request<'_> {
     /// The bytes of a stored object as they would be stored now: in the version of today, with today's defaults.
     pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
         let resource = &self.served.resource;
-        let is_settled = current.revision > resource.shaped_since
+        let is_settled = current.revision > resource.schema_revision
             && stored_version(resource, &current.value) == Some(resource.storage);
         if is_settled {
             return Ok(current.value.clone());

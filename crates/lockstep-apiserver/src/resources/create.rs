@@ -8,7 +8,7 @@ use lockstep_object::metadata::{
 use lockstep_object::{Object, Status};
 use lockstep_storage::{Expected, Fence, Outcome, Revision};
 
-use super::claims::{Claims, take_asked};
+use super::claims::{Claims, take_requested_managed_fields};
 use super::commit::put;
 use super::convert::kept;
 use super::current::{parse, serve};
@@ -63,11 +63,13 @@ impl Api {
         let versioned = check_create(&object);
         object.set_meta_text("resourceVersion", "");
         check_namespace(&object, &request.route.namespace)?;
-        let asked = take_asked(&mut object);
+        let asked = take_requested_managed_fields(&mut object);
         let given = object.name().to_owned();
         let is_generated = given.is_empty() && !object.generate_name().is_empty();
-        let mut fences = self.check_place(request, &given, Known::Served).await?;
-        let uid = self.fresh_uid();
+        let mut fences = self
+            .fence_namespace_and_crd(request, &given, Known::Served)
+            .await?;
+        let uid = self.new_uid();
         self.keep_gates(request, &mut object, None);
         let mut draft = object.clone();
         let pruned = self.prepare(request, &mut draft, &uid);
@@ -115,7 +117,9 @@ impl Api {
                     return Err(self.taken(request, &name).await?);
                 }
             }
-            fences = self.check_place(request, &given, Known::Nothing).await?;
+            fences = self
+                .fence_namespace_and_crd(request, &given, Known::Nothing)
+                .await?;
         }
     }
 
@@ -136,7 +140,7 @@ impl Api {
     /// Gives a new object what the server knows, and its shape. Returns the unknown fields.
     fn prepare(&self, request: &Request<'_>, object: &mut Object, uid: &str) -> Vec<String> {
         let served = &request.served;
-        let rules = &served.resource.rules;
+        let strategy = &served.resource.strategy;
         let random = (self.fresh)();
         let letters: [u32; GENERATE_NAME_SUFFIX_BYTES] = std::array::from_fn(|at| {
             u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0)
@@ -147,7 +151,7 @@ impl Api {
             uid,
             now: request.now,
             generated_name: &name,
-            generation: i64::from(rules.counts_generations()),
+            generation: i64::from(strategy.tracks_generation()),
         };
         let is_namespaced = served.resource.is_namespaced();
         prepare_create(
@@ -161,7 +165,7 @@ impl Api {
                 ..creation
             },
         );
-        if rules.status(served.version) == lockstep_object::metadata::StatusField::Separate {
+        if strategy.status(served.version) == lockstep_object::metadata::StatusField::Separate {
             object.fields_mut().remove("status");
         }
         if let Some(warning) = drop_duplicate_owners(object) {
@@ -172,7 +176,7 @@ impl Api {
                 request.notes.warn(warning);
             }
         }
-        rules.shape(served.version, object, None)
+        strategy.prune_and_default(served.version, object, None)
     }
 
     /// One try.
@@ -226,12 +230,12 @@ impl Api {
 /// Refuses an object that is wrong.
 fn check(request: &Request<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
     let Served { resource, version } = &request.served;
-    let mut errors = validate_create(object, resource.rules.names(), resource.scope);
+    let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
         errors.extend(validate_finalizers_of_builtin(object));
     }
     errors.extend(gated.errors.iter().cloned());
-    let verdict = resource.rules.validate(*version, object, None, None);
+    let verdict = resource.strategy.validate(*version, object, None, None);
     errors.extend(verdict.errors);
     if errors.is_empty() {
         // Whoever is refused has enough to read.
@@ -249,7 +253,7 @@ fn check(request: &Request<'_>, object: &Object, gated: &Gated) -> Result<(), St
 
 impl Api {
     /// A uid that nobody has.
-    pub(crate) fn fresh_uid(&self) -> String {
+    pub(crate) fn new_uid(&self) -> String {
         uid((self.fresh)())
     }
 }

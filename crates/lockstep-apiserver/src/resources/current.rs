@@ -75,21 +75,21 @@ pub(super) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
         let fields = object.fields_mut();
         fields.insert("apiVersion".to_owned(), api_version.into());
     }
-    let rules = &resource.rules;
-    let is_old = revision <= resource.shaped_since;
+    let strategy = &resource.strategy;
+    let is_old = revision <= resource.schema_revision;
     match from {
         // The webhook has made it, and it was fitted then.
-        Some(from) if from != version && rules.converter().is_some() => {}
-        Some(from) if !rules.is_alike(from, version) => {
+        Some(from) if from != version && strategy.converter().is_some() => {}
+        Some(from) if !strategy.has_same_schema(from, version) => {
             if is_old {
-                rules.shape(from, &mut object, None);
+                strategy.prune_and_default(from, &mut object, None);
             }
-            rules.fit(version, &mut object);
+            strategy.fit(version, &mut object);
         }
         Some(_) if !is_old => {}
         // What is kept as another kind is never in shape.
         Some(_) | None => {
-            rules.shape(version, &mut object, None);
+            strategy.prune_and_default(version, &mut object, None);
         }
     }
     Ok(object)
@@ -105,7 +105,9 @@ pub(super) fn parse_to_change(
     let mut object = parse(served, value, revision)?;
     let (resource, version) = (&served.resource, served.version);
     if resource.origin == Origin::Custom && stored_version(resource, value) != Some(version) {
-        resource.rules.shape(version, &mut object, None);
+        resource
+            .strategy
+            .prune_and_default(version, &mut object, None);
     }
     Ok(object)
 }
@@ -116,7 +118,7 @@ pub(super) fn encode(
     version: usize,
     object: &mut Object,
 ) -> Result<Bytes, Status> {
-    let api_version = match resource.rules.kept_as() {
+    let api_version = match resource.strategy.stored_as() {
         None => resource.api_version(version),
         Some(kept) => {
             (kept.write)(object);
@@ -140,15 +142,15 @@ pub(super) fn serve(
     out: &mut Vec<u8>,
 ) -> Result<(), Status> {
     let resource = &served.resource;
-    if revision <= resource.shaped_since {
+    if revision <= resource.schema_revision {
         return serve_shaped(served, value, revision, is_item, out);
     }
     let Ok(layout) = Layout::of(value) else {
         return serve_shaped(served, value, revision, is_item, out);
     };
-    if resource.versions.len() > 1 && resource.rules.converter().is_none() {
+    if resource.versions.len() > 1 && resource.strategy.converter().is_none() {
         let from = resource.version_of(layout.api_version);
-        if from.is_some_and(|from| !resource.rules.is_alike(from, served.version)) {
+        if from.is_some_and(|from| !resource.strategy.has_same_schema(from, served.version)) {
             return serve_shaped(served, value, revision, is_item, out);
         }
     }

@@ -10,7 +10,7 @@ use super::convert::kept;
 use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
-use super::{Answer, Api, DryRun, FINALIZER_CRD, Internal, Request, Resource, grace};
+use super::{Answer, Api, CRD_CLEANUP_FINALIZER, DryRun, Internal, Request, Resource, grace};
 use crate::admission::Attributes;
 use crate::crd;
 use crate::route::Verb;
@@ -57,7 +57,7 @@ pub(crate) enum Propagation {
 impl Api {
     /// Removes an object, or asks those who hold it to let it go.
     pub(super) async fn delete(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        if request.part()?.is_some() {
+        if request.subresource()?.is_some() {
             return Err(Status::method_not_allowed());
         }
         let options = DeleteOptions::of(request)?;
@@ -203,7 +203,7 @@ impl Api {
         let is_removed = is_free(resource, &object) && grace.is_none();
         let is_rehearsal = options.dry_run == DryRun::All;
         if is_rehearsal && is_removed {
-            if !resource.rules.shows_deleted() {
+            if !resource.strategy.returns_deleted_object() {
                 return Ok(Some(Answer::from(&gone)));
             }
             grace::end(resource, &mut object, request.now);
@@ -219,7 +219,7 @@ impl Api {
             let Outcome::Done { revision } = outcome else {
                 return Ok(None);
             };
-            if !resource.rules.shows_deleted() {
+            if !resource.strategy.returns_deleted_object() {
                 return Ok(Some(Answer::from(&gone)));
             }
             grace::end(resource, &mut object, request.now);
@@ -257,8 +257,8 @@ fn hold(resource: &Resource, object: &mut Object) {
         return;
     }
     let mut finalizers: Vec<String> = object.finalizers().map(str::to_owned).collect();
-    if !finalizers.iter().any(|held| held == FINALIZER_CRD) {
-        finalizers.push(FINALIZER_CRD.to_owned());
+    if !finalizers.iter().any(|held| held == CRD_CLEANUP_FINALIZER) {
+        finalizers.push(CRD_CLEANUP_FINALIZER.to_owned());
         object.set_finalizers(finalizers);
     }
 }
@@ -275,7 +275,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
         // These two go in their own way, and nothing else of them changes.
         let metadata = object.metadata_mut();
         metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
-        if resource.rules.counts_generations() {
+        if resource.strategy.tracks_generation() {
             object.set_generation(object.generation() + 1);
         }
     }

@@ -62,7 +62,7 @@ impl Api {
         current: Option<&Current>,
     ) -> Result<Gated, Status> {
         let resource = &request.served.resource;
-        let Some(gates) = resource.rules.gates() else {
+        let Some(gates) = resource.strategy.gates() else {
             return Ok(Gated::default());
         };
         let began = clock::now().steady;
@@ -132,7 +132,7 @@ impl Gated {
 
     /// Warns of deprecated fields, once nothing keeps the write from happening.
     pub(super) fn warn_of_deprecated(&self, request: &Request<'_>) {
-        if let Some(gates) = request.served.resource.rules.gates() {
+        if let Some(gates) = request.served.resource.strategy.gates() {
             for warning in gates.deprecations(&self.actions) {
                 request.notes.warn(warning);
             }
@@ -202,8 +202,8 @@ impl Request<'_> {
 
     /// Where two objects of the request's version are not the same.
     pub(super) fn difference(&self, one: &Object, other: &Object) -> Set {
-        let rules = &self.served.resource.rules;
-        let of_version = rules.merge_type(self.served.version);
+        let strategy = &self.served.resource.strategy;
+        let of_version = strategy.merge_type(self.served.version);
         of_version.map_or_else(Set::default, |of_version| {
             difference(of_version, one.as_value(), other.as_value())
         })
@@ -212,7 +212,7 @@ impl Request<'_> {
     /// Whether paths of gates mean the same in a version.
     pub(super) fn has_paths(&self, api_version: &str) -> bool {
         let resource = &self.served.resource;
-        resource.rules.converter().is_none()
+        resource.strategy.converter().is_none()
             || resource.version_of(api_version) == Some(resource.storage)
     }
 
@@ -244,13 +244,15 @@ impl Served {
     async fn out_of_storage(&self, mut object: Object) -> Result<Object, Status> {
         let resource = &self.resource;
         let desired = resource.api_version(self.version);
-        if let Some(converter) = resource.rules.converter() {
+        if let Some(converter) = resource.strategy.converter() {
             let made = converter.convert(&[object], &desired).await?;
             object = made.into_iter().next().ok_or_else(unreadable)?;
         }
         let fields = object.fields_mut();
         fields.insert("apiVersion".to_owned(), desired.into());
-        resource.rules.shape(self.version, &mut object, None);
+        resource
+            .strategy
+            .prune_and_default(self.version, &mut object, None);
         Ok(object)
     }
 }

@@ -9,7 +9,7 @@ use super::{Answer, Api, Request, Subresource};
 impl Api {
     /// One object: the newest, or any that is not older than a revision.
     pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        let part = request.part()?;
+        let subresource = request.subresource()?;
         let (served, route) = (&request.served, request.route);
         let key = served.resource.object_key(&route.namespace, &route.name);
         let (value, revision) = match request.revision()? {
@@ -31,7 +31,7 @@ impl Api {
             }
         };
         let answer = Answer::ok(served.shown(value, revision).await?);
-        match part {
+        match subresource {
             Some(Subresource::Scale) => request.scale_of(&answer),
             Some(_) | None => Ok(answer),
         }

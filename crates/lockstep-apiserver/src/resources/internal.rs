@@ -19,7 +19,7 @@ use crate::crd;
 use crate::route::Verb;
 
 /// Holds a CRD until its objects are gone.
-pub(crate) const FINALIZER_CRD: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) const CRD_CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// How long a write of a CRD waits for it to be in force.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);
@@ -103,7 +103,11 @@ impl Api {
 
     /// Other versions of a resource, and of others that are kept in the same place, in which a part
     /// of an object can be written too.
-    pub(crate) fn equivalents(&self, served: &Served, part: Option<Subresource>) -> Vec<Served> {
+    pub(crate) fn equivalents(
+        &self,
+        served: &Served,
+        subresource: Option<Subresource>,
+    ) -> Vec<Served> {
         let registry = self.registry();
         let own = &served.resource;
         let is_kept = !own.bucket.name().is_empty();
@@ -114,7 +118,8 @@ impl Api {
         let versions = beside.flat_map(|resource| {
             let versions = resource.versions.iter().enumerate();
             let able = versions.filter(move |(_, version)| {
-                version.is_served && part.is_none_or(|part| version.parts().contains(&part))
+                version.is_served
+                    && subresource.is_none_or(|subresource| version.parts().contains(&subresource))
             });
             able.map(|(version, _)| Served {
                 resource: std::sync::Arc::clone(resource),
@@ -236,7 +241,7 @@ impl Api {
         mut object: Object,
         now: Seconds,
     ) -> Internal {
-        object.set_meta_text("uid", &self.fresh_uid());
+        object.set_meta_text("uid", &self.new_uid());
         object.set_meta_text("creationTimestamp", &now.to_string());
         let mut fences = Vec::new();
         if !object.namespace().is_empty() {
@@ -338,7 +343,9 @@ fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
 pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {
-        resource.rules.shape(version, &mut object, None);
+        resource
+            .strategy
+            .prune_and_default(version, &mut object, None);
     }
     encode(resource, version, &mut object)
 }

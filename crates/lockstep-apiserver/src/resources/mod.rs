@@ -1,6 +1,6 @@
 //! Requests for resources: reading, watching and writing objects.
 //!
-//! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Rules`].
+//! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Strategy`].
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
 mod addresses;
@@ -14,7 +14,6 @@ mod convert;
 mod create;
 mod current;
 mod delete;
-mod ending;
 mod escalation;
 mod expiry;
 mod field_manager;
@@ -37,6 +36,7 @@ mod registry;
 mod request;
 mod resource;
 mod scale;
+mod schema_change;
 mod selection;
 mod settling;
 mod signing;
@@ -57,21 +57,21 @@ use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
 pub(crate) use delete::Propagation;
-pub(crate) use internal::{FINALIZER_CRD, Internal, Left};
+pub(crate) use internal::{CRD_CLEANUP_FINALIZER, Internal, Left};
 pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
 pub use body::Incoming;
 pub(crate) use body::refit;
-pub use ending::Ending;
 use expiry::Expiry;
 pub(crate) use patch::patch_types;
 pub use registry::{Registry, Served};
 pub use request::{DryRun, Permits, Request};
 pub use resource::{
-    KeptAs, LastWrite, Origin, Resource, Rules, SelectableField, Subresource, Verdict, Version,
+    LastWrite, Origin, Resource, SelectableField, StoredAs, Strategy, Subresource, Verdict, Version,
 };
 pub use scale::ScalePaths;
+pub use schema_change::SchemaChange;
 pub use watch::WatchStream;
 
 use crate::admission::{Plugins, Webhooks};

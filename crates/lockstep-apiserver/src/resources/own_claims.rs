@@ -28,7 +28,7 @@ impl Endpoint for Made<'_> {
 
     fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
         let version = self.0.version_of(api_version)?;
-        self.0.rules.merge_type(version)
+        self.0.strategy.merge_type(version)
     }
 
     fn convert(&self, _object: &Value, _api_version: &str) -> Result<Value, OtherVersion> {
@@ -54,7 +54,7 @@ pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
         return;
     }
     let mut owned = object.clone();
-    for path in resource.rules.server_fields() {
+    for path in resource.strategy.server_fields() {
         remove(owned.fields_mut(), path);
     }
     let writer = Writer {

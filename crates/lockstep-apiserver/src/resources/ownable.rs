@@ -33,20 +33,20 @@ pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
 pub(super) fn ownable(
     resource: &Resource,
     api_version: &str,
-    part: Option<Subresource>,
+    subresource: Option<Subresource>,
     fields: Set,
 ) -> Set {
     let (group, plural) = (&*resource.group, &*resource.plural);
     let version = resource.version_of(api_version);
-    let status = version.map(|version| resource.rules.status(version));
-    match (part, status) {
+    let status = version.map(|version| resource.strategy.status(version));
+    match (subresource, status) {
         (Some(Subresource::Status), _) if resource.origin != Origin::BuiltIn => {
             fields.only("status")
         }
         (None, Some(StatusField::Part) | None) => fields,
         (_, _) => {
-            let part = part.map_or("", Subresource::name);
-            fields.without(&Set::of_fields(parts::put_back(group, plural, part)))
+            let subresource = subresource.map_or("", Subresource::name);
+            fields.without(&Set::of_fields(parts::put_back(group, plural, subresource)))
         }
     }
 }

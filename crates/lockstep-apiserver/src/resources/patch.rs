@@ -66,16 +66,16 @@ impl Patched {
 impl Api {
     /// Applies the patch of the body.
     pub(super) async fn patch(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        let part = request.part()?;
+        let subresource = request.subresource()?;
         let is_apply = media_type(request) == APPLY_PATCH;
-        match part {
+        match subresource {
             Some(Subresource::Scale) if is_apply => return self.apply_scale(request).await,
             Some(Subresource::Scale) => return self.patch_scale(request).await,
             _ => {}
         }
         let dry_run = request.dry_run()?;
         if is_apply {
-            return self.apply(request, part, dry_run).await;
+            return self.apply(request, subresource, dry_run).await;
         }
         request.field_manager()?;
         let patch = read(request)?;
@@ -105,7 +105,7 @@ impl Api {
             })
         };
         let next = Next::Made(&change);
-        self.change(request, part, dry_run, LastWrite::Wins, next)
+        self.change(request, subresource, dry_run, LastWrite::Wins, next)
             .await
     }
 }
@@ -226,7 +226,7 @@ fn go_value(value: &Value) -> String {
 
 /// The type of what a patch is made to.
 fn patched_type(request: &Request<'_>) -> Result<TypeId, Status> {
-    let own = request.part()?.and_then(Subresource::own_kind);
+    let own = request.subresource()?.and_then(Subresource::own_kind);
     let gvk = request.served.gvk();
     let [group, version, kind] = own.unwrap_or([&gvk.group, &gvk.version, &gvk.kind]);
     let found = Table::builtin().kind(group, version, kind);

@@ -18,7 +18,7 @@ pub(super) enum Known {
 impl Api {
     /// Refuses what would be made where nothing may come, and fences the place off as it is now:
     /// nothing may come into one that was emptied meanwhile, perhaps by another server.
-    pub(super) async fn check_place(
+    pub(super) async fn fence_namespace_and_crd(
         &self,
         request: &Request<'_>,
         name: &str,
@@ -46,7 +46,7 @@ impl Api {
         let found = self.newest(namespaces, namespace).await?;
         let found =
             found.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
-        if is_going(&found) {
+        if is_terminating(&found) {
             let resource = served.resource.group_resource();
             return Err(Status::namespace_terminating(&resource, name, namespace));
         }
@@ -60,7 +60,7 @@ impl Api {
         name: &str,
     ) -> Result<Option<Fence>, Status> {
         let resource = &request.served.resource;
-        if resource.is_going {
+        if resource.is_terminating {
             return Err(terminating(request, name));
         }
         let registry = self.registry();
@@ -69,7 +69,7 @@ impl Api {
             return Ok(None);
         };
         let key = definitions.store_key(&self.prefix, &definition_name(request));
-        let at = resource.shaped_since;
+        let at = resource.schema_revision;
         Ok(Key::new(key).ok().map(|key| Fence { key, at }))
     }
 
@@ -87,10 +87,10 @@ impl Api {
         };
         let found = self.newest(definitions, &definition_name(request)).await?;
         let found = found.ok_or_else(Status::no_such_resource)?;
-        if is_going(&found) {
+        if is_terminating(&found) {
             return Err(terminating(request, name));
         }
-        if found.create_revision > resource.shaped_since {
+        if found.create_revision > resource.schema_revision {
             // Another one of the same name, of which nothing is known here.
             let why = "the custom resource definition was made anew";
             return Err(Status::service_unavailable(why).with_retry_after(1));
@@ -116,7 +116,7 @@ fn fence(found: &KeyValue) -> Option<Fence> {
     Some(Fence { key, at })
 }
 
-fn is_going(found: &KeyValue) -> bool {
+fn is_terminating(found: &KeyValue) -> bool {
     let stored: Value = serde_json::from_slice(&found.value).unwrap_or_default();
     let object = Object::from_value(stored);
     object.is_ok_and(|object| object.deletion_timestamp().is_some())

@@ -48,7 +48,7 @@ impl Api {
 
     /// Creates a part of an object.
     pub(super) async fn create_part(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        match request.part()? {
+        match request.subresource()? {
             Some(Subresource::Binding) => self.bind(request).await,
             Some(Subresource::Eviction) => self.evict(request).await,
             _ => Err(Status::method_not_supported(
@@ -62,12 +62,12 @@ impl Api {
     pub(crate) async fn admit_part(
         &self,
         request: &Request<'_>,
-        part: Subresource,
+        subresource: Subresource,
         mut created: Object,
         dry_run: DryRun,
     ) -> Result<Object, Status> {
         let attributes = Attributes {
-            part: Some(part),
+            subresource: Some(subresource),
             ..Attributes::create(request, &request.route.name, dry_run)
         };
         created.set_meta_text("namespace", &request.route.namespace);
@@ -161,8 +161,14 @@ impl Api {
                 patched: None,
             })
         };
-        let part = Some(Subresource::Binding);
-        let changed = self.change(request, part, dry_run, LastWrite::Wins, Next::Made(&next));
+        let subresource = Some(Subresource::Binding);
+        let changed = self.change(
+            request,
+            subresource,
+            dry_run,
+            LastWrite::Wins,
+            Next::Made(&next),
+        );
         changed.await?;
         Ok(success(201))
     }

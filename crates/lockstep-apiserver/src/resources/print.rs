@@ -39,10 +39,10 @@ pub(super) struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// The printer of a request.
     pub(super) fn of(request: &'a Request<'_>) -> Self {
-        let rules = &request.served.resource.rules;
-        let columns = match request.part() {
+        let strategy = &request.served.resource.strategy;
+        let columns = match request.subresource() {
             Ok(Some(Subresource::Scale)) => scale::columns(),
-            _ => rules.columns(request.served.version),
+            _ => strategy.columns(request.served.version),
         };
         Self {
             served: &request.served,

@@ -79,7 +79,7 @@ impl Bill {
         if !is_on || !resource.is_namespaced() {
             return None;
         }
-        let write = match (attributes.operation, attributes.part) {
+        let write = match (attributes.operation, attributes.subresource) {
             (Operation::Create, None) => Write::Create,
             (Operation::Update, None) => Write::Update,
             (Operation::Update, Some(Subresource::Status)) => Write::Status,

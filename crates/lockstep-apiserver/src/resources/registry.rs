@@ -33,7 +33,7 @@ impl Served {
 
     /// The number of what is shown of its objects in a shape, if that is the same for everybody.
     pub(super) fn form(&self, shape: Shape) -> Option<u64> {
-        let since = self.resource.shaped_since.0;
+        let since = self.resource.schema_revision.0;
         let shape = shape.shared_number()?;
         Some((since << 16) | (shape << 8) | self.version as u64)
     }

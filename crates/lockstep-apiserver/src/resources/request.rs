@@ -123,7 +123,7 @@ impl Request<'_> {
             .parse()
             .map_err(|error| Status::bad_request(format!("{error}")))?;
         let resource = &self.served.resource;
-        let known = resource.rules.selectable_fields(self.served.version);
+        let known = resource.strategy.selectable_fields(self.served.version);
         for requirement in selector.requirements() {
             let field = &*requirement.field;
             let is_known = matches!(field, "metadata.name" | "metadata.namespace")

@@ -11,7 +11,7 @@ use lockstep_object::names::NameRule;
 use lockstep_object::{GroupKind, GroupResource, Object, Value};
 use lockstep_storage::Revision;
 
-use super::{Ending, ScalePaths};
+use super::{ScalePaths, SchemaChange};
 use crate::cache::BucketKey;
 use crate::crd::Converter;
 use crate::route::Verb;
@@ -45,13 +45,13 @@ pub struct Resource {
     pub bucket: BucketKey,
     /// Who made it.
     pub origin: Origin,
-    /// Objects that were written after this revision have the shape that [`Rules::shape`] gives;
+    /// Objects that were written after this revision have the shape that [`Strategy::prune_and_default`] gives;
     /// older ones get it when they are read.
-    pub shaped_since: Revision,
+    pub schema_revision: Revision,
     /// Whether it is about to go away, so that nothing new is made of it.
-    pub is_going: bool,
+    pub is_terminating: bool,
     /// What is special about it.
-    pub rules: Arc<dyn Rules>,
+    pub strategy: Arc<dyn Strategy>,
 }
 
 /// One version of a resource.
@@ -149,12 +149,12 @@ pub enum Origin {
     BuiltIn,
     /// A CRD.
     Custom,
-    /// The server: it alone writes the objects, and [`Rules::schema`] says what they are made of.
+    /// The server: it alone writes the objects, and [`Strategy::schema`] says what they are made of.
     Own,
 }
 
 /// What is special about a kind. Everything else is the same for all kinds.
-pub trait Rules: Send + Sync {
+pub trait Strategy: Send + Sync {
     /// How its objects are named.
     fn names(&self) -> NameRule {
         NameRule::Subdomain
@@ -164,10 +164,10 @@ pub trait Rules: Send + Sync {
     fn status(&self, version: usize) -> StatusField;
 
     /// Whether its objects count changes of their spec.
-    fn counts_generations(&self) -> bool;
+    fn tracks_generation(&self) -> bool;
 
     /// What of the metadata is counted too when it changes.
-    fn counted_metadata(&self) -> &'static [&'static str] {
+    fn generation_metadata(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -177,12 +177,12 @@ pub trait Rules: Send + Sync {
     }
 
     /// Whether who deletes an object is shown it once more, instead of being told that it is gone.
-    fn shows_deleted(&self) -> bool {
+    fn returns_deleted_object(&self) -> bool {
         false
     }
 
     /// Whether a `PUT` of an object that does not exist creates it.
-    fn creates_on_update(&self) -> bool {
+    fn allows_create_on_update(&self) -> bool {
         false
     }
 
@@ -191,8 +191,8 @@ pub trait Rules: Send + Sync {
         LastWrite::Wins
     }
 
-    /// Another kind that its objects are stored as; [`Rules::shape`] turns them back.
-    fn kept_as(&self) -> Option<&KeptAs> {
+    /// Another kind that its objects are stored as; [`Strategy::prune_and_default`] turns them back.
+    fn stored_as(&self) -> Option<&StoredAs> {
         None
     }
 
@@ -210,20 +210,25 @@ pub trait Rules: Send + Sync {
 
     /// Brings an object that is to be stored into shape: drops unknown fields, returning their
     /// paths, and fills in defaults. `old` is the stored object, if there is one.
-    fn shape(&self, version: usize, object: &mut Object, old: Option<&Object>) -> Vec<String>;
+    fn prune_and_default(
+        &self,
+        version: usize,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Vec<String>;
 
     /// Drops what a version does not know of an object that was made of one in another version. Nothing
     /// is filled in: defaults are those of the version that was written or is stored.
     fn fit(&self, version: usize, object: &mut Object) {
-        self.shape(version, object, None);
+        self.prune_and_default(version, object, None);
     }
 
     /// Says what an object of another version is in this one, so that claims on its fields can be compared: what the
     /// version does not know goes. Nothing is filled in, since what is there by default was not kept by anybody.
-    fn say_in(&self, _version: usize, _object: &mut Object) {}
+    fn project_to_version(&self, _version: usize, _object: &mut Object) {}
 
     /// Whether objects in the shape of one version are in that of the other too.
-    fn is_alike(&self, _one: usize, _other: usize) -> bool {
+    fn has_same_schema(&self, _one: usize, _other: usize) -> bool {
         true
     }
 
@@ -240,7 +245,7 @@ pub trait Rules: Send + Sync {
 
     /// When the kind is no longer what clients were told it is: watches end then, and clients begin
     /// anew. None if that never happens.
-    fn ending(&self) -> Option<&Ending> {
+    fn schema_change(&self) -> Option<&SchemaChange> {
         None
     }
 
@@ -260,7 +265,7 @@ pub trait Rules: Send + Sync {
         version: usize,
         object: &Object,
         old: Option<&Object>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
     ) -> Verdict;
 
     /// The fields that field selectors may name in this version, besides name and namespace.
@@ -286,7 +291,7 @@ pub trait Rules: Send + Sync {
 
 /// A kind that is stored as another one, which clients see as well.
 #[derive(Clone, Copy, Debug)]
-pub struct KeptAs {
+pub struct StoredAs {
     /// The group of the stored kind.
     pub group: &'static str,
     /// Its version.
@@ -304,7 +309,7 @@ pub enum LastWrite {
     IsRefused,
 }
 
-impl KeptAs {
+impl StoredAs {
     /// The `apiVersion` of stored objects.
     pub fn api_version(&self) -> String {
         match self.group {
@@ -370,7 +375,7 @@ impl Resource {
     ///
     /// What is kept as another kind is validated as that.
     pub fn group_kind(&self) -> GroupKind {
-        match self.rules.kept_as() {
+        match self.strategy.stored_as() {
             Some(kept) => GroupKind::new(kept.group, &*self.kind),
             None => GroupKind::new(&*self.group, &*self.kind),
         }

@@ -81,9 +81,9 @@ impl Api {
             return self.change_scale(request, Ok).await;
         }
         let wish = wish.instead(request.scaled(&scale)?.into_value());
-        let part = Some(Subresource::Scale);
+        let subresource = Some(Subresource::Scale);
         let next = Next::Applied(&wish);
-        let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
+        let answer = self.change(request, subresource, dry_run, LastWrite::Wins, next);
         request.written_scale_of(&answer.await?)
     }
 
@@ -112,9 +112,9 @@ impl Api {
                 patched: None,
             })
         };
-        let part = Some(Subresource::Scale);
+        let subresource = Some(Subresource::Scale);
         let next = Next::Made(&next);
-        let answer = self.change(request, part, dry_run, LastWrite::Wins, next);
+        let answer = self.change(request, subresource, dry_run, LastWrite::Wins, next);
         request.written_scale_of(&answer.await?)
     }
 }
@@ -144,7 +144,7 @@ impl Request<'_> {
     }
 
     fn scale_paths(&self) -> Result<&ScalePaths, Status> {
-        let paths = self.served.resource.rules.scale(self.served.version);
+        let paths = self.served.resource.strategy.scale(self.served.version);
         paths.ok_or_else(Status::no_such_resource)
     }
 

@@ -42,7 +42,7 @@ impl Selection {
             _ if namespace.is_empty() || !resource.is_namespaced() => Scope::All,
             _ => Scope::Namespace(namespace.into()),
         };
-        let selectable = resource.rules.selectable_fields(request.served.version);
+        let selectable = resource.strategy.selectable_fields(request.served.version);
         let is_named = |field: &&SelectableField| {
             let mut named = fields.requirements().iter();
             named.any(|requirement| *requirement.field == *field.name)

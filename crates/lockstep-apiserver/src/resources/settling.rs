@@ -44,7 +44,7 @@ impl Request<'_> {
         let stored = live.map_or(&[][..], Object::managed_fields);
         let knows = |version: &str| self.has_paths(version);
         let entries = object.managed_fields();
-        let is_converted = self.served.resource.rules.converter().is_some();
+        let is_converted = self.served.resource.strategy.converter().is_some();
         gates.has_other_claims(entries, stored, knows) || (is_converted && entries != stored)
     }
 
@@ -57,9 +57,9 @@ impl Request<'_> {
         stored: &Managed,
         object: &Value,
     ) -> Managed {
-        let rules = &self.served.resource.rules;
-        match rules.gates() {
-            Some(gates) if rules.converter().is_none() => managed.with_frozen(
+        let strategy = &self.served.resource.strategy;
+        match strategy.gates() {
+            Some(gates) if strategy.converter().is_none() => managed.with_frozen(
                 stored,
                 |_, fields| gates.frozen(fields),
                 |_, kept| kept.present_in(object),
@@ -93,7 +93,7 @@ impl Request<'_> {
 
 impl Settling<'_> {
     async fn settled(&self, managed: Managed, stored: Managed) -> Managed {
-        let is_converted = self.request.served.resource.rules.converter().is_some();
+        let is_converted = self.request.served.resource.strategy.converter().is_some();
         let (held, stored) = if is_converted {
             let held = self.held(&managed, &stored).await;
             let stored = self.followed(&managed, stored, &held).await;
@@ -163,7 +163,9 @@ impl Settling<'_> {
         let objects = [self.stored()?.clone(), bare.clone(), next.clone()];
         let [stored, bare, next] = self.converted(&objects, version).await?;
         let resource = &self.request.served.resource;
-        let of_version = resource.rules.merge_type(resource.version_of(version)?)?;
+        let of_version = resource
+            .strategy
+            .merge_type(resource.version_of(version)?)?;
         let versions = Versions {
             stored: stored.as_value(),
             bare: bare.as_value(),
@@ -209,11 +211,11 @@ impl Settling<'_> {
             let [whole] = self.converted(&[stored], from).await?;
             whole
         };
-        let less = resource.rules.merge_type(from_version)?;
+        let less = resource.strategy.merge_type(from_version)?;
         let less = less.without(whole.as_value(), fields);
         let objects = [whole, Object::from_value(less).ok()?];
         let [whole, less] = self.converted(&objects, to).await?;
-        let of_version = resource.rules.merge_type(to_version)?;
+        let of_version = resource.strategy.merge_type(to_version)?;
         Some(difference(of_version, whole.as_value(), less.as_value()))
     }
 
@@ -229,7 +231,7 @@ impl Settling<'_> {
         objects: &[Object; N],
         version: &str,
     ) -> Option<[Object; N]> {
-        let converter = self.request.served.resource.rules.converter()?;
+        let converter = self.request.served.resource.strategy.converter()?;
         let made = converter.convert(objects, version).await;
         made.ok()?.try_into().ok()
     }

@@ -10,7 +10,7 @@ use lockstep_object::{GroupKind, Object, Status};
 use lockstep_storage::{Expected, Outcome, Written};
 
 use super::apply::Wish;
-use super::claims::{Claims, take_asked};
+use super::claims::{Claims, take_requested_managed_fields};
 use super::commit::put;
 use super::current::{Current, serve};
 use super::gating::{ACTIONS, Gated};
@@ -40,16 +40,16 @@ pub(super) enum Next<'n> {
 impl Api {
     /// Replaces an object, or a part of it, by the body.
     pub(super) async fn update(&self, request: &Request<'_>) -> Result<Answer, Status> {
-        let part = request.part()?;
-        if part == Some(Subresource::Scale) {
+        let subresource = request.subresource()?;
+        if subresource == Some(Subresource::Scale) {
             return self.update_scale(request).await;
         }
         let dry_run = request.dry_run()?;
         request.field_manager()?;
         let mut incoming = request.object()?;
         check_url_name(&incoming.object, &request.route.name)?;
-        let rules = &request.served.resource.rules;
-        let may_create = part.is_none() && rules.creates_on_update();
+        let strategy = &request.served.resource.strategy;
+        let may_create = subresource.is_none() && strategy.allows_create_on_update();
         if may_create && self.current(request).await?.is_none() {
             (request.permits)(Verb::Create)?;
             forget_former(request, &mut incoming.object)?;
@@ -58,8 +58,8 @@ impl Api {
                 .await;
         }
         let change = |_: &Current| Ok(incoming.clone());
-        let absent = rules.last_write();
-        self.change(request, part, dry_run, absent, Next::Made(&change))
+        let absent = strategy.last_write();
+        self.change(request, subresource, dry_run, absent, Next::Made(&change))
             .await
     }
 
@@ -68,7 +68,7 @@ impl Api {
     pub(super) async fn change(
         &self,
         request: &Request<'_>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         dry_run: DryRun,
         absent: LastWrite,
         next: Next<'_>,
@@ -79,7 +79,7 @@ impl Api {
             let current = current.ok_or_else(|| Self::not_found(request))?;
             let (mut next, claims) = match next {
                 Next::Made(make) => (make(&current)?, Claims::Tracked),
-                Next::Applied(wish) => request.applied(part, Some(&current), wish).await?,
+                Next::Applied(wish) => request.applied(subresource, Some(&current), wish).await?,
             };
             check_namespace(&next.object, &request.route.namespace)?;
             let insists = !next.object.resource_version().is_empty();
@@ -87,14 +87,14 @@ impl Api {
             if absent == LastWrite::IsRefused && !insists {
                 return Err(no_version(request));
             }
-            let asked = take_asked(&mut next.object);
+            let asked = take_requested_managed_fields(&mut next.object);
             self.keep_gates(request, &mut next.object, Some(&current.object));
-            let mut next = next_state(request, part, next, &current, absent)?;
+            let mut next = next_state(request, subresource, next, &current, absent)?;
             request
-                .claim(part, &current, &mut next, asked, claims)
+                .claim(subresource, &current, &mut next, asked, claims)
                 .await?;
             let admitted = self
-                .admit_change(request, part, &current, &mut next, dry_run)
+                .admit_change(request, subresource, &current, &mut next, dry_run)
                 .await?;
             match self
                 .replace(request, next, &admitted, current, dry_run)
@@ -120,21 +120,23 @@ impl Api {
     async fn admit_change(
         &self,
         request: &Request<'_>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
     ) -> Result<Admitted, Status> {
         let old = &current.object;
-        if part == Some(Subresource::Binding) {
+        if subresource == Some(Subresource::Binding) {
             // It is the binding that was admitted.
-            let gated = self.finish_change(request, part, current, next).await?;
+            let gated = self
+                .finish_change(request, subresource, current, next)
+                .await?;
             return Ok(Admitted { gated, bill: None });
         }
-        let seen = Seen::of(request, part, current, next)?;
+        let seen = Seen::of(request, subresource, current, next)?;
         let attributes = Attributes {
             operation: Operation::Update,
-            part,
+            subresource,
             old: Some(seen.old.as_ref().unwrap_or(old)),
             revision: current.revision,
             ..Attributes::create(request, &request.route.name, dry_run)
@@ -145,13 +147,15 @@ impl Api {
             if let Some(scale) = &changed {
                 request.take_scale(scale, next)?;
             }
-            keep(request, part, next, old);
-            let rules = &request.served.resource.rules;
-            rules.shape(request.served.version, next, Some(old));
+            keep(request, subresource, next, old);
+            let strategy = &request.served.resource.strategy;
+            strategy.prune_and_default(request.served.version, next, Some(old));
         }
-        let gated = self.finish_change(request, part, current, next).await?;
+        let gated = self
+            .finish_change(request, subresource, current, next)
+            .await?;
         if gated.is_acted_upon() {
-            changed = Seen::of(request, part, current, next)?.next;
+            changed = Seen::of(request, subresource, current, next)?.next;
         }
         let stored = changed.as_ref().unwrap_or(next);
         self.validate(&attributes, Some(stored)).await?;
@@ -163,15 +167,15 @@ impl Api {
     async fn finish_change(
         &self,
         request: &Request<'_>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: &Current,
         next: &mut Object,
     ) -> Result<Gated, Status> {
         let old = &current.object;
         let gated = self.gate(request, next, Some(current)).await?;
-        count(request, part, next, old);
+        count(request, subresource, next, old);
         self.assign(request, next, Some(old)).await?;
-        check(request, part, next, old, &gated)?;
+        check(request, subresource, next, old, &gated)?;
         gated.warn_of_deprecated(request);
         self.check_escalation(request, next, Some(old))?;
         Ok(gated)
@@ -233,12 +237,12 @@ struct Seen {
 impl Seen {
     fn of(
         request: &Request<'_>,
-        part: Option<Subresource>,
+        subresource: Option<Subresource>,
         current: &Current,
         next: &Object,
     ) -> Result<Self, Status> {
         let (mut old, mut seen) = (None, None);
-        if part == Some(Subresource::Scale) {
+        if subresource == Some(Subresource::Scale) {
             let revision = current.revision.0.to_string();
             old = Some(request.scale_view(&current.object, &revision)?);
             seen = Some(request.scale_view(next, next.resource_version())?);
@@ -250,7 +254,7 @@ impl Seen {
 /// The next state of an object: what clients may not change is put back, the rest is shaped.
 fn next_state(
     request: &Request<'_>,
-    part: Option<Subresource>,
+    subresource: Option<Subresource>,
     incoming: Incoming,
     current: &Current,
     absent: LastWrite,
@@ -262,7 +266,7 @@ fn next_state(
         mut unknown,
         patched,
     } = incoming;
-    keep(request, part, &mut object, old);
+    keep(request, subresource, &mut object, old);
     if absent == LastWrite::Wins && object.resource_version().is_empty() {
         // It is as if the client had named the present state.
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
@@ -275,26 +279,31 @@ fn next_state(
             request.notes.warn(warning);
         }
     }
-    let rules = &served.resource.rules;
-    unknown.extend(rules.shape(served.version, &mut object, Some(old)));
+    let strategy = &served.resource.strategy;
+    unknown.extend(strategy.prune_and_default(served.version, &mut object, Some(old)));
     request.complain_of(&duplicates, &unknown, patched.as_ref())?;
     Ok(object)
 }
 
 /// Puts back what a request may not change.
-fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, old: &Object) {
+fn keep(
+    request: &Request<'_>,
+    subresource: Option<Subresource>,
+    object: &mut Object,
+    old: &Object,
+) {
     let served = &request.served;
     prepare_update(object, old);
-    let status = served.resource.rules.status(served.version);
+    let status = served.resource.strategy.status(served.version);
     let has_finalize = request
         .version()
         .subresources
         .contains(&Subresource::Finalize);
     // The status of a built-in kind comes with labels and the like, that of a custom one alone.
     let is_built_in = served.resource.origin == Origin::BuiltIn;
-    let metadata =
-        (is_built_in && part == Some(Subresource::Status)).then(|| object.metadata().clone());
-    keep_part(object, old, part, status);
+    let metadata = (is_built_in && subresource == Some(Subresource::Status))
+        .then(|| object.metadata().clone());
+    keep_part(object, old, subresource, status);
     if let Some(metadata) = metadata {
         *object.metadata_mut() = metadata;
         let (group, plural) = (&*served.resource.group, &*served.resource.plural);
@@ -304,7 +313,7 @@ fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, o
         statuses::keep(group, plural, object, old, &request.now.to_string());
     }
     if &*served.resource.plural == "certificatesigningrequests" {
-        match part {
+        match subresource {
             Some(Subresource::Status) => parts::signing_status(object, old),
             Some(_) => {}
             // What was asked for is what was asked for.
@@ -312,7 +321,7 @@ fn keep(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, o
         }
         parts::date_conditions(object, old, &request.now.to_string());
     }
-    if part.is_none() && has_finalize {
+    if subresource.is_none() && has_finalize {
         restore(object, old, "spec");
     }
 }
@@ -327,15 +336,20 @@ fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
 }
 
 /// Counts a change of what is counted.
-fn count(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, old: &Object) {
+fn count(
+    request: &Request<'_>,
+    subresource: Option<Subresource>,
+    object: &mut Object,
+    old: &Object,
+) {
     let served = &request.served;
-    let rules = &served.resource.rules;
-    if !rules.counts_generations() || part == Some(Subresource::Binding) {
+    let strategy = &served.resource.strategy;
+    if !strategy.tracks_generation() || subresource == Some(Subresource::Binding) {
         return;
     }
-    let mut generation = next_generation(object, old, rules.status(served.version));
+    let mut generation = next_generation(object, old, strategy.status(served.version));
     let is_changed = |field: &&str| object.metadata().get(*field) != old.metadata().get(*field);
-    let is_counted = part.is_none() && rules.counted_metadata().iter().any(is_changed);
+    let is_counted = subresource.is_none() && strategy.generation_metadata().iter().any(is_changed);
     if is_counted && generation == old.generation() {
         generation += 1;
     }
@@ -345,19 +359,19 @@ fn count(request: &Request<'_>, part: Option<Subresource>, object: &mut Object, 
 /// Refuses a next state that is wrong.
 fn check(
     request: &Request<'_>,
-    part: Option<Subresource>,
+    subresource: Option<Subresource>,
     object: &Object,
     old: &Object,
     gated: &Gated,
 ) -> Result<(), Status> {
     let served = &request.served;
-    let rules = &served.resource.rules;
+    let strategy = &served.resource.strategy;
     let mut errors = validate_update(object, old);
     if served.resource.origin == Origin::BuiltIn {
         errors.extend(validate_finalizers_of_builtin(object));
     }
     errors.extend(gated.errors.iter().cloned());
-    let verdict = rules.validate(served.version, object, Some(old), part);
+    let verdict = strategy.validate(served.version, object, Some(old), subresource);
     errors.extend(verdict.errors);
     if errors.is_empty() {
         // Whoever is refused has enough to read.
@@ -372,17 +386,17 @@ fn check(
 
 impl Request<'_> {
     /// The part of the object that is meant.
-    pub(super) fn part(&self) -> Result<Option<Subresource>, Status> {
+    pub(super) fn subresource(&self) -> Result<Option<Subresource>, Status> {
         if self.route.subresource.is_empty() {
             return Ok(None);
         }
         let mut parts = self.version().parts().iter().copied();
-        let part = parts.find(|part| part.name() == self.route.subresource);
+        let subresource = parts.find(|subresource| subresource.name() == self.route.subresource);
         let resource = &self.served.resource;
         let is_custom = resource.origin == Origin::Custom;
         let verb = self.route.verb;
-        match part {
-            Some(part) if part.verbs().contains(&verb) => Ok(Some(part)),
+        match subresource {
+            Some(subresource) if subresource.verbs().contains(&verb) => Ok(Some(subresource)),
             Some(_) if is_custom => Err(Status::method_not_supported(
                 &resource.group_resource(),
                 verb.as_str(),
@@ -445,8 +459,13 @@ fn no_version(request: &Request<'_>) -> Status {
 
 /// Puts back what an endpoint does not write: `status` through the main one, all but `status`
 /// through `/status`, all but the finalizers and the metadata through `/finalize`.
-fn keep_part(object: &mut Object, old: &Object, part: Option<Subresource>, status: StatusField) {
-    match part {
+fn keep_part(
+    object: &mut Object,
+    old: &Object,
+    subresource: Option<Subresource>,
+    status: StatusField,
+) {
+    match subresource {
         None if status == StatusField::Separate => restore(object, old, "status"),
         // Whoever writes a scale or binds a pod changes that and nothing else.
         None

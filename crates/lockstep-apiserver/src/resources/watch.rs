@@ -379,7 +379,7 @@ impl WatchStream {
         let Served { resource, version } = &self.served;
         Printer {
             served: &self.served,
-            columns: resource.rules.columns(*version),
+            columns: resource.strategy.columns(*version),
             verb: Verb::Watch,
             shape: self.shape,
             now: match self.shape {

@@ -71,7 +71,7 @@ impl WatchStream {
     }
 
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        let converter = self.served.resource.rules.converter()?;
+        let converter = self.served.resource.strategy.converter()?;
         converter.turn().await
     }
 

@@ -65,7 +65,7 @@ async fn make(api: &Api, standard: &Standard, now: Seconds) -> bool {
         let (expected, next) = match api.read_internally(group, plural, key).await {
             None => {
                 let mut object = wanted.clone();
-                object.set_meta_text("uid", &api.fresh_uid());
+                object.set_meta_text("uid", &api.new_uid());
                 object.set_meta_text("creationTimestamp", &now.to_string());
                 (Expected::Absent, object)
             }

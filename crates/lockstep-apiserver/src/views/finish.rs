@@ -10,7 +10,7 @@ use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
 use super::message::as_message;
 use super::{Asked, Encoding, Form, JSON, PROTOBUF, YAML, on_deep_stack};
-use crate::aside::Aside;
+use crate::blocking_pool::BlockingPool;
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
@@ -41,7 +41,7 @@ pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
 
 /// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are
 /// left alone.
-pub(crate) async fn finish(rewriters: &Aside, request: &Request, response: &mut Response) {
+pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response: &mut Response) {
     let encoding = response.extensions_mut().remove::<Encoding>();
     let encoding = encoding.unwrap_or_default();
     let Some(body) = response.body().whole() else {

@@ -57,7 +57,7 @@ fn matched(api: &Api, hook: &Hook, attributes: &Attributes<'_>) -> Option<Served
     if hook.match_policy == MatchPolicy::Exact {
         return None;
     }
-    let equivalents = api.equivalents(asked, attributes.part);
+    let equivalents = api.equivalents(asked, attributes.subresource);
     let targets: Vec<Target<'_>> = equivalents
         .iter()
         .map(|served| target(attributes, served))
@@ -85,7 +85,7 @@ async fn namespace_labels(
 ) -> Result<Option<Map<String, Value>>, Status> {
     let attributes = view.attributes();
     let request = attributes.request;
-    let is_whole = attributes.part.is_none() && attributes.operation != Operation::Delete;
+    let is_whole = attributes.subresource.is_none() && attributes.operation != Operation::Delete;
     if let Some(object) = view
         .object()
         .filter(|_| is_of_namespace(request) && is_whole)

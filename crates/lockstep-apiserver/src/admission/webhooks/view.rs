@@ -93,7 +93,7 @@ impl<'a> View<'a> {
         self.served = to.clone();
         if self
             .attributes
-            .part
+            .subresource
             .and_then(Subresource::own_kind)
             .is_some()
         {
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
         let mut value = before.clone();
         let applied = patch.apply(&mut value);
         applied.map_err(|error| Failure::internal(&problem(error)))?;
-        let kind = self.attributes.part.and_then(Subresource::own_kind);
+        let kind = self.attributes.subresource.and_then(Subresource::own_kind);
         let fitted = refit(&self.served, kind, value).map_err(|why| Failure::internal(&why))?;
         self.object = Some(fitted);
         if kind.is_none() {
@@ -131,8 +131,8 @@ impl<'a> View<'a> {
     fn shape(&mut self) {
         self.show();
         if let Some(object) = &mut self.object {
-            let rules = &self.served.resource.rules;
-            rules.shape(self.served.version, object, self.old.as_ref());
+            let strategy = &self.served.resource.strategy;
+            strategy.prune_and_default(self.served.version, object, self.old.as_ref());
         }
         self.hide();
     }
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
 
     fn hide(&mut self) {
         let is_creation = self.attributes.operation == Operation::Create;
-        if !is_creation || self.attributes.part.is_some() {
+        if !is_creation || self.attributes.subresource.is_some() {
             return;
         }
         let is_unnamed = self.attributes.name.is_empty();

@@ -15,7 +15,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status, Subresource::Scale],
         bucket: "deployments",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -27,7 +27,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status, Subresource::Scale],
         bucket: "replicasets",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -40,7 +40,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         subresources: &[Subresource::Status, Subresource::Scale],
         bucket: "statefulsets",
         names: NameRule::Label,
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -52,7 +52,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status],
         bucket: "daemonsets",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -71,7 +71,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status],
         bucket: "jobs",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -83,7 +83,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status],
         bucket: "cronjobs",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -107,7 +107,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         subresources: &[Subresource::Status],
         bucket: "poddisruptionbudgets",
         names: NameRule::PathSegment,
-        counts_generations: true,
+        tracks_generation: true,
         last_write: LastWrite::IsRefused,
         ..PLAIN
     },

@@ -68,7 +68,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pc"],
         scope: Scope::Cluster,
         bucket: "priorityclasses",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -78,7 +78,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "RuntimeClass",
         scope: Scope::Cluster,
         bucket: "runtimeclasses",
-        creates_on_update: true,
+        allows_create_on_update: true,
         last_write: LastWrite::IsRefused,
         ..PLAIN
     },
@@ -101,7 +101,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["api-extensions"],
         scope: Scope::Cluster,
         bucket: "mutatingwebhookconfigurations",
-        counts_generations: true,
+        tracks_generation: true,
         last_write: LastWrite::IsRefused,
         validate: webhooks::validate,
         ..PLAIN
@@ -114,7 +114,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["api-extensions"],
         scope: Scope::Cluster,
         bucket: "validatingwebhookconfigurations",
-        counts_generations: true,
+        tracks_generation: true,
         last_write: LastWrite::IsRefused,
         validate: webhooks::validate,
         ..PLAIN
@@ -127,7 +127,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "flowschemas",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -138,7 +138,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "prioritylevelconfigurations",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
 ];

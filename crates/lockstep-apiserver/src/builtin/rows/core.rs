@@ -41,7 +41,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
             Subresource::Resize,
         ],
         bucket: "pods",
-        counts_generations: true,
+        tracks_generation: true,
         deleted: Deleted::Shown,
         ..PLAIN
     },
@@ -54,7 +54,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         subresources: &[Subresource::Status],
         bucket: "services/specs",
         names: NameRule::Label,
-        creates_on_update: true,
+        allows_create_on_update: true,
         deleted: Deleted::Shown,
         ..PLAIN
     },
@@ -64,7 +64,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "Endpoints",
         short_names: &["ep"],
         bucket: "services/endpoints",
-        creates_on_update: true,
+        allows_create_on_update: true,
         deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
         ..PLAIN
     },
@@ -104,7 +104,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         singular: "podtemplate",
         kind: "PodTemplate",
         bucket: "podtemplates",
-        counts_generations: true,
+        tracks_generation: true,
         deleted: Deleted::Shown,
         ..PLAIN
     },
@@ -116,7 +116,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status, Subresource::Scale],
         bucket: "controllers",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -125,7 +125,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "LimitRange",
         short_names: &["limits"],
         bucket: "limitranges",
-        creates_on_update: true,
+        allows_create_on_update: true,
         ..PLAIN
     },
     Row {

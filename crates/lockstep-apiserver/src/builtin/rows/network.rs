@@ -15,7 +15,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["ing"],
         subresources: &[Subresource::Status],
         bucket: "ingress",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -25,7 +25,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "IngressClass",
         scope: Scope::Cluster,
         bucket: "ingressclasses",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -35,7 +35,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "NetworkPolicy",
         short_names: &["netpol"],
         bucket: "networkpolicies",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
     Row {
@@ -66,7 +66,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         singular: "endpointslice",
         kind: "EndpointSlice",
         bucket: "endpointslices",
-        counts_generations: true,
+        tracks_generation: true,
         ..PLAIN
     },
 ];

@@ -9,12 +9,12 @@ use super::Served;
 
 /// Whether a resource is still what clients were told it is, and since when not.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct SchemaChange {
     at: OnceLock<Revision>,
     ended: CancellationToken,
 }
 
-impl Ending {
+impl SchemaChange {
     /// It is so no longer, from a revision on. Only the first end counts.
     pub fn end(&self, at: Revision) {
         let _first = self.at.set(at);
@@ -36,13 +36,13 @@ impl Ending {
 impl Served {
     /// When the resource was no longer what a client was told it is; none if it still is.
     pub(super) fn end(&self) -> Option<Revision> {
-        self.resource.rules.ending()?.at()
+        self.resource.strategy.schema_change()?.at()
     }
 
     /// Done when the resource is no longer what a client was told it is, with when that was.
     pub(super) async fn ended(&self) -> Revision {
-        match self.resource.rules.ending() {
-            Some(ending) => ending.ended().await,
+        match self.resource.strategy.schema_change() {
+            Some(schema_change) => schema_change.ended().await,
             None => std::future::pending().await,
         }
     }

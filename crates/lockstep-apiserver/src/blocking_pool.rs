@@ -7,11 +7,11 @@ use tokio::sync::Semaphore;
 
 /// So many threads, and whoever waits for one of them.
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct BlockingPool {
     turns: Arc<Semaphore>,
 }
 
-impl Aside {
+impl BlockingPool {
     /// For so many at once.
     pub(crate) fn new(at_once: usize) -> Self {
         Self {
@@ -42,7 +42,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_are_at_work_than_may_be() {
-        let aside = Arc::new(Aside::new(2));
+        let aside = Arc::new(BlockingPool::new(2));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut works = tokio::task::JoinSet::new();
         for number in 0..20 {
