@@ -7,7 +7,6 @@
 //! certificates, [`webhooks`] calls other servers. [`ApiServer::run`] ties them together.
 
 pub mod accounts;
-pub mod admission;
 pub mod audit;
 pub mod authn;
 pub mod authz;
@@ -43,6 +42,7 @@ pub mod version;
 pub mod views;
 pub mod webhooks;
 mod whole;
+mod write;
 
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
@@ -56,3 +56,4 @@ pub use response::{Response, ResponseBody, Stream, bytes, text};
 pub use server::{ApiServer, Config};
 pub use transport::{TlsVersion, bind};
 pub use whole::Whole;
+pub use write::admission;

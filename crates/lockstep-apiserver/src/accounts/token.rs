@@ -50,8 +50,9 @@ pub(crate) async fn create(
         let resource = GroupResource::new(GROUP, KIND);
         return Err(Status::conflict(&resource, name, &text));
     }
-    let part = Subresource::Token;
-    let mut asked = server.api.admit_part(request, part, asked, dry_run).await?;
+    let subresource = Some(Subresource::Token);
+    let admitted = server.api.admit(request, subresource, asked, dry_run);
+    let mut asked = admitted.await?;
     let spec = Wanted::read(&asked, accounts);
     spec.check(&kind)?;
     let bound = bind(server, namespace, name, &spec).await?;

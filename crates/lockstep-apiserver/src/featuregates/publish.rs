@@ -14,6 +14,7 @@ use super::document::{Decided, Next, decided, next};
 use super::{GROUP, PLURAL};
 use crate::cache::Scope;
 use crate::resources::{Api, Internal};
+use crate::write::WriteOrigin;
 
 /// How often a server looks whether its places are there and others' should go.
 const LOOK: Duration = Duration::from_secs(30);
@@ -75,12 +76,14 @@ impl Publisher {
         let written = match (stored, object) {
             (None, Some(object)) => {
                 let place = (GROUP, PLURAL, name);
-                self.api.create_internally(place, object, now).await
+                self.api
+                    .create_internally(WriteOrigin::System, place, object, now)
+                    .await
             }
             (Some((_, at)), object) => {
                 let expected = Expected::At(at);
                 self.api
-                    .write_internally(GROUP, PLURAL, name, expected, object)
+                    .write_internally(WriteOrigin::System, GROUP, PLURAL, name, expected, object)
                     .await
             }
             (None, None) => return true,

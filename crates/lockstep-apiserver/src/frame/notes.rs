@@ -6,22 +6,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::authn::User;
+use crate::write;
 
-/// How many different warnings one answer carries.
-const WARNINGS_MAX: usize = 64;
-
-/// Notes about one request. Shared, since a handler may go on in several places.
+/// Notes about one request: its audit id, warnings, audit annotations and facts for metrics.
 #[derive(Debug)]
 pub struct Notes {
     audit_id: String,
+    written: write::Notes,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    warnings: Vec<String>,
-    annotations: BTreeMap<String, String>,
-    details: BTreeMap<String, String>,
     requester: Option<Arc<User>>,
     facts: Facts,
 }
@@ -40,6 +36,7 @@ impl Notes {
     pub fn new(audit_id: String) -> Self {
         Self {
             audit_id,
+            written: write::Notes::default(),
             inner: Mutex::default(),
         }
     }
@@ -49,37 +46,19 @@ impl Notes {
         &self.audit_id
     }
 
-    /// Adds a warning for the client. One that was given before is not repeated.
+    /// Warnings and annotations, as the write path adds to them.
+    pub(crate) fn written(&self) -> &write::Notes {
+        &self.written
+    }
+
+    /// Adds a warning for the client, once.
     pub fn warn(&self, text: impl Into<String>) {
-        let text = text.into();
-        let warnings = &mut self.inner.lock().warnings;
-        if warnings.len() < WARNINGS_MAX && !warnings.contains(&text) {
-            warnings.push(text);
-        }
-    }
-
-    /// How many warnings there are: what is said from here on can be taken back.
-    pub(crate) fn said(&self) -> usize {
-        self.inner.lock().warnings.len()
-    }
-
-    /// Takes back the warnings that came after so many, and an annotation: what they were about did not happen.
-    pub(crate) fn take_back(&self, said: usize, annotation: &str) {
-        let mut inner = self.inner.lock();
-        inner.warnings.truncate(said);
-        inner.annotations.remove(annotation);
+        self.written.warn(text);
     }
 
     /// Adds an annotation to the audit event.
     pub fn annotate(&self, key: &str, value: &str) {
-        let annotations = &mut self.inner.lock().annotations;
-        annotations.insert(key.to_owned(), value.to_owned());
-    }
-
-    /// Adds an annotation to the audit event if that shows what the request wrote.
-    pub fn annotate_in_detail(&self, key: &str, value: &str) {
-        let details = &mut self.inner.lock().details;
-        details.insert(key.to_owned(), value.to_owned());
+        self.written.annotate(key, value);
     }
 
     /// Says that the path named a resource that exists, so that metrics may carry its name. Names
@@ -93,18 +72,18 @@ impl Notes {
         self.inner.lock().facts.is_dry_run = true;
     }
 
-    /// The warnings, in the order they were given.
+    /// Warnings in the order they were given.
     pub fn warnings(&self) -> Vec<String> {
-        self.inner.lock().warnings.clone()
+        self.written.warnings()
     }
 
     pub(crate) fn annotations(&self) -> BTreeMap<String, String> {
-        self.inner.lock().annotations.clone()
+        self.written.annotations()
     }
 
-    /// What is annotated only where the audit event shows what the request wrote.
+    /// Annotations that only audit events with request bodies show.
     pub(crate) fn details(&self) -> BTreeMap<String, String> {
-        self.inner.lock().details.clone()
+        self.written.details()
     }
 
     pub(crate) fn set_requester(&self, user: Arc<User>) {

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{micros, seconds};
 use crate::resources::{Api, Internal};
+use crate::write::WriteOrigin;
 
 /// The group of leases.
 pub(super) const GROUP: &str = "coordination.k8s.io";
@@ -74,7 +75,7 @@ impl Identity {
             };
             let pause = match write(&self.api, &key, expected, lease).await {
                 Internal::Done(_) => RENEW,
-                Internal::Moved | Internal::Failed => RETRY,
+                Internal::Moved | Internal::Refused | Internal::Failed => RETRY,
             };
             tokio::time::sleep(pause).await;
         }
@@ -90,7 +91,7 @@ impl Identity {
         if holder.and_then(|holder| holder.as_str()) == Some(&*self.holder) {
             let expected = Expected::At(revision);
             self.api
-                .write_internally(GROUP, PLURAL, &key, expected, None)
+                .write_internally(WriteOrigin::System, GROUP, PLURAL, &key, expected, None)
                 .await;
         }
     }
@@ -100,8 +101,17 @@ impl Identity {
 pub(super) async fn write(api: &Api, key: &str, expected: Expected, lease: Object) -> Internal {
     if expected == Expected::Absent {
         let place = (GROUP, PLURAL, key);
-        return api.create_internally(place, lease, seconds()).await;
+        return api
+            .create_internally(WriteOrigin::System, place, lease, seconds())
+            .await;
     }
-    api.write_internally(GROUP, PLURAL, key, expected, Some(lease))
-        .await
+    api.write_internally(
+        WriteOrigin::System,
+        GROUP,
+        PLURAL,
+        key,
+        expected,
+        Some(lease),
+    )
+    .await
 }

@@ -88,7 +88,7 @@ impl Leader {
             match timeout_at(deadline, renewing).await {
                 Ok(Internal::Done(_)) => renewed = asked,
                 Ok(Internal::Moved) if !election.is_held(self.newest().await.as_ref()) => return,
-                Ok(Internal::Moved | Internal::Failed) | Err(_) => {}
+                Ok(Internal::Moved | Internal::Refused | Internal::Failed) | Err(_) => {}
             }
         }
     }

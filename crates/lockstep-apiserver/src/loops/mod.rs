@@ -27,6 +27,7 @@ use crate::resources::Api;
 use identity::Identity;
 use leader::Leader;
 use machines::Machines;
+use perform::Performed;
 use tracker::{Fallen, Tracker};
 
 /// How long changes are gathered before the loops look at them.
@@ -35,6 +36,8 @@ const GATHER: Duration = Duration::from_millis(5);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the loops wait before they begin anew.
 const ANEW_PAUSE: Duration = Duration::from_secs(1);
+/// Pause before actions that a quota refused are tried again.
+const REFUSED_PAUSE: Duration = Duration::from_secs(30);
 /// How long a server that stops takes to say so.
 const RETIRE_MAX: Duration = Duration::from_secs(2);
 
@@ -134,6 +137,7 @@ impl Loops {
         let mut crds = self.api.follow_crds();
         let began = Instant::now();
         let mut sweep = began;
+        let mut refused_until = None;
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
@@ -147,11 +151,18 @@ impl Loops {
                 sweep = Instant::now() + SWEEP_INTERVAL;
             }
             let meters = &self.api.meters().loops;
-            if !perform::all(&self.api, actions, seconds(), meters).await {
-                return Err(Fallen);
+            match perform::all(&self.api, actions, seconds(), meters).await {
+                Performed::All => {}
+                Performed::Refused => {
+                    refused_until.get_or_insert_with(|| Instant::now() + REFUSED_PAUSE);
+                }
+                Performed::Failed => return Err(Fallen),
             }
             let due = machines.due().map_or(sweep, |due| sweep.min(began + due));
+            let refused = refused_until.unwrap_or(due + REFUSED_PAUSE);
             tokio::select! {
+                // A raised quota is no event of the controllers, so they look at everything again.
+                () = tokio::time::sleep_until(refused) => return Err(Fallen),
                 _ = seen.changed() => {}
                 _ = crds.changed() => {}
                 () = tokio::time::sleep_until(due) => {}

@@ -10,23 +10,34 @@ use tokio::task::{JoinError, JoinSet};
 use crate::clock;
 use crate::metrics::LoopMeters;
 use crate::resources::{self, Api, Internal};
+use crate::write::WriteOrigin;
 
 /// How many writes are under way at once.
 const WRITES_MAX: usize = 64;
 
-/// Carries out actions. Tells whether the store took all of them; one whose object moved counts as
-/// done, since the loops hear of the move.
+/// Result of carrying out actions, the worst of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Performed {
+    /// All are committed. One whose object changed meanwhile counts too, because the controllers see the change.
+    All,
+    /// A quota refused some: they are tried again later.
+    Refused,
+    /// The store failed: the controllers start over.
+    Failed,
+}
+
+/// Carries out the actions of controllers.
 pub(super) async fn all(
     api: &Arc<Api>,
     actions: Vec<Action>,
     now: Seconds,
     meters: &LoopMeters,
-) -> bool {
+) -> Performed {
     let mut writing = JoinSet::new();
-    let mut is_fine = true;
+    let mut performed = Performed::All;
     for action in actions {
         if writing.len() == WRITES_MAX {
-            is_fine &= done(writing.join_next().await.as_ref());
+            performed = performed.max(done(writing.join_next().await.as_ref()));
         }
         let (api, meters) = (Arc::clone(api), meters.clone());
         meters.added.inc();
@@ -41,22 +52,27 @@ pub(super) async fn all(
         });
     }
     while let Some(joined) = writing.join_next().await {
-        is_fine &= done(Some(&joined));
+        performed = performed.max(done(Some(&joined)));
     }
-    is_fine
+    performed
 }
 
-fn done(joined: Option<&Result<Internal, JoinError>>) -> bool {
-    matches!(joined, None | Some(Ok(Internal::Done(_) | Internal::Moved)))
+fn done(joined: Option<&Result<Internal, JoinError>>) -> Performed {
+    match joined {
+        None | Some(Ok(Internal::Done(_) | Internal::Moved)) => Performed::All,
+        Some(Ok(Internal::Refused)) => Performed::Refused,
+        Some(Ok(Internal::Failed) | Err(_)) => Performed::Failed,
+    }
 }
 
 async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
+    let origin = WriteOrigin::Controller { now };
     tracing::debug!(?action, "a background loop acts");
     let id = action.id().clone();
     let (group, plural, key) = (&*id.resource.group, &*id.resource.plural, &*id.key);
     match action {
         Action::Create { object, .. } => {
-            api.create_internally((group, plural, key), object, now)
+            api.create_internally(origin, (group, plural, key), object, now)
                 .await
         }
         Action::Replace {
@@ -66,7 +82,7 @@ async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
             let is_gone = is_terminating && api.is_free(group, plural, &object);
             let next = (!is_gone).then_some(object);
             let expected = Expected::At(Revision(revision));
-            api.write_internally(group, plural, key, expected, next)
+            api.write_internally(origin, group, plural, key, expected, next)
                 .await
         }
         Action::Delete {
@@ -80,7 +96,7 @@ async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
                 Propagation::Orphan => resources::Propagation::Orphan,
             };
             let place = (group, plural, key);
-            api.delete_internally(place, Revision(revision), propagation, now)
+            api.delete_internally(origin, place, Revision(revision), propagation, now)
                 .await
         }
     }

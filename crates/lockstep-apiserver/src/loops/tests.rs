@@ -19,6 +19,7 @@ use crate::builtin;
 use crate::cache::Cache;
 use crate::crd;
 use crate::resources::{Api, Internal, Registry};
+use crate::write::WriteOrigin;
 
 const LEASE: &str = "kube-system/lockstep-controllers";
 
@@ -46,7 +47,7 @@ async fn two() -> (Arc<Api>, Arc<Api>, JoinSet<()>) {
         "metadata": { "name": "kube-system" } });
     let namespace = Object::from_value(namespace).unwrap();
     let place = ("", "namespaces", "kube-system");
-    let made = one.create_internally(place, namespace, super::seconds());
+    let made = one.create_internally(WriteOrigin::System, place, namespace, super::seconds());
     assert!(matches!(made.await, Internal::Done(_)));
     one.cache().caught_up().await.unwrap();
     let two = api(&store, &mut feeds, 1000).await;
@@ -118,6 +119,7 @@ async fn who_loses_the_lease_stops_before_another_could_have_begun_for_long() {
     stolen.fields_mut()["spec"]["holderIdentity"] = "b_1".into();
     let expected = Expected::At(revision);
     let written = two.write_internally(
+        WriteOrigin::System,
         "coordination.k8s.io",
         "leases",
         LEASE,
@@ -133,7 +135,9 @@ async fn who_loses_the_lease_stops_before_another_could_have_begun_for_long() {
 /// Makes an object of the server itself.
 async fn make(api: &Api, place: (&str, &str, &str), object: Value) {
     let object = Object::from_value(object).unwrap();
-    let made = api.create_internally(place, object, super::seconds()).await;
+    let made = api
+        .create_internally(WriteOrigin::System, place, object, super::seconds())
+        .await;
     assert!(matches!(made, Internal::Done(_)));
 }
 

@@ -4,6 +4,7 @@ use lockstep_object::{Object, Status, json};
 
 use super::watch::WatchStream;
 use crate::whole::Whole;
+use crate::write::WriteAnswer;
 
 /// The answer to a request.
 pub struct Answer {
@@ -54,6 +55,15 @@ impl From<&Status> for Answer {
         Self {
             code: status.code,
             ..Self::ok(json::encode(&status.to_value()))
+        }
+    }
+}
+
+impl From<WriteAnswer> for Answer {
+    fn from(written: WriteAnswer) -> Self {
+        Self {
+            code: written.code,
+            ..Self::ok(written.body)
         }
     }
 }

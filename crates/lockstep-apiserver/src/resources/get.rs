@@ -5,6 +5,7 @@ use lockstep_storage::Revision;
 
 use super::list_options::catch_up_failed;
 use super::{Answer, Api, Request, Subresource};
+use crate::write::{Direct, WriteAnswer};
 
 impl Api {
     /// One object: the newest, or any that is not older than a revision.
@@ -30,10 +31,10 @@ impl Api {
                 (found.value.clone(), found.revision)
             }
         };
-        let answer = Answer::ok(served.shown(value, revision).await?);
+        let answer = WriteAnswer::ok(served.shown(&Direct, value, revision).await?);
         match subresource {
-            Some(Subresource::Scale) => request.scale_of(&answer),
-            Some(_) | None => Ok(answer),
+            Some(Subresource::Scale) => Ok(served.scale_of(&answer)?.into()),
+            Some(_) | None => Ok(answer.into()),
         }
     }
 }

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
 
-use super::commit::read_failed;
 use super::list_options::{At, ListOptions, catch_up_failed};
 use super::print::Printer;
 use super::selection::Selection;
@@ -16,6 +15,7 @@ use crate::cache::{Listing, Object, Snapshot};
 use crate::clock;
 use crate::crd::CALL_OBJECTS_MAX;
 use crate::whole::Whole;
+use crate::write::{Direct, read_failed};
 
 /// One page of a list.
 pub(super) struct Page {
@@ -113,7 +113,7 @@ impl Api {
             let found = snapshot.objects(&selection.scope, after.as_ref());
             let found = found.filter(|object| selection.matches(object));
             let mut page = cut(&snapshot, found, &selection, &options, token, revision);
-            page.objects = request.served.converted_all(page.objects).await?;
+            page.objects = request.served.converted_all(&Direct, page.objects).await?;
             page
         };
         if page.next.is_some() {
@@ -225,7 +225,10 @@ async fn converted_matches(
     let candidates: Vec<Arc<Object>> = candidates.cloned().collect();
     let mut found = Vec::new();
     for batch in candidates.chunks(CALL_OBJECTS_MAX) {
-        let shown = request.served.converted_all(batch.to_vec()).await?;
+        let shown = request
+            .served
+            .converted_all(&Direct, batch.to_vec())
+            .await?;
         found.extend(shown.into_iter().filter(|object| selection.matches(object)));
         if options.limit > 0 && found.len() > options.limit {
             break;

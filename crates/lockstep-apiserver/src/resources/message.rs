@@ -5,9 +5,9 @@ use lockstep_kinds::{Table, TypeId};
 use lockstep_object::incoming::{mistyped, unrecognized};
 use lockstep_object::{GroupVersionKind, Map, Status, Value};
 
-use super::body::Document;
 use super::{Origin, Request};
 use crate::views::{PROTOBUF, body_types};
+use crate::write::Document;
 
 impl Request<'_> {
     /// Reads the body as a message of a kind: that of the resource, or one that every resource

@@ -3,47 +3,31 @@
 //! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Strategy`].
 //! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
 
-mod addresses;
 mod answer;
-mod apply;
-mod body;
-mod claims;
-mod commit;
 mod components;
-mod convert;
-mod create;
-mod current;
-mod delete;
-mod escalation;
+mod driver;
 mod expiry;
 mod field_manager;
-mod gating;
 mod get;
-mod grace;
-mod internal;
+mod http_body;
 mod list;
 mod list_options;
 mod message;
 mod own;
-mod own_claims;
-mod ownable;
-mod patch;
-mod place;
-mod pods;
+mod own_writes;
 mod print;
-mod quota;
 mod registry;
 mod request;
 mod resource;
-mod scale;
 mod schema_change;
 mod selection;
-mod settling;
-mod signing;
+mod serving;
+mod streams;
 mod token;
-mod update;
 mod watch;
 mod watch_converted;
+mod webhook_calls;
+mod write_request;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -52,35 +36,34 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_object::Status;
-use lockstep_storage::{Revision, Store};
+use lockstep_storage::{KeyValue, Revision, Store};
 use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
-pub(crate) use delete::Propagation;
-pub(crate) use internal::{CRD_CLEANUP_FINALIZER, Internal, Left};
 pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
-pub use body::Incoming;
-pub(crate) use body::refit;
 use expiry::Expiry;
-pub(crate) use patch::patch_types;
 pub use registry::{Registry, Served};
-pub use request::{DryRun, Permits, Request};
+pub use request::Request;
 pub use resource::{
     LastWrite, Origin, Resource, SelectableField, StoredAs, Strategy, Subresource, Verdict, Version,
 };
-pub use scale::ScalePaths;
 pub use schema_change::SchemaChange;
 pub use watch::WatchStream;
+
+pub(crate) use crate::write::{CRD_CLEANUP_FINALIZER, Internal, Left, Propagation, patch_types};
+pub use crate::write::{DryRun, Incoming, ScalePaths};
 
 use crate::admission::{Plugins, Webhooks};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::Cache;
+use crate::clock;
 use crate::crd::{self, FieldGates};
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
+use crate::write::{Input, Io, Machine, WritePath, read_failed};
 
 /// The group of webhooks and policies.
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -115,13 +98,15 @@ pub struct Api {
     /// Whom expressions ask what users may do.
     authorizer: Authorizer,
     /// Who charges quotas.
-    turns: quota::Turns,
+    turns: driver::QuotaTurns,
     /// Whether gates of fields are looked at.
     field_gates: FieldGates,
     /// Whether a watch may ask for the objects that exist.
     watch_list: bool,
-    /// A number that nobody had before, for uids and names.
-    fresh: Box<dyn Fn() -> u128 + Send + Sync>,
+    /// Injected randomness for UIDs and generated names.
+    random_u128: Box<dyn Fn() -> u128 + Send + Sync>,
+    /// Start of monotonic time for metrics.
+    started: tokio::time::Instant,
 }
 
 impl Api {
@@ -131,7 +116,7 @@ impl Api {
         cache: Cache,
         prefix: impl Into<Bytes>,
         registry: Registry,
-        fresh: impl Fn() -> u128 + Send + Sync + 'static,
+        random_u128: impl Fn() -> u128 + Send + Sync + 'static,
     ) -> Self {
         let services = services(&cache, &registry);
         Self {
@@ -149,10 +134,11 @@ impl Api {
             webhooks: Webhooks::default(),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
-            turns: quota::Turns::default(),
+            turns: driver::QuotaTurns::default(),
             field_gates: FieldGates::default(),
             watch_list: true,
-            fresh: Box::new(fresh),
+            random_u128: Box::new(random_u128),
+            started: clock::now().steady,
         }
     }
 
@@ -204,29 +190,9 @@ impl Api {
         Self { authorizer, ..self }
     }
 
-    /// Whom expressions ask what users may do.
-    pub(crate) fn authorizer(&self) -> &Authorizer {
-        &self.authorizer
-    }
-
-    /// The webhooks that are asked about writes.
-    pub(crate) fn webhooks(&self) -> &Webhooks {
-        &self.webhooks
-    }
-
-    /// Who calls them.
-    pub(crate) fn clients(&self) -> &Clients {
-        &self.clients
-    }
-
     /// Where the Services of the cluster are; none if there are no Services.
     pub(crate) fn services(&self) -> Option<Services> {
         services(&self.cache, &self.registry())
-    }
-
-    /// A number that nobody had before.
-    pub(crate) fn fresh(&self) -> u128 {
-        (self.fresh)()
     }
 
     /// The same with gates of fields looked at, or not.
@@ -249,11 +215,6 @@ impl Api {
         self.field_gates
     }
 
-    /// Which steps of admission are on.
-    pub(crate) fn plugins(&self) -> &Plugins {
-        &self.plugins
-    }
-
     /// What is served now.
     pub fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
@@ -269,7 +230,7 @@ impl Api {
         let resource = &request.served.resource;
         let verb = request.route.verb;
         if &*resource.plural == "bindings" && resource.group.is_empty() {
-            return Box::pin(self.bind_named(request)).await;
+            return Box::pin(self.bind(request)).await;
         }
         let is_known = resource.verbs.contains(&verb);
         if !is_known && resource.origin == Origin::BuiltIn {
@@ -306,12 +267,70 @@ impl Api {
             Verb::Get => self.get(request).await,
             Verb::List => Box::pin(self.list(request)).await,
             Verb::Watch => Box::pin(self.watch(request)).await,
-            Verb::Create => Box::pin(self.create(request)).await,
-            Verb::Update => Box::pin(self.update(request)).await,
-            Verb::Delete => Box::pin(self.delete(request)).await,
+            Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => {
+                Box::pin(self.write(request)).await
+            }
             Verb::DeleteCollection => Box::pin(self.delete_collection(request)).await,
-            Verb::Patch => Box::pin(self.patch(request)).await,
         }
+    }
+
+    /// Writes or deletes one object.
+    async fn write(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let mut request = request.write_request()?;
+        let io = Io::default();
+        let path = WritePath::new(self, &io);
+        let write = Machine::new(io.clone(), path.write(&mut request));
+        Ok(self.drive(write).await?.into())
+    }
+
+    /// Deletes all objects that a list would show, and answers with the list.
+    async fn delete_collection(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let mut deletion = request.write_request()?;
+        let Some(Input::Delete(options)) = deletion.input.take() else {
+            return Err(Status::method_not_allowed());
+        };
+        let page = self.page(request).await?;
+        let keys = page.objects.iter();
+        let keys: Vec<String> = keys
+            .map(|object| String::from_utf8_lossy(&object.key).into_owned())
+            .collect();
+        let io = Io::default();
+        let path = WritePath::new(self, &io);
+        let write = path.delete_all_of(&deletion, &options, &keys);
+        self.drive(Machine::new(io.clone(), write)).await?;
+        Ok(Answer::ok(Printer::of(request).list(&page)?))
+    }
+
+    /// Binds a pod through the `bindings` resource, which names the pod in its body alone.
+    async fn bind(&self, request: &Request<'_>) -> Result<Answer, Status> {
+        let route = request.route;
+        if route.namespace.is_empty() || route.is_named() {
+            return Err(Status::no_such_resource());
+        }
+        if route.verb != Verb::Create {
+            return Err(Status::method_not_allowed());
+        }
+        let mut request = request.write_request()?;
+        let io = Io::default();
+        let path = WritePath::new(self, &io);
+        let write = Machine::new(io.clone(), path.bind_pod(&mut request));
+        Ok(self.drive(write).await?.into())
+    }
+
+    /// 404 for the object that a request names.
+    fn not_found(request: &Request<'_>) -> Status {
+        let resource = request.served.resource.group_resource();
+        Status::not_found(&resource, &request.route.name)
+    }
+
+    /// Newest stored bytes under a key.
+    async fn newest(
+        &self,
+        resource: &Resource,
+        key: &str,
+    ) -> Result<Option<Arc<KeyValue>>, Status> {
+        let found = self.read(resource, key).await;
+        found.map_err(|failure| read_failed(&failure))
     }
 }
 

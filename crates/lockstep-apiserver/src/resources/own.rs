@@ -45,16 +45,4 @@ impl Api {
     pub(crate) fn tell_own_writes(&self, listener: OwnWrites) {
         let _first = self.own_writes.set(listener);
     }
-
-    /// Tells that one was tried.
-    pub(super) fn wrote(&self, resource: &Resource, key: &str, verb: Verb, code: u16) {
-        if let Some(listener) = self.own_writes.get() {
-            listener(&OwnWrite {
-                resource,
-                key,
-                verb,
-                code,
-            });
-        }
-    }
 }

@@ -10,10 +10,9 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Status};
 use lockstep_storage::Revision;
 
-use super::current::{parse, serve};
 use super::list::Page;
 use super::token::Token;
-use super::{Answer, Body, Origin, Request, Served, Subresource, scale};
+use super::{Answer, Body, Origin, Request, Served, Subresource};
 use crate::cache::Object as Stored;
 use crate::route::Verb;
 use crate::stored::Layout;
@@ -21,6 +20,7 @@ use crate::views::{
     Columns, Headers, MetaVersion, Shape, close_table, open_table, partial_start, write_object,
     write_row,
 };
+use crate::write::{parse, scale_columns, serve};
 
 /// What an object takes besides its stored bytes: a guess.
 const WRAPPING_BYTES: usize = 64;
@@ -41,7 +41,7 @@ impl<'a> Printer<'a> {
     pub(super) fn of(request: &'a Request<'_>) -> Self {
         let strategy = &request.served.resource.strategy;
         let columns = match request.subresource() {
-            Ok(Some(Subresource::Scale)) => scale::columns(),
+            Ok(Some(Subresource::Scale)) => scale_columns(),
             _ => strategy.columns(request.served.version),
         };
         Self {

@@ -4,18 +4,19 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use bytes::Bytes;
 use lockstep_authz::User;
-use lockstep_object::field::{FieldError, Path};
+use lockstep_object::Status;
+use lockstep_object::field::FieldError;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
-use lockstep_object::{GroupKind, Status, Value};
 use lockstep_storage::Revision;
 
-use super::{Origin, Served, Version};
+use super::{Origin, Served, Subresource};
 use crate::authn::User as Caller;
 use crate::frame::Notes;
 use crate::request::Query;
-use crate::route::{ResourceRoute, Verb};
+use crate::route::ResourceRoute;
 use crate::views::Shape;
+use crate::write::{self, Permits};
 
 /// One request for a resource, authenticated and authorised.
 pub struct Request<'a> {
@@ -45,39 +46,7 @@ pub struct Request<'a> {
     pub notes: &'a Notes,
 }
 
-/// Whether a user may do something else than the request says, to the same object.
-pub type Permits<'a> = dyn Fn(Verb) -> Result<(), Status> + Send + Sync + 'a;
-
-/// Whether a write happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DryRun {
-    /// It does not: everything but the write is done.
-    All,
-    /// It does.
-    No,
-}
-
 impl Request<'_> {
-    /// The version that is asked for.
-    pub fn version(&self) -> &Version {
-        &self.served.resource.versions[self.served.version]
-    }
-
-    /// `dryRun`, which is `All` or absent.
-    pub fn dry_run(&self) -> Result<DryRun, Status> {
-        let asked: Vec<&str> = self.query.all("dryRun").collect();
-        self.dry_run_of(&asked)
-    }
-
-    /// What these values of `dryRun` mean.
-    pub(super) fn dry_run_of(&self, asked: &[&str]) -> Result<DryRun, Status> {
-        match asked {
-            [] => Ok(DryRun::No),
-            asked if asked.iter().all(|value| *value == "All") => Ok(DryRun::All),
-            asked => Err(self.invalid_option("dryRun", asked.to_vec(), &["All"])),
-        }
-    }
-
     /// A whole number from the query.
     pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.query.get(name) else {
@@ -141,25 +110,13 @@ impl Request<'_> {
         Ok(selector)
     }
 
-    pub(super) fn invalid_option(
-        &self,
-        field: &str,
-        value: impl Into<Value>,
-        supported: &[&str],
-    ) -> Status {
-        let path = Path::ROOT.field(field);
-        let supported = supported.iter().copied();
-        self.invalid_options(FieldError::not_supported(&path, value, supported))
-    }
-
     /// 422 for the options of the request.
     pub(super) fn invalid_options(&self, error: FieldError) -> Status {
-        let kind = match self.route.verb {
-            Verb::Create => "CreateOptions",
-            Verb::Patch => "PatchOptions",
-            Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
-            Verb::Update | Verb::Get | Verb::List | Verb::Watch => "UpdateOptions",
-        };
-        Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[error])
+        write::invalid_options(self.route.verb, error)
+    }
+
+    /// Subresource named by the path.
+    pub(super) fn subresource(&self) -> Result<Option<Subresource>, Status> {
+        write::subresource(self.route, &self.served)
     }
 }

@@ -6,9 +6,9 @@ use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_object::{Object as ApiObject, Status};
 use serde_json::Value;
 
-use super::current::parse;
 use super::{Origin, Request, SelectableField, Served};
 use crate::cache::{Object, Scope};
+use crate::write::parse;
 
 /// A scope, and what objects in it have to be like.
 pub(super) struct Selection {

@@ -89,7 +89,7 @@ impl Api {
         let lasts = match u64::try_from(asked) {
             Ok(seconds) if seconds > 0 => seconds,
             _ => {
-                let more = (self.fresh)() % u128::from(LASTS_MIN_SECONDS);
+                let more = (self.random_u128)() % u128::from(LASTS_MIN_SECONDS);
                 LASTS_MIN_SECONDS + u64::try_from(more).unwrap_or_default()
             }
         };

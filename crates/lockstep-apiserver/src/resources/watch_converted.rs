@@ -10,6 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::watch::{WatchStream, line};
 use crate::cache::{Change, Frame, Object};
 use crate::crd::CALL_OBJECTS_MAX;
+use crate::write::Direct;
 
 /// How many changes are converted at a time; each has two objects at most.
 const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
@@ -21,7 +22,7 @@ impl WatchStream {
         let batch = self.first.iter().take(CALL_OBJECTS_MAX);
         let batch: Vec<Arc<Object>> = batch.cloned().collect();
         let count = batch.len();
-        let shown = match self.served.converted_all(batch).await {
+        let shown = match self.served.converted_all(&Direct, batch).await {
             Ok(shown) => shown,
             Err(status) => return self.give_up(&status.to_value()),
         };
@@ -53,7 +54,7 @@ impl WatchStream {
         for (change, known) in batch.iter().zip(&known) {
             objects.extend(wanted(change, known.is_some()).into_iter().flatten());
         }
-        let shown = match self.served.converted_all(objects).await {
+        let shown = match self.served.converted_all(&Direct, objects).await {
             Ok(shown) => shown,
             Err(status) => return self.give_up(&status.to_value()),
         };

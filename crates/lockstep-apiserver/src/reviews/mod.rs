@@ -8,7 +8,6 @@ mod spec;
 use lockstep_object::metadata::check_namespace;
 use lockstep_object::{Object, Status, Value, json};
 
-use crate::admission::Attributes;
 use crate::authn::User;
 use crate::resources::{Answer, Request, Served, check_scope};
 use crate::route::Verb;
@@ -61,12 +60,9 @@ impl Review {
         let dry_run = request.dry_run()?;
         let incoming = request.object()?;
         request.complain(&incoming.duplicates, &incoming.unknown)?;
-        let mut object = incoming.object;
+        let object = incoming.object;
         check_namespace(&object, &request.route.namespace)?;
-        let name = object.name().to_owned();
-        let attributes = Attributes::create(request, &name, dry_run);
-        server.api.mutate(&attributes, Some(&mut object)).await?;
-        server.api.validate(&attributes, Some(&object)).await?;
+        let mut object = server.api.admit(request, None, object, dry_run).await?;
         server.rules.settled().await;
         let status = self.status(server, user, request, &mut object).await?;
         object.set_gvk(&request.served.gvk());

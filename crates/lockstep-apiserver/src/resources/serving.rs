@@ -1,0 +1,94 @@
+//! Which resources are served, and waiting until a written CRD is in force.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lockstep_storage::Revision;
+use tokio::sync::watch;
+
+use super::{Api, Origin, Registry, Resource};
+use crate::cache::{BucketKey, Cache};
+use crate::crd;
+
+/// Longest wait of a CRD write for the CRD to be in force here.
+const FOLLOWING_MAX: Duration = Duration::from_secs(2);
+
+impl Api {
+    /// The memory behind this API.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Serves a resource from now on.
+    pub(crate) fn serve(&self, resource: Resource) {
+        let resource = Arc::new(resource);
+        self.registry.rcu(|registry| {
+            let mut next = Registry::clone(registry);
+            next.insert_shared(resource.clone());
+            next
+        });
+    }
+
+    /// Serves a custom resource no longer.
+    pub(crate) fn stop_serving(&self, group: &str, plural: &str) {
+        self.registry.rcu(|registry| {
+            let mut next = Registry::clone(registry);
+            let known = next.resource(group, plural);
+            if known.is_some_and(|resource| resource.origin == Origin::Custom) {
+                next.remove(group, plural);
+            }
+            next
+        });
+    }
+
+    /// Serves no custom resources but those of CRDs that stay.
+    pub(crate) fn forget_custom_resources(&self, stays: impl Fn(&str) -> bool) {
+        self.registry.rcu(|registry| {
+            let mut next = Registry::clone(registry);
+            next.retain(|resource| {
+                let crd = || format!("{}.{}", resource.plural, resource.group);
+                resource.origin != Origin::Custom || stays(&crd())
+            });
+            next
+        });
+    }
+
+    /// All CRDs up to this revision are in force.
+    pub(crate) fn crds_followed(&self, revision: Revision) {
+        self.followed.send_if_modified(|followed| {
+            let is_news = revision > *followed;
+            *followed = revision.max(*followed);
+            is_news
+        });
+    }
+
+    /// Waits until all CRDs that are stored are in force here, for no longer than
+    /// [`FOLLOWING_MAX`].
+    pub(crate) async fn in_force(&self) {
+        if self.cache.caught_up().await.is_err() {
+            return;
+        }
+        let _in_time = tokio::time::timeout(FOLLOWING_MAX, self.seen_in_force()).await;
+    }
+
+    /// Waits until all CRDs that the cache shows are in force here, however long that takes.
+    pub(crate) async fn seen_in_force(&self) {
+        let newest = self.cache.bucket(&BucketKey::new(crd::BUCKET));
+        let newest = newest.snapshot().revision();
+        let mut followed = self.followed.subscribe();
+        let _while_served = followed.wait_for(|followed| *followed >= newest).await;
+    }
+
+    /// Follows which CRDs are in force.
+    pub(crate) fn follow_crds(&self) -> watch::Receiver<Revision> {
+        self.followed.subscribe()
+    }
+
+    /// Revision of an object in the watch cache.
+    pub(crate) fn cached_revision(&self, group: &str, plural: &str, key: &str) -> Option<Revision> {
+        let registry = self.registry();
+        let resource = registry.resource(group, plural)?;
+        let snapshot = self.cache.bucket(&resource.bucket).snapshot();
+        Some(snapshot.get(key.as_bytes())?.revision)
+    }
+}

@@ -1,0 +1,32 @@
+//! Streams to containers, which only a kubelet serves.
+
+use lockstep_object::Status;
+
+use super::{Api, Request};
+
+/// Subresources that are streams.
+const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+const NOT_IMPLEMENTED: u16 = 501;
+
+impl Api {
+    /// 501 for what only a kubelet can do, if there is something to do it with.
+    pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), Status> {
+        let (route, resource) = (request.route, &request.served.resource);
+        let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");
+        let is_stream = STREAMS.contains(&route.subresource.as_str());
+        if !has_streams || !resource.group.is_empty() || !is_stream {
+            return Ok(());
+        }
+        let key = resource.object_key(&route.namespace, &route.name);
+        if self.newest(resource, &key).await?.is_none() {
+            return Err(Self::not_found(request));
+        }
+        let what = format!("{}/{}", resource.plural, route.subresource);
+        let why = format!("{what} is not served: there are no kubelets behind this server");
+        Err(Status {
+            code: NOT_IMPLEMENTED,
+            reason: None,
+            ..Status::bad_request(why)
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! What one service has and no other may have: addresses, and ports of nodes.
+//!
+//! A claim is a key of its own, written in the same transaction as the service: two servers cannot give the same address to
+//! two services, and no address stays behind when its service goes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_builtins::services::{self, Claims, Pool};
+use lockstep_object::field::FieldError;
+use lockstep_object::{Object, Status, Value};
+use lockstep_storage::{Beside, Expected, Key, Written};
+use serde_json::json;
+
+use super::{InFlight, Resource, WritePath};
+use crate::cache::BucketKey;
+
+/// Where claims lie.
+const BUCKET: &str = "ranges";
+const ADDRESSES: &str = "serviceips";
+const NODE_PORTS: &str = "servicenodeports";
+
+/// Whether objects of a resource claim something.
+fn has_claims(resource: &Resource) -> bool {
+    resource.group.is_empty() && &*resource.plural == "services"
+}
+
+impl WritePath<'_> {
+    /// Gives a service what it needs and does not have.
+    pub(super) async fn assign(
+        &self,
+        request: &InFlight<'_>,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        let resource = &request.served.resource;
+        if !has_claims(resource) || self.try_assign(object, old).is_ok() {
+            return Ok(());
+        }
+        // What others gave back may not be known yet.
+        self.see_claims(resource).await;
+        let assigned = self.try_assign(object, old);
+        assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
+    }
+
+    /// The same by what is known already.
+    fn try_assign(&self, object: &mut Object, old: Option<&Object>) -> Result<(), FieldError> {
+        let bucket = BucketKey::new(BUCKET);
+        let is_taken = |what: &str, name: &str| {
+            let key = format!("{what}/{name}");
+            self.env.cached_bytes(&bucket, key.as_bytes()).is_some()
+        };
+        let mut pool = Pool {
+            range: self.env.service_range(),
+            is_address_taken: &|address| is_taken(ADDRESSES, address),
+            is_port_taken: &|port| is_taken(NODE_PORTS, &port.to_string()),
+            random: &mut || self.env.random_u128(),
+        };
+        services::assign(object, old, &mut pool)
+    }
+
+    /// Waits until everything is known that others claimed so far, if that matters.
+    pub(super) async fn see_claims(&self, resource: &Resource) {
+        if has_claims(resource) {
+            let _at_least_tried = self.io.catch_up().await;
+        }
+    }
+
+    /// What is written beside an object: what it claims now and did not, and what it claimed.
+    pub(super) async fn beside(
+        &self,
+        resource: &Arc<Resource>,
+        object_key: &str,
+        expected: Expected,
+        written: &Written,
+    ) -> Result<Vec<Beside>, Status> {
+        if !has_claims(resource) {
+            return Ok(Vec::new());
+        }
+        let old = match expected {
+            Expected::Absent => Claims::default(),
+            Expected::At(revision) => match self.newest(resource, object_key).await? {
+                Some(stored) if stored.mod_revision == revision => claims(&stored.value),
+                // The write will not happen.
+                _ => return Ok(Vec::new()),
+            },
+        };
+        let new = match written {
+            Written::Put { value, .. } => claims(value),
+            Written::Delete => Claims::default(),
+        };
+        let owner: Bytes = json!({ "service": object_key }).to_string().into();
+        let claim = |key| Beside::Claim {
+            key,
+            value: owner.clone(),
+        };
+        let taken = self
+            .claim_keys(&new)
+            .filter(|key| !self.claim_keys(&old).any(|own| own == *key));
+        let given = self
+            .claim_keys(&old)
+            .filter(|key| !self.claim_keys(&new).any(|own| own == *key));
+        Ok(taken.map(claim).chain(given.map(Beside::Release)).collect())
+    }
+
+    fn claim_keys<'c>(&'c self, claims: &'c Claims) -> impl Iterator<Item = Key> + 'c {
+        let addresses = claims
+            .addresses
+            .iter()
+            .map(|address| format!("{ADDRESSES}/{address}"));
+        let ports = claims
+            .node_ports
+            .iter()
+            .map(|port| format!("{NODE_PORTS}/{port}"));
+        addresses.chain(ports).map(|name| {
+            let key = [self.env.prefix(), BUCKET.as_bytes(), b"/", name.as_bytes()].concat();
+            Key::new(key).expect("a key of the store has the server's prefix")
+        })
+    }
+}
+
+fn claims(value: &Bytes) -> Claims {
+    let service: Value = serde_json::from_slice(value).unwrap_or_default();
+    services::claims(&service)
+}

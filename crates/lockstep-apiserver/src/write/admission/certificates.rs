@@ -1,0 +1,116 @@
+//! `CertificateApproval` and `CertificateSigning`: who may say yes for a signer, and who may sign for it. Whoever may write
+//! these parts of requests for certificates may not do so for every signer. `CertificateSubjectRestriction`: whom nobody may ask to be.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use lockstep_object::{Object, Status, Value};
+
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::pem::parse_x509_pem;
+use x509_parser::prelude::FromDer;
+
+use super::super::WritePath;
+use super::{Attributes, Operation, Plugin};
+use crate::authz::{self, Target};
+use crate::resources::Subresource;
+
+const GROUP: &str = "certificates.k8s.io";
+const PLURAL: &str = "certificatesigningrequests";
+
+/// Refuses an approval, or a certificate, by somebody who may not give it in the name of the signer.
+pub(super) fn check(
+    path: &WritePath<'_>,
+    plugin: Plugin,
+    attributes: &Attributes<'_>,
+    object: &Object,
+) -> Result<(), Status> {
+    let resource = &attributes.request.served.resource;
+    let Some(old) = attributes.old else {
+        return Ok(());
+    };
+    if &*resource.group != GROUP || &*resource.plural != PLURAL {
+        return Ok(());
+    }
+    let verb = match (plugin, attributes.subresource) {
+        (Plugin::CertificateApproval, Some(Subresource::Approval)) => "approve",
+        (Plugin::CertificateSigning, Some(Subresource::Status)) if is_signed(old, object) => "sign",
+        _ => return Ok(()),
+    };
+    let signer = old.at(&["spec", "signerName"]).and_then(Value::as_str);
+    let signer = signer.unwrap_or_default();
+    let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
+    let may = |name: &str| {
+        let target = Target::Resource {
+            group: GROUP,
+            version: "*",
+            namespace: "",
+            resource: "signers",
+            subresource: "",
+            name,
+        };
+        let asked = authz::Attributes {
+            user: attributes.request.caller,
+            verb,
+            target,
+        };
+        path.env.authorize(&asked).allowed
+    };
+    if may(signer) || may(&format!("{domain}/*")) {
+        return Ok(());
+    }
+    let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
+    Err(Status::forbidden(
+        &resource.group_resource(),
+        old.name(),
+        &why,
+    ))
+}
+
+/// The signer of clients of the server itself.
+const CLIENTS: &str = "kubernetes.io/kube-apiserver-client";
+/// The group that may do everything.
+const MASTERS: &str = "system:masters";
+
+/// Refuses a request to be one of those who may do everything.
+pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), Status> {
+    let resource = &attributes.request.served.resource;
+    let is_request = &*resource.group == GROUP && &*resource.plural == PLURAL;
+    let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
+    let text = |field| object.at(&["spec", field]).and_then(Value::as_str);
+    if !is_request || !is_new || text("signerName") != Some(CLIENTS) {
+        return Ok(());
+    }
+    let refused = |why: &str| {
+        Err(Status::forbidden(
+            &resource.group_resource(),
+            object.name(),
+            why,
+        ))
+    };
+    match groups(text("request").unwrap_or_default()) {
+        None => refused("failed to parse CSR"),
+        Some(groups) if groups.iter().any(|group| group == MASTERS) => refused(&format!(
+            "use of {CLIENTS} signer with {MASTERS} group is not allowed"
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The organizations of whom a request is for; none if it is no request.
+fn groups(request: &str) -> Option<Vec<String>> {
+    let pem = STANDARD.decode(request).ok()?;
+    let (_, pem) = parse_x509_pem(&pem).ok()?;
+    let (_, request) = X509CertificationRequest::from_der(&pem.contents).ok()?;
+    let subject = &request.certification_request_info.subject;
+    let groups = subject.iter_organization();
+    groups
+        .map(|group| Some(group.as_str().ok()?.to_owned()))
+        .collect()
+}
+
+/// Whether a status says more about the certificate than it did.
+fn is_signed(old: &Object, object: &Object) -> bool {
+    ["certificate", "conditions"]
+        .iter()
+        .any(|field| old.at(&["status", field]) != object.at(&["status", field]))
+}

@@ -1,0 +1,77 @@
+//! `DefaultStorageClass` and `DefaultIngressClass`: the class that is taken if nobody says which.
+
+use lockstep_object::{Object, Value};
+
+use super::super::WritePath;
+use super::{Attributes, Plugin};
+
+/// A class that is taken if nobody says which.
+struct Choice {
+    /// What has a class.
+    of: (&'static str, &'static str),
+    /// The classes.
+    classes: (&'static str, &'static str),
+    /// What marks the class.
+    mark: &'static str,
+    /// Where the object names its class, in its spec.
+    field: &'static str,
+    /// How it was named before there was a field.
+    annotation: &'static str,
+}
+
+const STORAGE_CLASS: Choice = Choice {
+    of: ("", "persistentvolumeclaims"),
+    classes: ("storage.k8s.io", "storageclasses"),
+    mark: "storageclass.kubernetes.io/is-default-class",
+    field: "storageClassName",
+    annotation: "volume.beta.kubernetes.io/storage-class",
+};
+
+const INGRESS_CLASS: Choice = Choice {
+    of: ("networking.k8s.io", "ingresses"),
+    classes: ("networking.k8s.io", "ingressclasses"),
+    mark: "ingressclass.kubernetes.io/is-default-class",
+    field: "ingressClassName",
+    annotation: "kubernetes.io/ingress.class",
+};
+
+/// Names the class that a step chooses for a new object; of several, the newest.
+pub(super) fn choose(
+    path: &WritePath<'_>,
+    plugin: Plugin,
+    attributes: &Attributes<'_>,
+    object: &mut Object,
+) {
+    let choice = match plugin {
+        Plugin::DefaultIngressClass => &INGRESS_CLASS,
+        _ => &STORAGE_CLASS,
+    };
+    if !attributes.makes(choice.of.0, choice.of.1) {
+        return;
+    }
+    let is_said = object
+        .at(&["spec", choice.field])
+        .is_some_and(Value::is_string)
+        || object.annotation(choice.annotation).is_some();
+    if is_said {
+        return;
+    }
+    let classes = known(path, choice.classes.0, choice.classes.1).into_iter();
+    let marked = classes.filter(|class| class.annotation(choice.mark) == Some("true"));
+    let made = |class: &Object| class.creation_timestamp().to_owned();
+    let newest = marked.max_by(|a, b| made(a).cmp(&made(b)).then(b.name().cmp(a.name())));
+    let spec = object.fields_mut().get_mut("spec");
+    if let (Some(class), Some(Value::Object(spec))) = (newest, spec) {
+        spec.insert(choice.field.to_owned(), class.name().into());
+    }
+}
+
+/// All objects of a resource at the cluster's scope, as far as they are known.
+pub(super) fn known(path: &WritePath<'_>, group: &str, plural: &str) -> Vec<Object> {
+    let registry = path.registry();
+    let Some(resource) = registry.resource(group, plural) else {
+        return Vec::new();
+    };
+    let objects = path.env.cached_list(&resource.bucket, None).into_iter();
+    objects.filter_map(|stored| stored.object()).collect()
+}

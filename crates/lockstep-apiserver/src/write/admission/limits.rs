@@ -1,0 +1,61 @@
+//! `LimitRanger`: what pods and claims get from the limit ranges of their namespace, and what these
+//! refuse.
+
+use lockstep_builtins::limits;
+use lockstep_object::{Object, Status, Value};
+
+use super::super::WritePath;
+use super::Attributes;
+
+/// Gives a new pod what the ranges say.
+pub(super) async fn fill(
+    path: &WritePath<'_>,
+    attributes: &Attributes<'_>,
+    object: &mut Object,
+) -> Result<(), Status> {
+    if attributes.makes("", "pods") {
+        let ranges = ranges(path, object.namespace()).await?;
+        limits::fill(object, &ranges);
+    }
+    Ok(())
+}
+
+/// Refuses a new object that is outside of the ranges.
+pub(super) async fn check(
+    path: &WritePath<'_>,
+    attributes: &Attributes<'_>,
+    object: &Object,
+) -> Result<(), Status> {
+    let check = if attributes.makes("", "pods") {
+        limits::check_pod
+    } else if attributes.makes("", "persistentvolumeclaims") {
+        limits::check_claim
+    } else {
+        return Ok(());
+    };
+    let problems = check(object.as_value(), &ranges(path, object.namespace()).await?);
+    let why = match problems.as_slice() {
+        [] => return Ok(()),
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let resource = attributes.request.served.resource.group_resource();
+    Err(Status::forbidden(&resource, object.name(), &why))
+}
+
+/// The limit ranges of a namespace, also those that were just made.
+async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, Status> {
+    let registry = path.registry();
+    let Some(resource) = registry.resource("", "limitranges") else {
+        return Ok(Vec::new());
+    };
+    if !path.io.catch_up().await {
+        let why = "the store is not available";
+        return Err(Status::service_unavailable(why).with_retry_after(1));
+    }
+    let ranges = path.env.cached_list(&resource.bucket, Some(namespace));
+    let ranges = ranges
+        .into_iter()
+        .filter_map(|stored| serde_json::from_slice(&stored.value).ok());
+    Ok(ranges.collect())
+}

@@ -1,0 +1,82 @@
+//! The webhooks that are in force: those of all configurations, in the order they are asked.
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use lockstep_object::{Object, Value};
+use lockstep_storage::Revision;
+
+use super::hook::Hook;
+use crate::cache::{Bucket, BucketKey, Cache, Object as Cached, Scope};
+
+/// All webhooks of one kind, read from the cache when it has moved. A write that finds no
+/// configuration pays for one look at the newest state.
+pub(crate) struct Known {
+    bucket: &'static str,
+    place: OnceLock<Arc<Bucket>>,
+    read: ArcSwap<Read>,
+}
+
+/// What was read at a revision.
+#[derive(Default)]
+struct Read {
+    revision: Revision,
+    configurations: Vec<Configuration>,
+    hooks: Arc<[Arc<Hook>]>,
+}
+
+#[derive(Clone)]
+struct Configuration {
+    stored: Arc<Cached>,
+    hooks: Vec<Arc<Hook>>,
+}
+
+impl Known {
+    pub(crate) fn new(bucket: &'static str) -> Self {
+        Self {
+            bucket,
+            place: OnceLock::new(),
+            read: ArcSwap::default(),
+        }
+    }
+
+    /// The webhooks by the name of their configuration, then in its order.
+    pub(crate) fn hooks(&self, cache: &Cache) -> Arc<[Arc<Hook>]> {
+        let place = || cache.bucket(&BucketKey::new(self.bucket));
+        let snapshot = self.place.get_or_init(place).snapshot();
+        let read = self.read.load();
+        if read.revision == snapshot.revision() {
+            return Arc::clone(&read.hooks);
+        }
+        let stored = snapshot.objects(&Scope::All, None);
+        let configurations = stored.map(|stored| read.configuration(stored));
+        let configurations: Vec<Configuration> = configurations.collect();
+        let hooks = configurations.iter().flat_map(|all| all.hooks.clone());
+        let hooks: Arc<[Arc<Hook>]> = hooks.collect();
+        self.read.store(Arc::new(Read {
+            revision: snapshot.revision(),
+            configurations,
+            hooks: Arc::clone(&hooks),
+        }));
+        hooks
+    }
+}
+
+impl Read {
+    /// A configuration, compiled only if it is not the one that was read before.
+    fn configuration(&self, stored: &Arc<Cached>) -> Configuration {
+        let known = self.configurations.iter();
+        let mut known = known.filter(|known| known.stored.key == stored.key);
+        if let Some(known) = known.find(|known| known.stored.revision == stored.revision) {
+            return known.clone();
+        }
+        let value: Option<Value> = serde_json::from_slice(&stored.value).ok();
+        let object = value.and_then(|value| Object::from_value(value).ok());
+        let hooks = object.map(|object| Hook::read_all(&object));
+        let hooks = hooks.unwrap_or_default().into_iter().map(Arc::new);
+        Configuration {
+            stored: Arc::clone(stored),
+            hooks: hooks.collect(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The one way into the store.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::Status;
+use lockstep_storage::{
+    Beside, Ceiling, Expected, Fence, GuardedWrite, Key, LeaseId, Outcome, ReadFailure,
+    WriteFailure, Written,
+};
+
+use super::{Resource, WritePath};
+
+/// The largest object that is stored.
+pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
+
+/// What has to hold besides, and what is written with an object.
+#[derive(Default)]
+pub(super) struct Guards<'g> {
+    pub(super) fences: &'g [Fence],
+    pub(super) ceilings: Vec<Ceiling>,
+    pub(super) beside: Vec<Beside>,
+}
+
+impl WritePath<'_> {
+    /// Writes one object in one transaction, if it is as expected.
+    pub(super) async fn commit(
+        &self,
+        resource: &Arc<Resource>,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
+        self.commit_behind(&[], resource, object_key, expected, written)
+            .await
+    }
+
+    /// The same, if besides nothing moved behind the fences.
+    pub(super) async fn commit_behind(
+        &self,
+        fences: &[Fence],
+        resource: &Arc<Resource>,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
+        let guards = Guards {
+            fences,
+            ..Guards::default()
+        };
+        self.commit_guarded(guards, resource, object_key, expected, written)
+            .await
+    }
+
+    /// The same, if besides everything holds that has to.
+    pub(super) async fn commit_guarded(
+        &self,
+        guards: Guards<'_>,
+        resource: &Arc<Resource>,
+        object_key: &str,
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
+        if let Written::Put { value, .. } = &written {
+            check_size(value)?;
+        }
+        let key = Key::new(resource.store_key(self.env.prefix(), object_key))
+            .expect("a key of the store has the server's prefix");
+        let mut beside = self
+            .beside(resource, object_key, expected, &written)
+            .await?;
+        beside.extend(guards.beside);
+        let write = GuardedWrite {
+            key,
+            expected,
+            written,
+            fences: guards.fences.to_vec(),
+            ceilings: guards.ceilings,
+            beside,
+        };
+        let outcome = self.io.commit(resource, write).await;
+        outcome.map_err(|failure| write_failed(&failure))
+    }
+}
+
+/// A value to put; the driver chooses its lease.
+pub(super) fn put(value: Bytes) -> Written {
+    Written::Put {
+        value,
+        lease: LeaseId::NONE,
+    }
+}
+
+fn check_size(value: &Bytes) -> Result<(), Status> {
+    if value.len() > STORED_BYTES_MAX {
+        return Err(Status::too_large(&format!(
+            "the object is {} bytes large as stored, limit is {STORED_BYTES_MAX}",
+            value.len()
+        )));
+    }
+    Ok(())
+}
+
+/// What a client is told about a write that the store did not confirm.
+fn write_failed(failure: &WriteFailure) -> Status {
+    match failure {
+        WriteFailure::Wrong(error) => Status::internal_error(&error.to_string()),
+        WriteFailure::Refused(error) => Status::internal_error(&error.to_string()),
+        WriteFailure::Uncertain { .. } => Status::timeout(
+            "the store did not confirm the write, which may or may not have happened",
+            1,
+        ),
+        WriteFailure::Unavailable(_) => {
+            Status::service_unavailable("the store is not available").with_retry_after(1)
+        }
+    }
+}
+
+/// What a client is told about a read that the store did not answer.
+pub(crate) fn read_failed(failure: &ReadFailure) -> Status {
+    match failure {
+        ReadFailure::Refused(error) => Status::internal_error(&error.to_string()),
+        ReadFailure::Unavailable(_) => {
+            Status::service_unavailable("the store is not available").with_retry_after(1)
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Objects in other versions than they are stored in, where a webhook has to be asked.
+//!
+//! What comes of a conversion is laid out like stored bytes, so that everything else goes on as if it
+//! had been stored so. It is in the version that was asked for, and names the one it is stored in:
+//! that tells that it was made of another, and needs nothing any more. A resource without a webhook
+//! passes through untouched, and so does what is stored in the version that is asked for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lockstep_object::{Object as ApiObject, Status, json};
+use lockstep_storage::{KeyValue, Revision};
+use serde::Deserialize;
+
+use super::codec::{Current, encode, parse, serve};
+use super::io::Io;
+use super::{InFlight, Resource, Served, StoredAs};
+use crate::cache::Object;
+use crate::crd::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, conversion_failed};
+use crate::stored::Layout;
+
+/// Calls of conversion webhooks: through the driver of a write, or directly where reads are served.
+pub(crate) trait Convert: Sync {
+    /// Objects of one version in another, in the same order.
+    fn convert(
+        &self,
+        resource: &Arc<Resource>,
+        objects: Vec<ApiObject>,
+        desired: &str,
+    ) -> impl Future<Output = Result<Vec<ApiObject>, Status>> + Send;
+}
+
+impl Convert for Io {
+    async fn convert(
+        &self,
+        resource: &Arc<Resource>,
+        objects: Vec<ApiObject>,
+        desired: &str,
+    ) -> Result<Vec<ApiObject>, Status> {
+        Io::convert(self, resource, objects, desired).await
+    }
+}
+
+/// Calls the webhook at once; for readers, and for the driver of writes.
+pub(crate) struct Direct;
+
+impl Convert for Direct {
+    async fn convert(
+        &self,
+        resource: &Arc<Resource>,
+        objects: Vec<ApiObject>,
+        desired: &str,
+    ) -> Result<Vec<ApiObject>, Status> {
+        let converter = resource.strategy.converter().ok_or_else(unreadable)?;
+        converter.convert(&objects, desired).await
+    }
+}
+
+impl Resource {
+    /// The version with an `apiVersion`, served or not.
+    pub(crate) fn version_of(&self, api_version: &str) -> Option<usize> {
+        let name = match &*self.group {
+            "" => api_version,
+            group => api_version.strip_prefix(group)?.strip_prefix('/')?,
+        };
+        self.versions
+            .iter()
+            .position(|version| *version.name == *name)
+    }
+}
+
+impl Served {
+    /// Whether a webhook may have to be asked.
+    pub(crate) fn has_webhook(&self) -> bool {
+        self.resource.strategy.converter().is_some()
+    }
+
+    /// Stored bytes in the version that is asked for.
+    pub(crate) async fn converted(
+        &self,
+        via: &impl Convert,
+        value: Bytes,
+    ) -> Result<Bytes, Status> {
+        if !self.has_webhook() || self.is_asked(&value) {
+            return Ok(value);
+        }
+        // In a box: those who need no conversion, which are most, keep no room for one.
+        let mut made = Box::pin(self.convert(via, &[value])).await?;
+        made.pop().ok_or_else(unreadable)
+    }
+
+    /// The same for many objects, with as few calls as can be.
+    pub(crate) async fn converted_all(
+        &self,
+        via: &impl Convert,
+        objects: Vec<Arc<Object>>,
+    ) -> Result<Vec<Arc<Object>>, Status> {
+        if !self.has_webhook() {
+            return Ok(objects);
+        }
+        let mut shown = objects;
+        let others: Vec<usize> = (0..shown.len())
+            .filter(|at| !self.is_asked(&shown[*at].value))
+            .collect();
+        for batch in batches(&others, |at| shown[at].value.len()) {
+            let values: Vec<Bytes> = batch.iter().map(|at| shown[*at].value.clone()).collect();
+            let made = self.convert(via, &values).await?;
+            for (at, value) in batch.iter().zip(made) {
+                shown[*at] = shown[*at].with_value(value);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// The bytes to store of an object of this version.
+    pub(super) async fn to_stored(
+        &self,
+        via: &impl Convert,
+        object: ApiObject,
+    ) -> Result<Bytes, Status> {
+        let mut object = self.in_storage(via, object).await?;
+        encode(&self.resource, self.resource.storage, &mut object)
+    }
+
+    /// An object of this version in the one that is stored, without a resource version.
+    pub(super) async fn in_storage(
+        &self,
+        via: &impl Convert,
+        mut object: ApiObject,
+    ) -> Result<ApiObject, Status> {
+        let resource = &self.resource;
+        let (asked, storage) = (self.version, resource.storage);
+        object.set_meta_text("resourceVersion", "");
+        if asked == storage {
+            return Ok(object);
+        }
+        let strategy = &resource.strategy;
+        if self.has_webhook() {
+            let desired = resource.api_version(storage);
+            let made = via.convert(resource, vec![object], &desired).await?;
+            object = made.into_iter().next().ok_or_else(unreadable)?;
+            strategy.prune_and_default(storage, &mut object, None);
+        } else if !strategy.has_same_schema(asked, storage) {
+            strategy.prune_and_default(storage, &mut object, None);
+        }
+        let api_version = resource.api_version(storage);
+        let fields = object.fields_mut();
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        Ok(object)
+    }
+
+    /// Makes an object one of this version that is in another, or is of another resource that is kept
+    /// in the same place.
+    pub(crate) async fn adopt(
+        &self,
+        via: &impl Convert,
+        object: &mut ApiObject,
+    ) -> Result<(), Status> {
+        let (resource, gvk) = (&self.resource, self.gvk());
+        let desired = resource.api_version(self.version);
+        if object.api_version() == desired {
+            return Ok(());
+        }
+        let strategy = &resource.strategy;
+        match (
+            self.has_webhook(),
+            resource.version_of(object.api_version()),
+        ) {
+            (true, Some(_)) => {
+                let made = via
+                    .convert(resource, vec![object.clone()], &desired)
+                    .await?;
+                *object = made.into_iter().next().ok_or_else(unreadable)?;
+            }
+            (_, Some(_)) => object.set_gvk(&gvk),
+            (_, None) => {
+                if let Some(kept) = self.kept_beside(object) {
+                    (kept.write)(object);
+                }
+                object.set_gvk(&gvk);
+            }
+        }
+        strategy.prune_and_default(self.version, object, None);
+        Ok(())
+    }
+
+    /// How an object of another resource is kept in the place of this one.
+    fn kept_beside(&self, object: &ApiObject) -> Option<StoredAs> {
+        let kept = crate::builtin::stored_as(object.api_version(), object.kind())?;
+        let is_here = *kept.group == *self.resource.group;
+        is_here.then_some(kept)
+    }
+
+    /// Stored bytes as they are shown at a revision in the version that is asked for.
+    pub(crate) async fn shown(
+        &self,
+        via: &impl Convert,
+        value: Bytes,
+        at: Revision,
+    ) -> Result<Vec<u8>, Status> {
+        let value = self.converted(via, value).await?;
+        let mut out = Vec::with_capacity(value.len() + 64);
+        serve(self, &value, at, false, &mut out)?;
+        Ok(out)
+    }
+
+    fn is_asked(&self, value: &[u8]) -> bool {
+        stored_version(&self.resource, value) == Some(self.version)
+    }
+
+    /// One call.
+    async fn convert(&self, via: &impl Convert, values: &[Bytes]) -> Result<Vec<Bytes>, Status> {
+        let resource = &self.resource;
+        let mut objects = Vec::with_capacity(values.len());
+        let mut stored = Vec::with_capacity(values.len());
+        for value in values {
+            let mut object = read(value)?;
+            let from = resource.version_of(object.api_version()).ok_or_else(|| {
+                conversion_failed(&format!(
+                    "request to convert CR from an invalid group/version: {}",
+                    object.api_version()
+                ))
+            })?;
+            resource.strategy.prune_and_default(from, &mut object, None);
+            objects.push(object);
+            stored.push(from);
+        }
+        let desired = resource.api_version(self.version);
+        let made = via.convert(resource, objects, &desired).await?;
+        let fitted = made.into_iter().zip(stored).map(|(mut object, from)| {
+            resource.strategy.fit(self.version, &mut object);
+            encode(resource, from, &mut object)
+        });
+        fitted.collect()
+    }
+}
+
+/// A stored object for those who change its metadata alone, and the version they write it back in:
+/// the one it is stored in if a webhook would have to be asked for another, else the one that is
+/// stored now.
+pub(super) fn kept(
+    resource: &Arc<Resource>,
+    stored: &KeyValue,
+) -> Result<(Served, Current), Status> {
+    let kept = kept_in(resource, &stored.value);
+    let current = Current {
+        object: parse(&kept, &stored.value, stored.mod_revision)?,
+        revision: stored.mod_revision,
+        value: stored.value.clone(),
+    };
+    Ok((kept, current))
+}
+
+/// The version of [`kept`] alone.
+pub(crate) fn kept_in(resource: &Arc<Resource>, value: &[u8]) -> Served {
+    let stored = stored_version(resource, value);
+    Served {
+        resource: Arc::clone(resource),
+        version: kept_version(resource, stored),
+    }
+}
+
+/// The same by the `apiVersion` of the object.
+pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
+    kept_version(resource, resource.version_of(api_version))
+}
+
+fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
+    let own = stored.filter(|_| resource.strategy.converter().is_some());
+    own.unwrap_or(resource.storage)
+}
+
+impl InFlight<'_> {
+    /// Whether a next state says nothing new in another version than the stored one: it is not converted then, since
+    /// what one version cannot express must not be lost by a write that changes nothing.
+    pub(super) fn says_nothing_new(&self, next: &ApiObject, current: &Current) -> bool {
+        if self.served.version == self.served.resource.storage {
+            return false;
+        }
+        let mut next = next.clone();
+        next.set_meta_text("resourceVersion", "");
+        next == current.object
+    }
+
+    /// The bytes of a stored object as they would be stored now: in the version of today, with today's defaults.
+    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
+        let resource = &self.served.resource;
+        let is_settled = current.revision > resource.schema_revision
+            && stored_version(resource, &current.value) == Some(resource.storage);
+        if is_settled {
+            return Ok(current.value.clone());
+        }
+        let mut object = self.current_in_storage(current).await?;
+        object.set_meta_text("resourceVersion", "");
+        encode(resource, resource.storage, &mut object)
+    }
+}
+
+/// The version that bytes are stored in, if the resource has it.
+pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        #[serde(rename = "apiVersion")]
+        api_version: String,
+    }
+    if let Ok(layout) = Layout::of(value) {
+        return resource.version_of(layout.api_version);
+    }
+    let stored: Versioned = serde_json::from_slice(value).ok()?;
+    resource.version_of(&stored.api_version)
+}
+
+fn read(value: &[u8]) -> Result<ApiObject, Status> {
+    let decoded = json::decode(value).map_err(|_| unreadable())?;
+    ApiObject::from_value(decoded.value).map_err(|_| unreadable())
+}
+
+pub(super) fn unreadable() -> Status {
+    Status::internal_error("the stored object cannot be read")
+}
+
+/// Indexes in groups that one call can take.
+fn batches(indexes: &[usize], size: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut bytes = 0;
+    for &at in indexes {
+        bytes += size(at);
+        match batches.last_mut() {
+            Some(batch) if batch.len() < CALL_OBJECTS_MAX && bytes <= CALL_BYTES_MAX => {
+                batch.push(at);
+            }
+            _ => {
+                bytes = size(at);
+                batches.push(vec![at]);
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_takes_so_many_objects_and_so_many_bytes_but_always_one() {
+        let lengths = |count: usize, size: usize| -> Vec<usize> {
+            let indexes: Vec<usize> = (0..count).collect();
+            let made = batches(&indexes, |_| size);
+            assert_eq!(made.concat(), indexes);
+            made.iter().map(Vec::len).collect()
+        };
+        assert_eq!(lengths(0, 1), Vec::<usize>::new());
+        assert_eq!(lengths(1200, 1), [500, 500, 200]);
+        assert_eq!(lengths(9, 1 << 20), [4, 4, 1]);
+        assert_eq!(lengths(2, 5 << 20), [1, 1]);
+    }
+}

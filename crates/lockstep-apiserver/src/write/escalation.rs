@@ -1,0 +1,29 @@
+//! Nobody gives away what they do not hold.
+
+use lockstep_authz::{check_binding_write, check_role_write};
+use lockstep_object::{Object, Status};
+
+use super::{InFlight, WritePath};
+
+impl WritePath<'_> {
+    /// Refuses a role or binding that would give more than its writer has.
+    pub(super) fn check_escalation(
+        &self,
+        request: &InFlight<'_>,
+        object: &Object,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        let resource = &request.served.resource;
+        if *resource.group != *lockstep_authz::GROUP {
+            return Ok(());
+        }
+        let policies = self.env.policies();
+        let verdict = match &*resource.plural {
+            "roles" | "clusterroles" => check_role_write(&policies, request.user, object, old),
+            _ => check_binding_write(&policies, request.user, object, old),
+        };
+        verdict.map_err(|why| {
+            Status::forbidden(&resource.group_resource(), object.name(), &why.to_string())
+        })
+    }
+}

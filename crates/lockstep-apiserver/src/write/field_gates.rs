@@ -1,0 +1,280 @@
+//! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
+
+use lockstep_fieldgate::{Action, Gates, Kind, difference};
+use lockstep_merge::fields::Set;
+use lockstep_object::field::FieldErrors;
+use lockstep_object::{Map, Object, Status, Value, json};
+use serde_json::json;
+
+use super::codec::{Current, encode, parse_to_change};
+use super::conversion::unreadable;
+use super::environment::Observation;
+use super::io::Io;
+use super::{InFlight, Served, WritePath};
+use crate::crd::{self, Kept, keep_gates};
+
+/// What somebody is told whose CRD loses its gates.
+const NOT_LOOKED_AT: &str =
+    "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
+/// The annotation of audit events that tells what gates did.
+pub(super) const ACTIONS: &str = "field-gates.lockstep.dev/actions";
+/// How much of it is told.
+const ACTIONS_MAX: usize = 20;
+
+/// What a gate step left.
+#[derive(Default)]
+pub(super) struct Gated {
+    /// The object in the version that it is stored in, where a request is about another: what that
+    /// cannot say is in there.
+    pub(super) stored: Option<Object>,
+    /// What it replaces, in the same version.
+    pub(super) replaced: Option<Object>,
+    actions: Vec<Action>,
+    /// What became another value in the version of the request, if a webhook knows its fields by other names.
+    pub(super) changed: Set,
+    /// What is refused, where the definition asks for it.
+    pub(super) errors: FieldErrors,
+}
+
+impl WritePath<'_> {
+    /// Makes the gates of a CRD that came in what this server lets them be.
+    pub(super) fn keep_gates(
+        &self,
+        request: &InFlight<'_>,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) {
+        let resource = &request.served.resource;
+        if &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP {
+            if keep_gates(
+                object,
+                old,
+                self.env.field_gates(),
+                request.options.is_protobuf,
+            ) == Kept::Dropped
+            {
+                request.notes.warn(NOT_LOOKED_AT.to_owned());
+            }
+        }
+    }
+
+    /// Puts back what nobody can change, and tells the client. The object is in shape, and nobody
+    /// but who checks it looks at it afterwards.
+    pub(super) async fn gate(
+        &self,
+        request: &InFlight<'_>,
+        object: &mut Object,
+        current: Option<&Current>,
+    ) -> Result<Gated, Status> {
+        let resource = &request.served.resource;
+        let Some(gates) = resource.strategy.gates() else {
+            return Ok(Gated::default());
+        };
+        let began = self.env.elapsed();
+        let mut step = if request.served.version == resource.storage {
+            let old = current.map(|current| &current.object);
+            Gated {
+                actions: apply(gates, object, old),
+                ..Gated::default()
+            }
+        } else {
+            request.gate_converted(gates, object, current).await?
+        };
+        let took = self.env.elapsed().saturating_sub(began);
+        step.errors = gates.refusals(&step.actions);
+        self.tell(request, gates, &step.actions, took);
+        let live = current.map(|current| &current.object);
+        if step.is_acted_upon() || request.has_other_claims(gates, object, live) {
+            request.settle_claims(gates, object, live, &step).await;
+        }
+        Ok(step)
+    }
+
+    fn tell(
+        &self,
+        request: &InFlight<'_>,
+        gates: &Gates,
+        actions: &[Action],
+        took: std::time::Duration,
+    ) {
+        for warning in gates.warnings(actions) {
+            request.notes.warn(warning);
+        }
+        let resource = &request.served.resource;
+        let crd = format!("{}.{}", resource.plural, resource.group);
+        let changes = actions.iter();
+        let changes: Vec<_> = changes
+            .map(|action| (gates.name(action), action.kind.as_str()))
+            .collect();
+        self.env.observe(&Observation::FieldGates {
+            crd: &crd,
+            took,
+            actions: &changes,
+        });
+        if actions.is_empty() {
+            return;
+        }
+        let told = actions.iter().take(ACTIONS_MAX).map(|action| {
+            json!({
+                "gate": gates.name(action),
+                "path": action.place(),
+                "action": action.kind.as_str(),
+            })
+        });
+        let told: Value = told.collect();
+        let told = json::encode_to_string(&told);
+        request.notes.annotate(ACTIONS, &told);
+        tracing::debug!(
+            crd,
+            name = request.route.name,
+            actions = told,
+            "gates of fields acted"
+        );
+    }
+}
+
+impl Gated {
+    /// Whether a gate did anything, so that the object is not what was asked for.
+    pub(super) fn is_acted_upon(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
+    /// Warns of deprecated fields, once nothing keeps the write from happening.
+    pub(super) fn warn_of_deprecated(&self, request: &InFlight<'_>) {
+        if let Some(gates) = request.served.resource.strategy.gates() {
+            for warning in gates.deprecations(&self.actions) {
+                request.notes.warn(warning);
+            }
+        }
+    }
+}
+
+impl InFlight<'_> {
+    /// The gate step for a version that is not the stored one: there and back.
+    async fn gate_converted(
+        &self,
+        gates: &Gates,
+        object: &mut Object,
+        current: Option<&Current>,
+    ) -> Result<Gated, Status> {
+        let old = match current {
+            None => None,
+            Some(current) => Some(self.current_in_storage(current).await?),
+        };
+        let mut new = self.served.in_storage(self.io(), object.clone()).await?;
+        let mut actions = apply(gates, &mut new, old.as_ref());
+        let is_changed = !actions.is_empty();
+        if let Some(current) = current
+            && actions
+                .iter()
+                .any(|action| action.kind == Kind::RemovalRefused)
+        {
+            // What the version cannot say was not left out.
+            let mut same = self
+                .served
+                .in_storage(self.io(), current.object.clone())
+                .await?;
+            let lost = apply(gates, &mut same, old.as_ref());
+            actions.retain(|action| action.kind != Kind::RemovalRefused || !lost.contains(action));
+        }
+        let mut changed = Set::default();
+        if is_changed {
+            let mut back = self.served.out_of_storage(self.io(), new.clone()).await?;
+            let metadata = std::mem::take(object.metadata_mut());
+            drop(std::mem::take(back.metadata_mut()));
+            if !self.has_paths(&self.api_version()) {
+                changed = self.difference(object, &back);
+            }
+            *object = back;
+            *object.metadata_mut() = metadata;
+        }
+        Ok(Gated {
+            stored: Some(new),
+            replaced: old,
+            actions,
+            changed,
+            ..Gated::default()
+        })
+    }
+
+    /// A stored object in the version that is stored now.
+    pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
+        let kept = Served {
+            resource: self.served.resource.clone(),
+            version: self.served.resource.storage,
+        };
+        let value = kept.converted(self.io(), current.value.clone()).await?;
+        parse_to_change(&kept, &value, current.revision)
+    }
+
+    /// The version of the request.
+    pub(super) fn api_version(&self) -> String {
+        self.served.resource.api_version(self.served.version)
+    }
+
+    /// Where two objects of the request's version are not the same.
+    pub(super) fn difference(&self, one: &Object, other: &Object) -> Set {
+        let strategy = &self.served.resource.strategy;
+        let of_version = strategy.merge_type(self.served.version);
+        of_version.map_or_else(Set::default, |of_version| {
+            difference(of_version, one.as_value(), other.as_value())
+        })
+    }
+
+    /// Whether paths of gates mean the same in a version.
+    pub(super) fn has_paths(&self, api_version: &str) -> bool {
+        let resource = &self.served.resource;
+        resource.strategy.converter().is_none()
+            || resource.version_of(api_version) == Some(resource.storage)
+    }
+
+    /// The bytes to store of an object that went through the gate step.
+    pub(super) async fn to_stored(
+        &self,
+        object: Object,
+        gated: &Gated,
+    ) -> Result<bytes::Bytes, Status> {
+        let Some(mut stored) = gated.stored.clone() else {
+            return self.served.to_stored(self.io(), object).await;
+        };
+        let mut metadata = object.metadata().clone();
+        metadata.remove("resourceVersion");
+        for field in ["labels", "annotations"] {
+            match stored.metadata_mut().remove(field) {
+                Some(value) => drop(metadata.insert(field.to_owned(), value)),
+                None => drop(metadata.remove(field)),
+            }
+        }
+        *stored.metadata_mut() = metadata;
+        let resource = &self.served.resource;
+        encode(resource, resource.storage, &mut stored)
+    }
+}
+
+impl Served {
+    /// An object of the version that is stored, in this one.
+    async fn out_of_storage(&self, via: &Io, mut object: Object) -> Result<Object, Status> {
+        let resource = &self.resource;
+        let desired = resource.api_version(self.version);
+        if resource.strategy.converter().is_some() {
+            let made = via.convert(resource, vec![object], &desired).await?;
+            object = made.into_iter().next().ok_or_else(unreadable)?;
+        }
+        let fields = object.fields_mut();
+        fields.insert("apiVersion".to_owned(), desired.into());
+        resource
+            .strategy
+            .prune_and_default(self.version, &mut object, None);
+        Ok(object)
+    }
+}
+
+pub(super) fn apply(gates: &Gates, object: &mut Object, old: Option<&Object>) -> Vec<Action> {
+    let taken = std::mem::replace(object, Object::from_map(Map::new()));
+    let mut value = taken.into_value();
+    let actions = gates.apply(&mut value, old.map(Object::as_value));
+    if let Value::Object(fields) = value {
+        *object = Object::from_map(fields);
+    }
+    actions
+}

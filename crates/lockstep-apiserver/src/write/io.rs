@@ -1,0 +1,240 @@
+//! Input and output of a write as data: [`Need`] goes out, [`Reply`] comes in.
+//!
+//! A write is an `async fn` that awaits nothing but [`Io`]. [`Machine::step`] polls it once: the write either finished or
+//! left one need, and goes on when it is handed the reply. So the compiler writes the state machine, and a test can
+//! drive a write with a map for a store, without a runtime and without a clock.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lockstep_object::{Object, Status};
+use lockstep_storage::{GuardedWrite, KeyValue, Outcome, ReadFailure, Revision, WriteFailure};
+use parking_lot::Mutex;
+
+use super::admission::WebhookCall;
+use crate::resources::Resource;
+
+/// Everything a write may ask of its driver. The list is closed: one screen shows all that a write can do.
+pub(crate) enum Need {
+    /// Linearizable read of one object; the key is relative to the resource.
+    Read(Arc<Resource>, String),
+    /// Conversion of objects by the conversion webhook of their resource.
+    Convert {
+        /// Custom resource with a conversion webhook.
+        resource: Arc<Resource>,
+        /// Objects of one version, none of them in the desired one.
+        objects: Vec<Object>,
+        /// `apiVersion` to convert to.
+        desired: String,
+    },
+    /// Admission webhooks, called in parallel; replies keep the order.
+    CallWebhooks(Vec<WebhookCall>),
+    /// One transaction with all its conditions. The driver chooses the lease of objects that expire.
+    Commit(Arc<Resource>, GuardedWrite),
+    /// Waits until the watch cache shows every write acknowledged so far.
+    CatchUp,
+    /// Waits until the watch cache shows a revision.
+    CatchUpTo(Revision),
+    /// Exclusive turn among this server's writers that charge the quotas of a namespace.
+    TakeQuotaTurn(String),
+    /// End of that turn, with the revision the next writer has to see.
+    EndQuotaTurn(Option<Revision>),
+    /// A pause before looking again.
+    Pause(Duration),
+}
+
+/// Answer to a [`Need`], variant by variant.
+pub(crate) enum Reply {
+    /// To [`Need::Read`].
+    Read(Result<Option<Arc<KeyValue>>, ReadFailure>),
+    /// To [`Need::Convert`].
+    Converted(Result<Vec<Object>, Status>),
+    /// To [`Need::CallWebhooks`].
+    Called(Vec<Result<Bytes, CallFailure>>),
+    /// To [`Need::Commit`].
+    Committed(Result<Outcome, WriteFailure>),
+    /// To [`Need::CatchUp`] and [`Need::CatchUpTo`]: false if the store is not available.
+    CaughtUp(bool),
+    /// To [`Need::TakeQuotaTurn`]: the revision the last writer left.
+    QuotaTurn(Revision),
+    /// To needs that only wait.
+    Done,
+}
+
+/// A webhook call without a usable HTTP answer.
+#[derive(Clone, Debug)]
+pub(crate) struct CallFailure {
+    /// Reason in the words of upstream's client.
+    pub(crate) reason: String,
+    /// Status code that metrics show.
+    pub(crate) code: u16,
+}
+
+/// Result of one [`Machine::step`].
+pub(crate) enum Step<T> {
+    /// The write needs this before it can go on.
+    Needs(Need),
+    /// The write is over.
+    Done(T),
+}
+
+/// Slot between a write and its driver. At most one need is outstanding.
+#[derive(Clone, Default)]
+pub(crate) struct Io(Arc<Mutex<Slot>>);
+
+#[derive(Default)]
+enum Slot {
+    #[default]
+    Idle,
+    Needs(Need),
+    Waiting,
+    Replied(Reply),
+}
+
+/// A write in progress.
+pub(crate) struct Machine<'w, T> {
+    io: Io,
+    write: Pin<Box<dyn Future<Output = T> + Send + 'w>>,
+}
+
+impl<'w, T> Machine<'w, T> {
+    /// A write that has not begun. `write` must await nothing but `io`.
+    pub(crate) fn new(io: Io, write: impl Future<Output = T> + Send + 'w) -> Self {
+        Self {
+            io,
+            write: Box::pin(write),
+        }
+    }
+
+    /// Runs the write up to its next need or its end. The first step takes no reply, every later one takes the reply
+    /// to the need before.
+    pub(crate) fn step(&mut self, reply: Option<Reply>) -> Step<T> {
+        if let Some(reply) = reply {
+            *self.io.0.lock() = Slot::Replied(reply);
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(done) = self.write.as_mut().poll(&mut context) {
+            return Step::Done(done);
+        }
+        let slot = std::mem::replace(&mut *self.io.0.lock(), Slot::Waiting);
+        match slot {
+            Slot::Needs(need) => Step::Needs(need),
+            // INVARIANT: a write awaits nothing but its `Io`.
+            _ => unreachable!("a write waits for something that it did not ask its driver for"),
+        }
+    }
+}
+
+impl Io {
+    async fn ask(&self, need: Need) -> Reply {
+        *self.0.lock() = Slot::Needs(need);
+        poll_fn(|_| {
+            let mut slot = self.0.lock();
+            match std::mem::take(&mut *slot) {
+                Slot::Replied(reply) => Poll::Ready(reply),
+                unanswered => {
+                    *slot = unanswered;
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Newest stored state of an object.
+    pub(super) async fn read(
+        &self,
+        resource: &Arc<Resource>,
+        key: &str,
+    ) -> Result<Option<Arc<KeyValue>>, ReadFailure> {
+        match self
+            .ask(Need::Read(Arc::clone(resource), key.to_owned()))
+            .await
+        {
+            Reply::Read(found) => found,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn convert(
+        &self,
+        resource: &Arc<Resource>,
+        objects: Vec<Object>,
+        desired: &str,
+    ) -> Result<Vec<Object>, Status> {
+        let need = Need::Convert {
+            resource: Arc::clone(resource),
+            objects,
+            desired: desired.to_owned(),
+        };
+        match self.ask(need).await {
+            Reply::Converted(converted) => converted,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn call_webhooks(
+        &self,
+        calls: Vec<WebhookCall>,
+    ) -> Vec<Result<Bytes, CallFailure>> {
+        match self.ask(Need::CallWebhooks(calls)).await {
+            Reply::Called(answers) => answers,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn commit(
+        &self,
+        resource: &Arc<Resource>,
+        write: GuardedWrite,
+    ) -> Result<Outcome, WriteFailure> {
+        match self.ask(Need::Commit(Arc::clone(resource), write)).await {
+            Reply::Committed(outcome) => outcome,
+            _ => mismatch(),
+        }
+    }
+
+    /// False if the store is not available, so that the cache may be stale.
+    pub(super) async fn catch_up(&self) -> bool {
+        match self.ask(Need::CatchUp).await {
+            Reply::CaughtUp(is_fresh) => is_fresh,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn catch_up_to(&self, revision: Revision) -> bool {
+        match self.ask(Need::CatchUpTo(revision)).await {
+            Reply::CaughtUp(is_fresh) => is_fresh,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn take_quota_turn(&self, namespace: &str) -> Revision {
+        match self.ask(Need::TakeQuotaTurn(namespace.to_owned())).await {
+            Reply::QuotaTurn(left) => left,
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn end_quota_turn(&self, left: Option<Revision>) {
+        match self.ask(Need::EndQuotaTurn(left)).await {
+            Reply::Done => {}
+            _ => mismatch(),
+        }
+    }
+
+    pub(super) async fn pause(&self, pause: Duration) {
+        match self.ask(Need::Pause(pause)).await {
+            Reply::Done => {}
+            _ => mismatch(),
+        }
+    }
+}
+
+fn mismatch() -> ! {
+    unreachable!("a driver replies to the need that it was given")
+}

@@ -1,0 +1,404 @@
+//! Who owns which fields of the objects that are written.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use lockstep_fieldgate::Gates;
+use lockstep_merge::fields::{Element, Set};
+use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
+use lockstep_merge::typed::Comparison;
+use lockstep_merge::types::Type;
+use lockstep_object::{Map, Object, Status, Value, json};
+
+use super::codec::Current;
+use super::ownable::{empty, ownable};
+use super::{InFlight, Origin, Subresource};
+
+/// How often a webhook is asked for objects in the versions of claims, for one write.
+const CONVERSIONS_MAX: usize = 64;
+
+/// The claims that a write leaves.
+#[derive(Clone)]
+pub(super) enum Claims {
+    /// What was changed is the writer's.
+    Tracked,
+    /// They are known.
+    Known(Managed),
+}
+
+/// Objects in other versions, as far as a webhook was asked for them.
+#[derive(Default)]
+pub(super) struct Conversions {
+    known: BTreeMap<(Box<str>, Vec<u8>), Value>,
+}
+
+/// What of a resource a request writes.
+pub(super) struct Written<'a> {
+    request: &'a InFlight<'a>,
+    subresource: Option<Subresource>,
+    /// The object in the version that is stored, if gates have to be asked in that.
+    stored: Option<&'a Object>,
+    conversions: &'a Conversions,
+    missing: RefCell<Option<(Value, Box<str>)>>,
+}
+
+/// Why an object is not at hand in another version.
+#[derive(Clone, Debug)]
+pub(super) enum NotAtHand {
+    /// A webhook has to be asked.
+    Missing,
+    /// The version is not one of the resource.
+    Unknown,
+}
+
+impl Endpoint for Written<'_> {
+    type Error = NotAtHand;
+
+    fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
+        let resource = &self.request.served.resource;
+        let version = resource.version_of(api_version)?;
+        let is_served = resource.versions[version].is_served;
+        let strategy = &resource.strategy;
+        is_served.then(|| strategy.merge_type(version)).flatten()
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, NotAtHand> {
+        let resource = &self.request.served.resource;
+        let version = resource.version_of(api_version);
+        let version = version.ok_or(NotAtHand::Unknown)?;
+        let mut converted = Object::from_value(object.clone()).map_err(|_| NotAtHand::Unknown)?;
+        if resource.strategy.converter().is_some() {
+            let key = (api_version.into(), json::encode(object));
+            let known = self.conversions.known.get(&key).cloned();
+            return known.ok_or_else(|| {
+                *self.missing.borrow_mut() = Some((object.clone(), key.0));
+                NotAtHand::Missing
+            });
+        }
+        let fields = converted.fields_mut();
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        resource
+            .strategy
+            .project_to_version(version, &mut converted);
+        Ok(converted.into_value())
+    }
+
+    fn empty(&self, api_version: &str) -> Value {
+        empty(&self.request.served.resource, api_version)
+    }
+
+    /// What closed gates hold stays, whatever is asked for. Whether admission changes more is not known yet.
+    fn kept(
+        &self,
+        live: &Value,
+        next: &Value,
+        change: &Comparison,
+    ) -> Result<Option<Value>, NotAtHand> {
+        let resource = &self.request.served.resource;
+        let Some(gates) = resource.strategy.gates() else {
+            return Ok(None);
+        };
+        let own = self.request.api_version();
+        if self.request.has_paths(&own) {
+            let is_concerned = gates.concerns(change);
+            return Ok(is_concerned
+                .then(|| gated(gates, next.clone(), live))
+                .flatten());
+        }
+        let Some(stored) = self.stored else {
+            return Ok(None);
+        };
+        let mut shaped = Object::from_value(next.clone()).map_err(|_| NotAtHand::Unknown)?;
+        let version = self.request.served.version;
+        resource
+            .strategy
+            .prune_and_default(version, &mut shaped, None);
+        let storage = resource.api_version(resource.storage);
+        let there = self.convert(shaped.as_value(), &storage)?;
+        match gated(gates, there, stored.as_value()) {
+            Some(there) => self.convert(&there, &own).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn owned(&self, api_version: &str, fields: Set) -> Set {
+        ownable(
+            &self.request.served.resource,
+            api_version,
+            self.subresource,
+            fields,
+        )
+    }
+}
+
+impl<'a> InFlight<'a> {
+    /// Runs rules that may need objects in other versions, and asks for those they need.
+    pub(super) async fn with_conversions<T, E>(
+        &'a self,
+        subresource: Option<Subresource>,
+        current: Option<&Current>,
+        run: impl Fn(&Written<'_>) -> Result<T, E>,
+        is_missing: impl Fn(&E) -> bool,
+    ) -> Result<Result<T, E>, Status> {
+        let mut conversions = Conversions::default();
+        let stored = match current {
+            Some(current) if self.is_gated_elsewhere() => {
+                Some(self.current_in_storage(current).await?)
+            }
+            _ => None,
+        };
+        for _ in 0..CONVERSIONS_MAX {
+            let written = Written {
+                request: self,
+                subresource,
+                stored: stored.as_ref(),
+                conversions: &conversions,
+                missing: RefCell::new(None),
+            };
+            let outcome = run(&written);
+            let missing = written.missing.take();
+            match (outcome, missing) {
+                (Err(error), Some((object, version))) if is_missing(&error) => {
+                    let key = json::encode(&object);
+                    let made = self.converted_for_claims(object, &version).await?;
+                    conversions.known.insert((version, key), made);
+                }
+                (outcome, _) => return Ok(outcome),
+            }
+        }
+        Err(Status::internal_error(
+            "managed fields are of too many versions",
+        ))
+    }
+
+    /// Whether gates have to be asked in another version, which a webhook makes.
+    fn is_gated_elsewhere(&self) -> bool {
+        let has_gates = self.served.resource.strategy.gates().is_some();
+        has_gates && !self.has_paths(&self.api_version())
+    }
+
+    async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, Status> {
+        let resource = &self.served.resource;
+        let unreadable = || Status::internal_error("an object cannot be converted");
+        let object = Object::from_value(object).map_err(|_| unreadable())?;
+        let made = self.io().convert(resource, vec![object], version).await?;
+        let mut made = made.into_iter().next().ok_or_else(unreadable)?;
+        if let Some(version) = resource.version_of(version) {
+            resource.strategy.project_to_version(version, &mut made);
+        }
+        Ok(made.into_value())
+    }
+
+    /// Who writes which version of which part.
+    pub(super) fn writer<'w>(
+        &'w self,
+        manager: &'w str,
+        api_version: &'w str,
+        subresource: Option<Subresource>,
+    ) -> Writer<'w> {
+        Writer {
+            manager,
+            api_version,
+            subresource: subresource.map_or("", Subresource::name),
+            now: self.now,
+        }
+    }
+
+    /// Gives a new object its first claims. What the server filled in, and the client did not
+    /// give, is nobody's.
+    pub(super) async fn claim_new(
+        &self,
+        given: &Object,
+        made: &mut Object,
+        asked: &RequestedManagedFields,
+        claims: &Claims,
+    ) -> Result<(), Status> {
+        let managed = match (claims, asked) {
+            (Claims::Known(managed), _) => managed.clone(),
+            (Claims::Tracked, asked) => {
+                let mut owned = made.clone();
+                for path in self.served.resource.strategy.server_fields() {
+                    if given.at(path).is_none() {
+                        remove(owned.fields_mut(), path);
+                    }
+                }
+                let before = match asked {
+                    RequestedManagedFields::Named(managed) => managed.clone(),
+                    RequestedManagedFields::Nothing => Managed::default(),
+                };
+                self.track(None, None, &owned, before).await?
+            }
+        };
+        put_on(made, managed.write());
+        Ok(())
+    }
+
+    /// Gives an object that is to be stored the claims that this write leaves. `asked` are those
+    /// that the client named.
+    pub(super) async fn claim(
+        &self,
+        subresource: Option<Subresource>,
+        current: &Current,
+        object: &mut Object,
+        asked: RequestedManagedFields,
+        claims: Claims,
+    ) -> Result<(), Status> {
+        let live = Some(&current.object);
+        let is_kept = match subresource {
+            Some(Subresource::Binding) => true,
+            Some(Subresource::Scale) => {
+                self.served.resource.origin == Origin::Custom || !has_replicas(&stored(live))
+            }
+            _ => false,
+        };
+        let managed = match claims {
+            Claims::Known(managed) => managed,
+            Claims::Tracked if is_kept => stored(live),
+            Claims::Tracked => {
+                let before = match asked {
+                    RequestedManagedFields::Named(managed) if subresource.is_none() => managed,
+                    RequestedManagedFields::Named(_) | RequestedManagedFields::Nothing => {
+                        stored(live)
+                    }
+                };
+                self.track(subresource, Some(current), object, before)
+                    .await?
+            }
+        };
+        put_on(object, renewed(live, object, &managed));
+        Ok(())
+    }
+
+    /// The claims after what was changed became the writer's. Those of an object that is not of
+    /// its type are forgotten.
+    async fn track(
+        &self,
+        subresource: Option<Subresource>,
+        current: Option<&Current>,
+        object: &Object,
+        before: Managed,
+    ) -> Result<Managed, Status> {
+        let manager = &self.options.field_manager;
+        let served = &self.served;
+        let api_version = served.resource.api_version(served.version);
+        let writer = self.writer(manager, &api_version, subresource);
+        let live = current.map(|current| current.object.as_value());
+        let run = |written: &Written<'_>| {
+            update(written, live, object.as_value(), before.clone(), &writer)
+        };
+        let is_missing = |error: &_| matches!(error, UpdateError::Convert(NotAtHand::Missing));
+        let tracked = self
+            .with_conversions(subresource, current, run, is_missing)
+            .await?;
+        Ok(tracked.unwrap_or_default())
+    }
+}
+
+/// What closed gates leave of a next state; none if all of it.
+fn gated(gates: &Gates, mut next: Value, stored: &Value) -> Option<Value> {
+    let actions = gates.apply(&mut next, Some(stored));
+    let is_other = actions.iter().any(|action| action.kind.is_of_closed());
+    is_other.then_some(next)
+}
+
+/// The claims that a client named.
+#[derive(Clone)]
+pub(super) enum RequestedManagedFields {
+    /// None that can be read: the stored ones stay.
+    Nothing,
+    /// These.
+    Named(Managed),
+}
+
+/// Takes the claims out of an object that came in. An empty list, or one empty entry, is a wish to
+/// forget them all.
+pub(super) fn take_requested_managed_fields(object: &mut Object) -> RequestedManagedFields {
+    let Some(Value::Array(entries)) = object.metadata_mut().remove("managedFields") else {
+        return RequestedManagedFields::Nothing;
+    };
+    let is_empty = |entry: &Value| entry.as_object().is_some_and(Map::is_empty);
+    match &*entries {
+        [] => return RequestedManagedFields::Named(Managed::default()),
+        [only] if is_empty(only) => return RequestedManagedFields::Named(Managed::default()),
+        _ => {}
+    }
+    match Managed::read(&entries) {
+        Ok(managed) if !managed.is_empty() => RequestedManagedFields::Named(managed),
+        _ => RequestedManagedFields::Nothing,
+    }
+}
+
+/// Whether somebody owns the number of replicas. A scale shows their claims alone, and is not followed without any.
+fn has_replicas(managed: &Managed) -> bool {
+    let path = ["spec", "replicas"].map(Element::field);
+    managed.claims().any(|(_, claim)| claim.fields.has(&path))
+}
+
+/// The claims of a stored object; none if they cannot be read.
+pub(super) fn stored(live: Option<&Object>) -> Managed {
+    let entries = live.map(Object::managed_fields).unwrap_or_default();
+    Managed::read(entries).unwrap_or_default()
+}
+
+/// The entries of claims on an object. Times alone are no change.
+pub(super) fn renewed(live: Option<&Object>, object: &Object, managed: &Managed) -> Vec<Value> {
+    let is_as_it_was = live.is_some_and(|live| {
+        is_same(live, object) && without_times(managed) == without_times(&stored(Some(live)))
+    });
+    match live {
+        Some(live) if is_as_it_was => live.managed_fields().to_vec(),
+        _ => managed.write(),
+    }
+}
+
+/// What lies around an entry in an object: the object, its metadata, the list.
+const LEVELS_AROUND: usize = 3;
+
+/// Claims on fields that lie too deep to be read again are not kept: the object counts for more.
+pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
+    let metadata = object.metadata_mut();
+    let deepest = entries.iter().map(json::depth).max().unwrap_or_default();
+    if entries.is_empty() || deepest + LEVELS_AROUND > json::DEPTH_MAX {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), entries.into());
+    }
+}
+
+/// Takes out a field; what holds nothing else goes with it.
+pub(super) fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if let (Some(Value::Object(inner)), false) = (fields.get_mut(*first), rest.is_empty()) {
+        remove(inner, rest);
+        if !inner.is_empty() {
+            return;
+        }
+    }
+    fields.remove(*first);
+}
+
+/// Whether two objects differ in nothing but claims and resource version.
+fn is_same(one: &Object, other: &Object) -> bool {
+    fn content(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+        let fields = object.fields().iter();
+        fields.filter(|(name, _)| *name != "metadata")
+    }
+    fn metadata(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+        let metadata = object.metadata().iter();
+        metadata.filter(|(name, _)| !matches!(name.as_str(), "managedFields" | "resourceVersion"))
+    }
+    content(one).eq(content(other)) && metadata(one).eq(metadata(other))
+}
+
+fn without_times(managed: &Managed) -> Vec<Value> {
+    let mut entries = managed.write();
+    for entry in &mut entries {
+        if let Some(entry) = entry.as_object_mut() {
+            entry.remove("time");
+        }
+    }
+    entries.sort_by_key(ToString::to_string);
+    entries
+}

@@ -1,0 +1,347 @@
+//! `ResourceQuota`: writes that use more of what is limited in their namespace raise what its quotas tell, in the same
+//! transaction.
+//!
+//! Quotas are taken from the cache, however old it is, and the transaction proves it new enough: the quotas that are
+//! charged have to be as they were seen, and no other may have come or changed. So a quota is in force as soon as its
+//! write is done, on every server, and no two servers give away the same. Whoever is stopped looks again; whoever is
+//! refused, too, unless they had seen everything.
+
+use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{GroupResource, Object, Status, Value};
+use lockstep_storage::{
+    Beside, Ceiling, Expected, Fence, Key, KeyRange, KeyValue, Outcome, Revision, Written,
+};
+use std::sync::Arc;
+
+use super::admission::{Attributes, Operation, Plugin};
+use super::commit::Guards;
+use super::controllers::keep;
+use super::{DryRun, Resource, Subresource, WritePath};
+
+const QUOTAS: &str = "resourcequotas";
+/// How often a write looks again whose quotas moved. Only other servers move them once it is its turn.
+const TRIES_MAX: usize = 32;
+/// What quotas have to know of a write.
+pub(crate) struct Bill {
+    meter: Meter,
+    resource: GroupResource,
+    namespace: String,
+    name: String,
+    write: Write,
+    new: Value,
+    old: Option<Value>,
+    now: Seconds,
+}
+
+/// Whether a write holds the turn of its namespace among this server's writers that charge quotas: only one of them
+/// could succeed, so they go one after the other.
+enum QuotaTurn {
+    None,
+    Taken { left: Option<Revision> },
+}
+
+/// A quota as it was seen.
+struct Seen {
+    key: Key,
+    at: Revision,
+    object: Object,
+    quota: Quota,
+}
+
+impl Bill {
+    /// What is to be charged for a write; none if no quota can be about it.
+    pub(super) fn of(attributes: &Attributes<'_>, object: &Object) -> Option<Self> {
+        let request = attributes.request;
+        let resource = &request.served.resource;
+        if !resource.is_namespaced() {
+            return None;
+        }
+        let write = match (attributes.operation, attributes.subresource) {
+            (Operation::Create, None) => Write::Create,
+            (Operation::Update, None) => Write::Update,
+            (Operation::Update, Some(Subresource::Status)) => Write::Status,
+            (Operation::Update, Some(Subresource::Resize)) => Write::Resize,
+            _ => return None,
+        };
+        let old = attributes.old;
+        Self::new(resource, write, object, old, request.now)
+    }
+
+    /// Charge for an object that a controller creates.
+    pub(super) fn of_creation(
+        path: &WritePath<'_>,
+        resource: &Resource,
+        object: &Object,
+        now: Seconds,
+    ) -> Option<Self> {
+        let is_on = path.env.plugins().has(Plugin::ResourceQuota);
+        if !is_on || !resource.is_namespaced() {
+            return None;
+        }
+        Self::new(resource, Write::Create, object, None, now)
+    }
+
+    fn new(
+        resource: &Resource,
+        write: Write,
+        object: &Object,
+        old: Option<&Object>,
+        now: Seconds,
+    ) -> Option<Self> {
+        let meter = Meter::of(&resource.group, &resource.plural)?;
+        let old = old.map(Object::as_value);
+        if !meter.minds(write, object.as_value(), old) {
+            return None;
+        }
+        let inside = |value: &Value| {
+            if meter.looks_inside() {
+                value.clone()
+            } else {
+                Value::Null
+            }
+        };
+        Some(Self {
+            new: inside(object.as_value()),
+            old: old.map(inside),
+            resource: resource.group_resource(),
+            namespace: object.namespace().to_owned(),
+            name: object.name().to_owned(),
+            write,
+            now,
+            meter,
+        })
+    }
+}
+
+impl WritePath<'_> {
+    /// What is to be charged for a write that happens. One that does not is only checked.
+    pub(super) async fn billed(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &Object,
+    ) -> Result<Option<Bill>, Status> {
+        let bill = Bill::of(attributes, object);
+        if attributes.dry_run == DryRun::No {
+            return Ok(bill);
+        }
+        if let Some(bill) = bill {
+            self.see_everything().await?;
+            let seen = self.quotas(&bill.namespace);
+            self.charged(&bill, &seen).await?;
+        }
+        Ok(None)
+    }
+
+    /// Writes an object and charges the quotas of its namespace, in one transaction.
+    pub(super) async fn commit_billed(
+        &self,
+        bill: Option<&Bill>,
+        fences: &[Fence],
+        (resource, object_key): (&Arc<Resource>, &str),
+        expected: Expected,
+        written: Written,
+    ) -> Result<Outcome, Status> {
+        let Some(bill) = bill else {
+            return self
+                .commit_behind(fences, resource, object_key, expected, written)
+                .await;
+        };
+        let mut turn = QuotaTurn::None;
+        let place = (resource, object_key);
+        let outcome = self
+            .charge_and_commit(bill, fences, place, expected, &written, &mut turn)
+            .await;
+        if let QuotaTurn::Taken { left } = turn {
+            self.io.end_quota_turn(left).await;
+        }
+        outcome
+    }
+
+    async fn charge_and_commit(
+        &self,
+        bill: &Bill,
+        fences: &[Fence],
+        (resource, object_key): (&Arc<Resource>, &str),
+        expected: Expected,
+        written: &Written,
+        turn: &mut QuotaTurn,
+    ) -> Result<Outcome, Status> {
+        let mut has_seen_everything = false;
+        for _ in 0..TRIES_MAX {
+            let seen = self.quotas(&bill.namespace);
+            let beside = match self.charged(bill, &seen).await {
+                Ok(beside) => beside,
+                Err(refusal) if has_seen_everything => return Err(refusal),
+                Err(_) => {
+                    self.see_everything().await?;
+                    has_seen_everything = true;
+                    continue;
+                }
+            };
+            if matches!(turn, QuotaTurn::None) && !beside.is_empty() {
+                let left = self.io.take_quota_turn(&bill.namespace).await;
+                *turn = QuotaTurn::Taken { left: None };
+                // A stale cache costs one more try; the transaction decides.
+                let _or_the_store_says_no = self.io.catch_up_to(left).await;
+                continue;
+            }
+            let guards = Guards {
+                fences,
+                ceilings: self.ceiling(&bill.namespace, &seen),
+                beside,
+            };
+            let outcome = self
+                .commit_guarded(guards, resource, object_key, expected, written.clone())
+                .await?;
+            if let Outcome::Done { revision } = outcome {
+                if let QuotaTurn::Taken { left } = turn {
+                    *left = Some(revision);
+                }
+                return Ok(outcome);
+            }
+            if !is_as_expected(&outcome, expected, fences) {
+                return Ok(outcome);
+            }
+            self.see_everything().await?;
+            has_seen_everything = true;
+            if !has_moved(&seen, &self.quotas(&bill.namespace)) {
+                return Ok(outcome);
+            }
+        }
+        let quotas = GroupResource::new("", QUOTAS);
+        Err(Status::modified(&quotas, &bill.namespace))
+    }
+
+    async fn see_everything(&self) -> Result<(), Status> {
+        let why = "the store is not available";
+        if self.io.catch_up().await {
+            return Ok(());
+        }
+        Err(Status::service_unavailable(why).with_retry_after(1))
+    }
+
+    /// The quotas of a namespace, as far as they are known.
+    fn quotas(&self, namespace: &str) -> Vec<Seen> {
+        let registry = self.registry();
+        let Some(resource) = registry.resource("", QUOTAS) else {
+            return Vec::new();
+        };
+        let stored = self.env.cached_list(&resource.bucket, Some(namespace));
+        let seen = stored.into_iter().filter_map(|stored| {
+            let object = stored.object()?;
+            let name = std::str::from_utf8(&stored.key).ok()?;
+            Some(Seen {
+                key: Key::new(resource.store_key(self.env.prefix(), name)).ok()?,
+                at: stored.revision,
+                quota: Quota::read(object.as_value()),
+                object,
+            })
+        });
+        seen.collect()
+    }
+
+    /// No quota may come or change in a namespace but those that were seen.
+    fn ceiling(&self, namespace: &str, seen: &[Seen]) -> Vec<Ceiling> {
+        let registry = self.registry();
+        let resource = registry.resource("", QUOTAS).into_iter();
+        let newest = seen.iter().map(|quota| quota.at).max();
+        let ceiling = resource.map(|resource| {
+            let keys = resource.store_key(self.env.prefix(), &format!("{namespace}/"));
+            Ceiling {
+                keys: KeyRange::prefix(keys),
+                newest: newest.unwrap_or(Revision::NONE),
+            }
+        });
+        ceiling.collect()
+    }
+
+    /// What becomes of quotas that were seen, or 403. What a quota does not tell yet is counted first.
+    async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<Beside>, Status> {
+        let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
+        if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
+            // INVARIANT: what is counted is not older than any quota that was seen.
+            self.see_everything().await?;
+            let counted = self.counted(bill);
+            let uncounted = quotas.iter_mut();
+            for quota in uncounted.filter(|quota| quota.is_uncounted(&bill.meter)) {
+                quota.recount(&bill.meter, &counted);
+            }
+        }
+        let attempt = Attempt {
+            write: bill.write,
+            new: &bill.new,
+            old: bill.old.as_ref(),
+            now: bill.now,
+        };
+        let charges = charge(&bill.meter, &quotas, &attempt);
+        let refused = |why: String| Status::forbidden(&bill.resource, &bill.name, &why);
+        let registry = self.registry();
+        let Some(resource) = registry.resource("", QUOTAS) else {
+            return Ok(Vec::new());
+        };
+        let charges = charges.map_err(refused)?.into_iter();
+        let replaced = charges.map(|charge| {
+            let seen = &seen[charge.index];
+            let mut object = seen.object.clone();
+            charge.quota.tell(&mut object);
+            Ok(Beside::Replace {
+                key: seen.key.clone(),
+                at: seen.at,
+                value: keep(resource, object)?,
+            })
+        });
+        replaced.collect()
+    }
+
+    /// All objects like the one that is written.
+    fn counted(&self, bill: &Bill) -> Vec<Counted> {
+        let registry = self.registry();
+        let resource = registry.resource(&bill.resource.group, &bill.resource.resource);
+        let Some(resource) = resource else {
+            return Vec::new();
+        };
+        let stored = self
+            .env
+            .cached_list(&resource.bucket, Some(&bill.namespace));
+        let objects = stored.into_iter().map(|stored| {
+            let value = if bill.meter.looks_inside() {
+                serde_json::from_slice(&stored.value).unwrap_or_default()
+            } else {
+                Value::Null
+            };
+            bill.meter.counted(&value, bill.now)
+        });
+        objects.collect()
+    }
+}
+
+/// Whether a write that was stopped was not stopped by the object or by a fence.
+fn is_as_expected(outcome: &Outcome, expected: Expected, fences: &[Fence]) -> bool {
+    let Outcome::Stopped {
+        current,
+        fences: found,
+        ..
+    } = outcome
+    else {
+        return false;
+    };
+    let revision = |kv: &Option<Arc<KeyValue>>| kv.as_ref().map(|kv| kv.mod_revision);
+    let at = match expected {
+        Expected::Absent => None,
+        Expected::At(revision) => Some(revision),
+    };
+    let mut pairs = fences.iter().zip(found);
+    let stands = |(fence, found): (&Fence, &Option<Arc<KeyValue>>)| {
+        revision(found).unwrap_or(Revision::NONE) == fence.at
+    };
+    revision(current) == at && pairs.all(stands)
+}
+
+fn has_moved(before: &[Seen], now: &[Seen]) -> bool {
+    let revisions = |quotas: &[Seen]| -> Vec<(Key, Revision)> {
+        let quotas = quotas.iter();
+        quotas.map(|quota| (quota.key.clone(), quota.at)).collect()
+    };
+    revisions(before) != revisions(now)
+}

@@ -1,0 +1,78 @@
+//! Who owns the fields of what the server itself makes, by the names that clients know from upstream.
+
+use lockstep_merge::fields::Set;
+use lockstep_merge::managers::{Endpoint, Managed, Writer, update};
+use lockstep_merge::types::Type;
+use lockstep_object::metadata::Seconds;
+use lockstep_object::{Object, Value};
+
+use super::managed_fields::{put_on, remove};
+use super::ownable::{empty, ownable};
+use super::{Origin, Resource};
+
+/// Who makes what every cluster and every namespace has.
+const SERVER: &str = "kube-apiserver";
+const CONTROLLERS: &str = "kube-controller-manager";
+/// What makes it known whom to trust, in every namespace.
+const ROOT_CA: &str = "kube-root-ca.crt";
+
+/// Objects of one resource that are made.
+struct Made<'a>(&'a Resource);
+
+/// There is one version when an object is made.
+#[derive(Debug)]
+struct OtherVersion;
+
+impl Endpoint for Made<'_> {
+    type Error = OtherVersion;
+
+    fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
+        let version = self.0.version_of(api_version)?;
+        self.0.strategy.merge_type(version)
+    }
+
+    fn convert(&self, _object: &Value, _api_version: &str) -> Result<Value, OtherVersion> {
+        Err(OtherVersion)
+    }
+
+    fn empty(&self, api_version: &str) -> Value {
+        empty(self.0, api_version)
+    }
+
+    fn owned(&self, api_version: &str, fields: Set) -> Set {
+        ownable(self.0, api_version, None, fields)
+    }
+}
+
+/// Gives an object that the server makes its first claims. What every object of its kind gets is
+/// nobody's.
+pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
+    let Ok(now) = object.creation_timestamp().parse::<Seconds>() else {
+        return;
+    };
+    if resource.origin != Origin::BuiltIn || !object.managed_fields().is_empty() {
+        return;
+    }
+    let mut owned = object.clone();
+    for path in resource.strategy.server_fields() {
+        remove(owned.fields_mut(), path);
+    }
+    let writer = Writer {
+        manager: maker(resource, object.name()),
+        api_version: &resource.api_version(resource.storage),
+        subresource: "",
+        now,
+    };
+    let nothing = Managed::default();
+    if let Ok(managed) = update(&Made(resource), None, owned.as_value(), nothing, &writer) {
+        put_on(object, managed.write());
+    }
+}
+
+fn maker(resource: &Resource, name: &str) -> &'static str {
+    match (&*resource.group, &*resource.plural) {
+        ("", "events" | "serviceaccounts") => CONTROLLERS,
+        ("", "configmaps") if name == ROOT_CA => CONTROLLERS,
+        _ => SERVER,
+    }
+}

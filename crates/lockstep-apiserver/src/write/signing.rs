@@ -1,0 +1,39 @@
+//! Requests for certificates tell who asks.
+
+use lockstep_object::{Object, Value};
+use serde_json::json;
+
+use super::InFlight;
+
+/// Writes who asks into a new request for a certificate, whatever it said.
+pub(super) fn sign(request: &InFlight<'_>, object: &mut Object) {
+    let resource = &request.served.resource;
+    if &*resource.plural != "certificatesigningrequests"
+        || &*resource.group != "certificates.k8s.io"
+    {
+        return;
+    }
+    let user = request.user;
+    let spec = object
+        .fields_mut()
+        .entry("spec")
+        .or_insert_with(|| json!({}));
+    let Some(spec) = spec.as_object_mut() else {
+        return;
+    };
+    for field in ["username", "uid", "groups", "extra"] {
+        spec.remove(field);
+    }
+    spec.insert("username".to_owned(), (&*user.name).into());
+    let caller = request.caller;
+    if !caller.uid.is_empty() {
+        spec.insert("uid".to_owned(), caller.uid.clone().into());
+    }
+    if !caller.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(caller.extra));
+    }
+    if !user.groups.is_empty() {
+        let groups = user.groups.iter().map(|group| Value::from(&**group));
+        spec.insert("groups".to_owned(), groups.collect());
+    }
+}
