@@ -1,4 +1,4 @@
-//! Which fields somebody owns: sets of paths, and `FieldsV1`, the form they are kept in.
+//! Field sets: sets of paths, and `FieldsV1`, their serialized form in `managedFields`.
 
 mod element;
 mod present;

@@ -1,4 +1,4 @@
-//! Types of custom resources, from their schemas.
+//! Types of custom resources, built from structural schemas.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use lockstep_schema::{Elements, Others, Schema, ValueType, View};
 
 use super::builtin::Structs;
 use super::{
-    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, Scalar, Shape, ShapeId,
-    TEXT, Type, Types, UNTYPED,
+    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, Scalar, TEXT, Type, TypeDef,
+    TypeDefId, Types, UNTYPED,
 };
 
 impl Types {
-    /// The types of a custom resource; the last one is that of its objects.
+    /// Builds the types of a custom resource; the last one is the type of its objects.
     pub fn custom(schema: &Schema) -> Self {
         let mut types = Self::begin();
         let table = Table::builtin();
@@ -23,14 +23,14 @@ impl Types {
         walk.types
     }
 
-    /// The type of the objects of a custom resource.
+    /// The type of the custom resource's objects.
     pub fn object(&self) -> Type<'_> {
-        let last = u32::try_from(self.shapes.len() - 1);
-        self.at(ShapeId(last.expect("there are not that many types")))
+        let last = u32::try_from(self.defs.len() - 1);
+        self.at(TypeDefId(last.expect("there are not that many types")))
     }
 }
 
-/// What becomes of fields that are not declared here and below.
+/// Handling of undeclared fields from here on down (`x-kubernetes-preserve-unknown-fields`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unknown {
     Pruned,
@@ -39,44 +39,44 @@ enum Unknown {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// An object with type and metadata.
+    /// An object with apiVersion, kind and metadata.
     Object,
     Part,
 }
 
 struct Walk {
     types: Types,
-    metadata: ShapeId,
+    metadata: TypeDefId,
 }
 
 impl Walk {
-    fn add(&mut self, view: View<'_>, above: Unknown, place: Place) -> ShapeId {
+    fn add(&mut self, view: View<'_>, above: Unknown, place: Place) -> TypeDefId {
         let unknown = if view.preserves_unknown() {
             Unknown::Kept
         } else {
             above
         };
-        let shape = match view.value_type() {
+        let def = match view.value_type() {
             ValueType::Text => return TEXT,
             ValueType::Formatted => return ANY_SCALAR,
             ValueType::Number => return NUMBER,
             ValueType::Boolean => return BOOLEAN,
             ValueType::IntOrString => return DEDUCED,
-            ValueType::Object => Shape {
+            ValueType::Object => TypeDef {
                 map: Some(self.map(view, unknown, place)),
-                ..Shape::default()
+                ..TypeDef::default()
             },
-            ValueType::Array => Shape {
+            ValueType::Array => TypeDef {
                 list: Some(self.list(view, unknown)),
-                ..Shape::default()
+                ..TypeDef::default()
             },
-            ValueType::Any => Shape {
+            ValueType::Any => TypeDef {
                 scalar: Some(Scalar::Any),
                 list: Some(self.list(view, unknown)),
                 map: Some(self.map(view, unknown, place)),
             },
         };
-        self.types.add(shape)
+        self.types.add(def)
     }
 
     fn map(&mut self, view: View<'_>, unknown: Unknown, place: Place) -> Fields {
