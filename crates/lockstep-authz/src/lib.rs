@@ -1,4 +1,4 @@
-//! Role-based access control: who may do what, why, and who may give it to others.
+//! Role-based access control: authorization with reasons, and the privilege escalation check.
 //!
 //! ```
 //! use lockstep_authz::{Policies, Request, User, Verdict};

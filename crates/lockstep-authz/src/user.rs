@@ -1,4 +1,4 @@
-//! Who asks.
+//! The authenticated user of a request.
 
 /// Members may do everything, whatever roles say.
 pub const MASTERS_GROUP: &str = "system:masters";
@@ -21,12 +21,12 @@ impl User {
         }
     }
 
-    /// Whether the user is in a group.
+    /// True if the user is in a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|member| **member == *group)
     }
 
-    /// Whether everything is allowed.
+    /// True if the user is in `system:masters`, which bypasses authorization.
     pub fn is_master(&self) -> bool {
         self.is_in(MASTERS_GROUP)
     }
