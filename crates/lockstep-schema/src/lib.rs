@@ -1,4 +1,4 @@
-//! Structural schemas: what a custom resource may contain.
+//! Structural schemas of custom resources: compilation, pruning, defaulting and validation.
 //!
 //! ```
 //! use lockstep_schema::{Part, Schema};

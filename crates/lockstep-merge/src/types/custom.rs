@@ -87,7 +87,7 @@ impl Walk {
         }
         let is_free = unknown == Unknown::Kept || declared.is_empty();
         let rest = match view.others() {
-            Others::Unsaid => is_free.then_some(DEDUCED),
+            Others::Unspecified => is_free.then_some(DEDUCED),
             Others::Allowed(allowed) => allowed.then_some(DEDUCED),
             Others::Schema(schema) => Some(self.add(schema, unknown, Place::Part)),
         };
