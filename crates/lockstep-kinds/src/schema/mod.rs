@@ -1,4 +1,4 @@
-//! Types of the table as OpenAPI describes them.
+//! OpenAPI schemas of the table's types.
 
 mod keywords;
 
@@ -12,17 +12,17 @@ use crate::table::{Field, Leaf, ListType, Shape, Special, Table, TypeId};
 pub use keywords::{GroupVersionKind, Schema};
 use keywords::{Name, OfType, Properties, Reference, Referring};
 
-/// Which OpenAPI.
+/// OpenAPI version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// 2.0: no defaults, no `oneOf`, a reference stands alone but for its description.
+    /// 2.0: no defaults, no `oneOf`, and a `$ref` allows no sibling but its description.
     V2,
     /// 3.0.
     V3,
 }
 
 impl Flavour {
-    /// What references begin with.
+    /// Prefix of `$ref`s.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::V2 => "#/definitions/",
@@ -202,7 +202,7 @@ fn texts(flavour: Flavour) -> Schema<'static> {
 }
 
 impl Field {
-    /// What the schema says it is when it is not there.
+    /// Default value in the schema.
     pub fn schema_default(&self) -> Option<Value> {
         default(self)
     }
