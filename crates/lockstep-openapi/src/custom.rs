@@ -1,4 +1,4 @@
-//! Schemas of custom resources, as documents show them.
+//! Published schemas of custom resources.
 
 use lockstep_kinds::schema::Flavour;
 use serde_json::{Map, Value, json};
@@ -12,14 +12,15 @@ const KIND: &str = "what this object is";
 const METADATA: &str = "what every object has";
 
 /// Keywords of version 3.0 that 2.0 does not have.
-const LOST: [&str; 6] = ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
+const UNSUPPORTED_KEYWORDS: [&str; 6] =
+    ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
 
 /// The schema of the objects of a custom resource: that of its definition, with what every object has.
 pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, flavour: Flavour) -> Value {
     complete(&mut schema, flavour);
     let is_open = schema["x-kubernetes-preserve-unknown-fields"] == true;
     if flavour == Flavour::V2 {
-        lose(&mut schema);
+        drop_unsupported(&mut schema);
     }
     // Clients of version 2.0 refuse fields that are not among the properties, if there are any.
     if flavour == Flavour::V3 || !is_open {
@@ -76,15 +77,15 @@ fn complete(schema: &mut Value, flavour: Flavour) {
     }
 }
 
-/// Drops what version 2.0 cannot say. What may be null, or holds fields that nobody described, is then of no type that
-/// could be checked.
-fn lose(schema: &mut Value) {
+/// Drops keywords that OpenAPI 2.0 lacks. Schemas that it cannot express (nullable, int-or-string, preserved unknown
+/// fields) lose their type or members, as upstream does, so that kubectl does not reject valid values.
+fn drop_unsupported(schema: &mut Value) {
     if let Value::Object(entries) = schema {
         let is_nullable = entries.get("nullable") == Some(&Value::Bool(true));
         let is_open =
             entries.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
         let is_either = entries.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true));
-        for keyword in LOST {
+        for keyword in UNSUPPORTED_KEYWORDS {
             entries.remove(keyword);
         }
         if is_nullable || is_either {
@@ -96,7 +97,7 @@ fn lose(schema: &mut Value) {
             }
         }
     }
-    children(schema).into_iter().for_each(lose);
+    children(schema).into_iter().for_each(drop_unsupported);
 }
 
 /// The schemas directly inside a schema.

@@ -1,4 +1,4 @@
-//! The schemas that operations name, and everything those need.
+//! Schemas referenced by operations, with their transitive closure.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! OpenAPI 2.0: one document for everything.
+//! OpenAPI 2.0: a single document.
 
 use lockstep_kinds::schema::Flavour;
 use serde_json::{Map, Value, json};
