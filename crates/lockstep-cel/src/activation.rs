@@ -1,4 +1,4 @@
-//! What an evaluation is given: the values of variables, and a budget.
+//! Evaluation inputs: variable bindings and the cost budget.
 
 use crate::program::Program;
 use crate::value::{Fault, Opaque, Value};
@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 /// Runtime cost of one expression.
 pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
-/// How many loop steps pass between two looks at the caller's wish to stop.
+/// Number of loop steps between two cancellation checks.
 const STEPS_BETWEEN_CHECKS: u32 = 100;
 
 /// The variables of one request. Nothing is converted: JSON is read where the expression looks.
@@ -110,7 +110,7 @@ impl<'a> Activation<'a> {
     }
 }
 
-/// What an evaluation may spend, and what it spent.
+/// Cost budget of an evaluation, and the cost spent so far.
 pub struct Budget<'a> {
     limit: u64,
     spent: u64,
@@ -144,7 +144,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Asks this now and then whether to stop; use it for deadlines.
+    /// Polls this callback periodically and cancels the evaluation if it returns true; used for deadlines.
     #[must_use]
     pub fn cancelled_by(mut self, cancelled: &'a dyn Fn() -> bool) -> Self {
         self.cancelled = Some(cancelled);

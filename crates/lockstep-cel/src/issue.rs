@@ -1,4 +1,4 @@
-//! What is wrong with an expression before it runs, and how that is shown to people.
+//! Compile-time issues of an expression, and their rendering.
 
 use crate::source::{Position, Source};
 use std::fmt;
@@ -12,7 +12,7 @@ pub enum Phase {
     Check,
     /// A constant part of the expression already fails.
     Program,
-    /// The type of the result is not the one the context asks for.
+    /// The result type is not the one required by the context.
     ResultType,
 }
 

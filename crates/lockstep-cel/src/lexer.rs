@@ -1,4 +1,4 @@
-//! From text to tokens; text that is no token is reported and skipped.
+//! Lexer; invalid text is reported and skipped.
 
 use crate::source::offset;
 

@@ -1,4 +1,4 @@
-//! The text of an expression and the way from a byte offset to the line and column people see.
+//! Source text, and the conversion of byte offsets to line and column.
 
 /// Where something stands in the text, counted from one, in code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! Macros: the variables they bind and the type they give.
+//! Type rules of macros.
 
 use super::{Checker, Reference};
 use crate::ast::{Fold, FoldKind, NodeId};
@@ -124,7 +124,7 @@ impl Checker<'_> {
             }
             found => {
                 let shown = self.unifier.settle(&found).in_message();
-                // The expansion asks twice.
+                // The macro expansion calls both functions, and each call reports.
                 for function in ["hasValue", "value"] {
                     let message = format!(
                         "found no matching overload for '{function}' applied to '{shown}.()'"

@@ -1,4 +1,4 @@
-//! Type parameters and when one type may stand for another.
+//! Type parameters and assignability.
 
 use crate::types::Type;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Runs case files: the language's own suite as JSON, and cases of the Kubernetes dialect.
+//! Runner for conformance cases: the CEL suite as JSON, and cases of the Kubernetes dialect.
 //!
-//! A case fails when anything it states is wrong: value, static type, cost, estimate, phase, position or text of an
+//! A case fails if any of its expectations does: value, static type, cost, estimate, phase, position or text of an
 //! error.
 
 mod kubernetes;
@@ -15,7 +15,7 @@ use crate::env::Profile;
 use crate::issue::{Issue, Phase};
 use serde_json::Value as Json;
 
-/// What became of one case.
+/// Result of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Names the case within its file.
@@ -26,9 +26,9 @@ pub struct Outcome {
     pub pass: bool,
     /// Whether every build must pass it.
     pub required: bool,
-    /// What the case states.
+    /// The expected result.
     pub expected: String,
-    /// What was observed.
+    /// The actual result.
     pub actual: String,
 }
 

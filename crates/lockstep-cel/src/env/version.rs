@@ -1,4 +1,4 @@
-//! Which feature came with which Kubernetes version.
+//! Kubernetes versions that introduced each feature.
 
 use std::fmt;
 use std::str::FromStr;

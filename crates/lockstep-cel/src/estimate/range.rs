@@ -1,4 +1,4 @@
-//! Ranges of costs and sizes, with arithmetic that saturates instead of overflowing.
+//! Cost and size ranges with saturating arithmetic.
 
 /// From the least to the most something can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

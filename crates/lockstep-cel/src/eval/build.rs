@@ -1,4 +1,4 @@
-//! List, map and object literals.
+//! Evaluation of list, map and object literals.
 
 use super::Machine;
 use crate::cost;

@@ -1,4 +1,4 @@
-//! Running library functions.
+//! Evaluation of function calls.
 
 use super::overload::no_overload;
 use super::{Machine, Scope};

@@ -1,4 +1,4 @@
-//! The evaluator: walks a plan, charges for what it does, and lets logic absorb faults.
+//! The evaluator: executes a plan within a budget; logical operators absorb errors as CEL defines.
 
 mod attribute;
 mod build;

@@ -1,4 +1,4 @@
-//! What is said when no overload of a function fits the values.
+//! Runtime errors for missing overloads.
 
 use super::Scope;
 use crate::value::{Fault, List, Map, Value};
@@ -44,7 +44,7 @@ fn no_flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Fault<'a> {
     ))
 }
 
-/// What a loop says of a value that is neither list nor map.
+/// Error of a comprehension over a value that is neither a list nor a map.
 pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) -> Fault<'a> {
     let name = upstream_name(value);
     if pairs {
@@ -53,7 +53,7 @@ pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) ->
     scope.fault(format_args!("got '{name}', expected iterable type"))
 }
 
-/// What is said of a value that selects nothing, whatever it is asked of.
+/// Error of a selection with a value that is not a valid key type.
 pub(super) fn no_qualifier<'a>(scope: &Scope<'a>, value: &Value<'a>) -> Fault<'a> {
     let name = match value {
         Value::Null => "<nil>",

@@ -1,4 +1,4 @@
-//! What library functions may use.
+//! Context of library functions during an evaluation.
 
 use crate::env::Profile;
 use crate::ext::re2::Pattern;

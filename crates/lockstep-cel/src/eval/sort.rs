@@ -1,4 +1,4 @@
-//! `sortBy`: a loop that computes keys, and a call that sorts by them.
+//! `sortBy`: computes keys, then sorts by them.
 
 use super::Machine;
 use super::fold::{CONSTANT_LIST_STEP, LIST_STEP, RESULT};

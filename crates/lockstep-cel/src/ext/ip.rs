@@ -9,7 +9,7 @@ use super::go_quote::quote_for_error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip(IpAddr);
 
-/// Why an address was refused.
+/// Errors of parsing an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IpError {
     /// Not an address.
@@ -109,7 +109,7 @@ pub struct Cidr {
     prefix_length: u8,
 }
 
-/// Why a block was refused.
+/// Error of parsing a CIDR block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("network address parse error during conversion from string: {fault}")]
 pub struct CidrError {
@@ -168,7 +168,7 @@ impl Cidr {
         i64::from(self.prefix_length)
     }
 
-    /// The same block with its host bits cleared.
+    /// The block with its host bits cleared.
     #[must_use]
     pub fn masked(self) -> Self {
         let address = match self.address {

@@ -1,6 +1,6 @@
-//! The strings library: pure functions that count in code points.
+//! The strings library: pure functions that count code points.
 
-/// Why a text function failed.
+/// Errors of string functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// An index before the text or after its end.
@@ -16,12 +16,12 @@ pub enum TextError {
     },
 }
 
-/// What searching from an offset behind the text means.
+/// Behaviour of a search from an offset beyond the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffsetBeyondEnd {
     /// Nothing is found: −1, as Kubernetes answers.
     NotFound,
-    /// An error, as the language's own test suite asks.
+    /// An error, as the CEL conformance suite requires.
     Fails,
 }
 

@@ -1,4 +1,4 @@
-//! `+ - * / %` and unary minus.
+//! Arithmetic operators: `+ - * / %` and unary minus.
 
 use super::{Row, row};
 use crate::cost::Cost::{Both, One};

@@ -1,4 +1,4 @@
-//! `"…".format([…])`: the clauses of a format text and how each writes a value.
+//! `"…".format([…])`: parsing of format strings and formatting of values.
 
 use crate::env::Profile;
 use crate::eval::Scope;
@@ -30,7 +30,7 @@ pub(crate) struct Clause {
     precision: Option<usize>,
 }
 
-/// Why a format text is none.
+/// Errors of parsing a format string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FormatFault {
     End,
@@ -113,7 +113,7 @@ fn clause(text: &str) -> Result<(Clause, &str), FormatFault> {
     Ok((Clause { verb, precision }, letters.as_str()))
 }
 
-/// What Kubernetes says when a verb is given a type it does not write, or nothing when it does.
+/// Kubernetes' error message for a verb with an unsupported type; none if it is supported.
 pub(crate) fn refusal(clause: Clause, type_name: &str) -> Option<String> {
     let (accepted, text): (&[&str], &str) = match clause.verb {
         'd' => (

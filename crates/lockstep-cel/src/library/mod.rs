@@ -1,4 +1,4 @@
-//! The function libraries: tables of overloads, each with its signature, price and implementation.
+//! Function libraries: tables of overloads with signature, cost and implementation.
 
 mod arithmetic;
 mod authorizer;

@@ -1,4 +1,4 @@
-//! Named formats, such as those of object names.
+//! Kubernetes format library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Validate};

@@ -1,4 +1,4 @@
-//! Lists seen as sets.
+//! CEL sets library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Product};

@@ -1,4 +1,4 @@
-//! Calls that are macros: they bind names, so they become nodes of their own.
+//! Parsing of macros, which become dedicated nodes because they bind variables.
 
 use super::Parser;
 use crate::ast::{Element, Expr, Fold, FoldKind, NodeId, SelectMode};

@@ -1,4 +1,4 @@
-//! Reads: chains of selections are followed from their variable, through macros and named expressions.
+//! Read analysis: follows selection chains from their variable through macros and named expressions.
 
 use super::segment::{FieldPath, Segment};
 use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, SelectMode, for_each_child};
@@ -27,7 +27,7 @@ pub(super) struct Walker<'a> {
     env: &'a Env,
     locals: Vec<(&'a str, Origin)>,
     pub(super) reads: BTreeSet<FieldPath>,
-    /// What the expression asks for without needing it to be there.
+    /// Paths tested for presence.
     pub(super) probed: BTreeSet<FieldPath>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Visits a node and tells where its value comes from; a place is not read yet.
+    /// Visits a node and returns the origin of its value; a place does not count as read yet.
     fn origin(&mut self, node: NodeId) -> Origin {
         let ast = self.ast;
         if let Reference::Variable(name) = self.checked.reference(node) {

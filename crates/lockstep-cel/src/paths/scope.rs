@@ -1,4 +1,4 @@
-//! The scope of a mutation: the one place everything it writes lies at or below, by which policies are ordered.
+//! Mutation scope: the common ancestor of all written paths, by which policies are ordered.
 
 use super::pointer::{pointer, text};
 use super::segment::{Segment, is_name};
@@ -28,7 +28,7 @@ pub struct MutationScope {
 }
 
 impl MutationScope {
-    /// How far below the root; policies run from the shallowest to the deepest.
+    /// Depth below the root; policies run from the shallowest to the deepest scope.
     pub fn depth(&self) -> usize {
         self.steps.len()
     }
@@ -73,10 +73,9 @@ impl fmt::Display for MutationScope {
 }
 
 impl Program {
-    /// The scope of the mutation this expression results in; nothing when it results in none.
+    /// The scope of the mutation that this expression produces; none if it produces none.
     ///
-    /// `list_keys` names the fields by which the elements of the list at a scope are told apart: setting them selects
-    /// an element and writes nothing.
+    /// `list_keys` returns the key fields of the list at a scope: setting them selects an element and writes nothing.
     pub fn mutation_scope(
         &self,
         list_keys: &dyn Fn(&MutationScope) -> Vec<String>,
@@ -191,7 +190,7 @@ impl Finder<'_> {
         self.value(node, at)
     }
 
-    /// What a list of patch literals has in common.
+    /// Common scope of a list of patch literals.
     fn patches(&self, node: NodeId) -> MutationScope {
         match self.ast.expr(node) {
             Expr::List(elements) => {

@@ -1,4 +1,4 @@
-//! Paths into objects and how they are written.
+//! Field paths and their text form.
 
 use std::fmt;
 

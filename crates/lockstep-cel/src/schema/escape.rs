@@ -1,4 +1,4 @@
-//! How a property's name is written in expressions.
+//! Escaping of property names in expressions.
 
 use crate::words::{KEYWORDS, RESERVED};
 

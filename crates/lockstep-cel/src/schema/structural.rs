@@ -1,4 +1,4 @@
-//! From structural schemas, as CRDs carry them, to shapes.
+//! Conversion of structural CRD schemas.
 
 use super::{Fields, ListKind, ObjectType, Property, Schema, Shape, escape};
 use serde_json::Value as Json;
@@ -14,7 +14,7 @@ pub enum Resource {
     Part,
 }
 
-/// How deep schemas are read; what lies deeper is not visible.
+/// Maximum depth of converted schemas; deeper fields are not visible to expressions.
 const DEPTH_MAX: u16 = 200;
 
 pub(super) fn convert(schema: &Json, name: &str, resource: Resource) -> Option<Schema> {

@@ -1,4 +1,4 @@
-//! Memory for what one evaluation builds.
+//! Arena for values built during an evaluation.
 
 use super::{Fault, Opaque, Value};
 use bumpalo::Bump;

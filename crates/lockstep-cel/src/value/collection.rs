@@ -1,4 +1,4 @@
-//! Lists, maps and objects: views over JSON, over the plan's constants, or built while running.
+//! Lists, maps and objects: views over JSON or plan constants, or built during evaluation.
 
 use super::{Arena, Constant, Eval, Fault, Value, equal, key_order, of_json, of_typed};
 use crate::schema::{Fields, Schema, Shape};
@@ -27,7 +27,7 @@ pub enum List<'a> {
     Merged(&'a Merged<'a>),
 }
 
-/// What adding to a set or keyed list gives.
+/// Result of adding to a set or associative list.
 #[derive(Debug, Clone, Copy)]
 pub struct Merged<'a> {
     pub(crate) values: &'a [Value<'a>],
@@ -43,7 +43,7 @@ pub struct Concat<'a> {
 }
 
 impl<'a> List<'a> {
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(elements) | Self::Typed(elements, _) => elements.len(),
@@ -140,7 +140,7 @@ pub struct BuiltMap<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(entries) | Self::Typed(entries, _) => entries.len(),

@@ -1,4 +1,4 @@
-//! Names and labels, with the messages clients show.
+//! Validators of names and labels, with upstream's messages.
 
 const LABEL_BYTES_MAX: usize = 63;
 const SUBDOMAIN_BYTES_MAX: usize = 253;

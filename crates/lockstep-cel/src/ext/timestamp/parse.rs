@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Option<Written> {
     })
 }
 
-/// What is left to read.
+/// Cursor over the unread bytes.
 struct Reader<'t>(&'t [u8]);
 
 impl Reader<'_> {

@@ -39,7 +39,8 @@ impl Zone {
     /// Coordinated universal time, the default of every accessor.
     pub const UTC: Self = Self::Fixed(0);
 
-    /// Reads an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing. The empty name is UTC.
+    /// Parses an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing. The empty name is
+    /// UTC.
     pub fn parse(text: &str) -> Result<Self, ZoneError> {
         if let Some((hours, minutes)) = text.split_once(':') {
             return parse_offset(text, hours, minutes).map(Self::Fixed);
