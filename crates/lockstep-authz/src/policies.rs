@@ -19,7 +19,7 @@ pub enum Verdict {
     Denied(String),
 }
 
-/// The roles and bindings of a cluster. Cloning shares what is inside.
+/// All roles and bindings of a cluster. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// By namespace; what belongs to the cluster has none.

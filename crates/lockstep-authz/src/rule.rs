@@ -51,7 +51,7 @@ impl PolicyRule {
         rules.map(Self::from_value).collect()
     }
 
-    /// The rule on the wire, without what is empty.
+    /// The wire form of the rule, without empty fields.
     pub fn to_value(&self) -> Value {
         let fields = [
             ("verbs", &self.verbs),

@@ -1,6 +1,6 @@
 //! The authenticated user of a request.
 
-/// Members may do everything, whatever roles say.
+/// Group whose members bypass authorization.
 pub const MASTERS_GROUP: &str = "system:masters";
 
 /// The name and groups that decisions are about.

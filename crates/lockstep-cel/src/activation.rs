@@ -10,13 +10,13 @@ pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
 /// Number of loop steps between two cancellation checks.
 const STEPS_BETWEEN_CHECKS: u32 = 100;
 
-/// The variables of one request. Nothing is converted: JSON is read where the expression looks.
+/// The variable bindings of one evaluation. JSON is not converted up front, but read lazily.
 ///
-/// Values of `variables` are kept here once they are computed, so what they may borrow from must live as long:
-/// create the programs and the [`Arena`](crate::Arena) first, then the activation.
+/// Values of lazy `variables` are cached here, so everything they borrow from must live as long: create the programs
+/// and the [`Arena`](crate::Arena) before the activation.
 #[derive(Debug, Default)]
 pub struct Activation<'a> {
-    /// The first bindings, kept here so that binding a few variables allocates nothing.
+    /// Inline storage for the first bindings, so that a few variables need no allocation.
     first: [(&'a str, Binding<'a>); INLINE_BINDINGS],
     count: usize,
     more: Vec<(&'a str, Binding<'a>)>,

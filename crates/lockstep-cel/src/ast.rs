@@ -81,7 +81,7 @@ pub(crate) enum Expr {
         name: Box<str>,
         fields: Vec<FieldInit>,
     },
-    /// A macro that goes over a list or map.
+    /// A comprehension macro over a list or map.
     Fold(Fold),
     /// `target.optMap(variable, body)` and `optFlatMap`.
     OptMap {

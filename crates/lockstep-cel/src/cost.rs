@@ -206,7 +206,7 @@ fn has_texts(list: List<'_>) -> bool {
     !list.is_empty() && matches!(list.at(0), Ok(Value::String(_) | Value::Bytes(_)))
 }
 
-/// The size of the joined text; one when there is none because something is no text.
+/// Size of the joined string; one if an element is not a string.
 fn joined_size(args: &[Value<'_>]) -> u64 {
     let separator = match args.get(1) {
         None => Some(0),
@@ -233,7 +233,7 @@ fn text_size(value: &Value<'_>) -> Option<u64> {
     }
 }
 
-/// The length of the regular expression a format stands for.
+/// Length of a format's regular expression.
 fn format_size(value: &Value<'_>) -> u64 {
     match value {
         Value::Opaque(Opaque::Format(format)) => format.pattern_size(),

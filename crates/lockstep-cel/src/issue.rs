@@ -6,7 +6,7 @@ use std::fmt;
 /// The step that refused the expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// The text is no expression.
+    /// Syntax error.
     Parse,
     /// The expression does not fit the environment's types and functions.
     Check,
@@ -21,7 +21,7 @@ pub enum Phase {
 pub struct Issue {
     /// The step that found it.
     pub phase: Phase,
-    /// Where; absent when the fault is one of the whole text.
+    /// Position; none if the issue concerns the whole expression.
     pub position: Option<Position>,
     /// The message, without position.
     pub message: String,

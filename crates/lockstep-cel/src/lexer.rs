@@ -28,7 +28,7 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
-/// Text that is no token.
+/// A lexical error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unrecognized {
     pub(crate) start: u32,

@@ -48,7 +48,7 @@ pub(crate) fn absent_field<'a>(object: &Object<'a>, name: &str) -> Option<Value<
     }
 }
 
-/// A result whose object types do not match the place they stand at.
+/// An object type that does not match its position in the result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unexpected type name \"{found}\", expected \"{expected}\", which matches field name path from root Object type"

@@ -131,7 +131,7 @@ impl Program {
         self.ast.source().text()
     }
 
-    /// Whether the expression names this variable.
+    /// True if the expression refers to this variable.
     pub fn uses_variable(&self, name: &str) -> bool {
         let references = self.checked.iter().flat_map(|checked| &checked.references);
         references

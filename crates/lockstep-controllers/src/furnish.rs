@@ -10,7 +10,7 @@ use crate::{Action, Change, Resource, World};
 
 const ROOT_CA: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
-/// Puts one object into each namespace, and puts back what is taken away or changed of it.
+/// Maintains one object in every namespace: recreates it if deleted and resets modified fields.
 pub struct Furnish {
     resource: Resource,
     name: &'static str,

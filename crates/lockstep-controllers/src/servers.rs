@@ -41,7 +41,7 @@ pub fn identity(
     lease
 }
 
-/// Deletes the leases of servers that have not been heard of for as long as their leases say.
+/// Deletes expired identity leases.
 pub fn collect(world: &dyn World, now: Micros) -> Vec<Action> {
     let leases = Resource::new("coordination.k8s.io", "leases");
     let ids = world.keys(&leases, Some(NAMESPACE));

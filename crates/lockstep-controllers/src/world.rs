@@ -48,8 +48,8 @@ pub struct Stored {
     pub revision: u64,
 }
 
-/// A cluster at one moment, or a little later: what is read twice may have moved on, but whatever
-/// happened up to [`World::seen`] is in it.
+/// A read-only view of the cluster that includes all changes up to [`World::seen`]. It is not a snapshot: later changes
+/// may become visible between two reads.
 pub trait World {
     /// Everything up to this revision is visible.
     fn seen(&self) -> u64;

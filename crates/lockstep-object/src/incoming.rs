@@ -62,7 +62,8 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// Takes a decoded body as an object of the kind the path names. Built-in kinds that say nothing get it from the path.
+/// Checks that a decoded body is an object of the kind in the request path. Built-in kinds default `apiVersion` and
+/// `kind` from the path.
 pub fn take_object(
     value: Value,
     body: &[u8],

@@ -105,8 +105,8 @@ impl Work {
     }
 }
 
-/// One schema. A cluster has many thousands of them and most say little more than a type, so what few of them
-/// have is behind pointers.
+/// A compiled schema node. A cluster has many thousands of nodes, and most consist of little more than a type, so rare
+/// keywords are behind pointers.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,

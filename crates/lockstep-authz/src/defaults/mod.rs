@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use reconcile::{Reconciled, reconciled};
 
-/// Marks what is repaired at each start; `false` on a stored object leaves it alone.
+/// Annotation of objects that are reconciled at each start; `false` opts a stored object out.
 pub const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 const BOOTSTRAPPING: (&str, &str) = ("kubernetes.io/bootstrapping", "rbac-defaults");
 /// Label prefix for aggregation; the name of the aggregating role follows.

@@ -94,7 +94,7 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
     }
 }
 
-/// Validates node name, zone and hints of an endpoint.
+/// Validates node name, host name, zone and hints of an endpoint.
 fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
     let given = |field: &str| some(endpoint, field).and_then(Value::as_str);
     if let Some(node) = given("nodeName") {

@@ -46,9 +46,9 @@ pub(super) fn handler(value: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Restriction of `successThreshold` to 1, for liveness and startup probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Successes {
-    /// It has to.
+    /// Exactly one success.
     One,
-    /// It may take more.
+    /// Any number of successes.
     Any,
 }
 

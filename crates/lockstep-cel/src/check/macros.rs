@@ -18,7 +18,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Types of the first and second variable of a macro over a range; what is wrong with it is said at `at`.
+    /// Types of the first and second loop variable over a range; issues are reported at `at`.
     fn range(&mut self, range: NodeId, at: NodeId, pairs: bool) -> (Type, Type) {
         let ty = self.node(range);
         match self.unifier.substitute(&ty) {

@@ -22,9 +22,9 @@ pub struct Outcome {
     pub id: String,
     /// The section the case counts for.
     pub section: String,
-    /// Whether all that was stated holds.
+    /// True if all expectations are met.
     pub pass: bool,
-    /// Whether every build must pass it.
+    /// True if every build must pass the case.
     pub required: bool,
     /// The expected result.
     pub expected: String,
@@ -43,7 +43,7 @@ pub enum FileError {
     Format,
 }
 
-/// Runs all cases of a file. `deviations` says which cases of the suite end differently in the Kubernetes dialect.
+/// Runs all cases of a file. `deviations` lists the suite's cases with a different result in the Kubernetes dialect.
 pub fn run(
     text: &str,
     profile: Profile,

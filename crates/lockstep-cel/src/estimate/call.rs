@@ -7,7 +7,7 @@ use crate::cost::Cost;
 use crate::env::Feature;
 use crate::types::Type;
 
-/// Longest regular expression a named format stands for.
+/// Length of the longest regular expression of a named format.
 const FORMAT_PATTERN_SIZE_MAX: u64 = 128;
 const NEW_LIST: Estimate = Estimate::exactly(11);
 

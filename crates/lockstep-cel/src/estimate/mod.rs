@@ -41,7 +41,7 @@ struct Known<'a> {
     path: Path<'a>,
 }
 
-/// Where in the schemas a value comes from.
+/// Schema path that a value comes from.
 #[derive(Debug, Clone, Copy)]
 enum Path<'a> {
     /// Computed: from nowhere.

@@ -67,7 +67,7 @@ impl Estimate {
     }
 }
 
-/// `ceil(value · count / 10)`; what is unknown stays unknown.
+/// `ceil(value · count / 10)`; an unknown bound stays unknown.
 fn tenths(value: u64, count: u64) -> u64 {
     if value == u64::MAX {
         // The product in floating point reaches the next power of two, a tenth of it does not.

@@ -116,7 +116,7 @@ impl<'a> Machine<'a, '_, '_> {
         Ok(())
     }
 
-    /// Adds what one turn computes; nothing is kept once the loop has failed.
+    /// Adds the result of one iteration; ignored once the loop has failed.
     fn add(
         &mut self,
         fold: &'a Fold,

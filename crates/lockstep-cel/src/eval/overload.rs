@@ -3,8 +3,8 @@
 use super::Scope;
 use crate::value::{Fault, List, Map, Value};
 
-/// Operators name themselves when their first operand has no such operator at all, and say nothing more when it has;
-/// most other functions name the types they were called with.
+/// Error for a call without a matching overload. An operator is named only if its first operand has no such operator at
+/// all; most other functions list their argument types.
 pub(super) fn no_overload<'a>(
     scope: &Scope<'a>,
     function: &'a str,
@@ -84,8 +84,8 @@ pub(crate) fn upstream_name<'a>(value: &Value<'a>) -> &'a str {
     }
 }
 
-/// Whether a value has the operator for some second operand. Texts and times take any operator's name as that of a
-/// method, and complain themselves.
+/// True if a value supports the operator with some second operand. Strings and times count as supporting every
+/// operator, because upstream lets their own methods report the error.
 fn knows(function: &str, value: &Value<'_>) -> bool {
     use Value::{Bool, Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
     if matches!(value, String(_) | Timestamp(_) | Duration(_)) {

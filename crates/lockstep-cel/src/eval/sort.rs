@@ -45,7 +45,7 @@ impl<'a> Machine<'a, '_, '_> {
         }
     }
 
-    /// The elements with their keys, or the first fault of a key; the loop goes on after it as others do.
+    /// The elements with their keys, or the first key error; like other loops it continues after an error.
     fn keyed(
         &mut self,
         sort: &'a SortBy,

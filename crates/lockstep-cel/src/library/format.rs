@@ -39,7 +39,7 @@ pub(crate) enum FormatFault {
 }
 
 impl FormatFault {
-    /// Whether a missing argument would have been noticed first.
+    /// True if a missing argument takes precedence over this error.
     pub(crate) fn needs_argument(&self) -> bool {
         *self != Self::End
     }
@@ -209,7 +209,7 @@ impl Writer {
         }
     }
 
-    /// Adds a value as its clause says; what needs no text of its own gets none.
+    /// Appends a value in the format of its clause, without an intermediate string where possible.
     fn write(&self, out: &mut String, clause: Clause, value: &Value<'_>) -> Result<(), String> {
         match (clause.verb, value) {
             ('s', Value::String(text)) => out.push_str(text),

@@ -176,7 +176,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether a node is a constant, map or object: something that no list can come from.
+    /// True for a constant, map or object literal, which cannot evaluate to a list.
     fn is_written_whole(&self, node: NodeId) -> bool {
         matches!(
             self.ast.expr(node),

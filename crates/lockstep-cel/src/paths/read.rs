@@ -9,7 +9,7 @@ use crate::schema::Fields;
 use crate::types::Type;
 use std::collections::BTreeSet;
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
     /// It is what lies at a path.
@@ -168,7 +168,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The property a field of a schema type stands for.
+    /// JSON property name of a field.
     fn json_name(&self, operand: NodeId, field: &str) -> Box<str> {
         let ty = match self.checked.ty(operand) {
             Type::Optional(inner) => inner,
@@ -301,7 +301,7 @@ fn innermost(origin: &Origin) -> Option<&FieldPath> {
     }
 }
 
-/// Where the elements of a list or map come from.
+/// Origin of the elements of a list or map.
 fn element(range: &Origin) -> Origin {
     match range {
         Origin::Place(path) => Origin::Place(path.then(Segment::Any)),

@@ -33,7 +33,7 @@ impl MutationScope {
         self.steps.len()
     }
 
-    /// Whether this scope is `other` or lies below it. A field and a key of the same name are the same place.
+    /// True if this scope is `other` or below it. A field and a map key with one name are equal.
     pub fn is_within(&self, other: &Self) -> bool {
         self.common(other).depth() == other.depth()
     }
@@ -96,7 +96,7 @@ impl Program {
             name if !is_mutation(name) => None,
             JSON_PATCH if patches => Some(finder.patches(root)),
             "Object" if !patches => Some(finder.value(root, MutationScope::default())),
-            // A part of the object, which stands where its type's name says.
+            // A nested object type; its name contains its path.
             name => Some(named(name)),
         }
     }
@@ -161,7 +161,7 @@ impl Finder<'_> {
         self.fields(fields, at, &keys)
     }
 
-    /// Whether an expression is the part of `object` at these steps.
+    /// True if an expression selects `object` at these steps.
     fn is_object_at(&self, node: NodeId, steps: &[ScopeStep]) -> bool {
         let Some((last, before)) = steps.split_last() else {
             return matches!(self.ast.expr(node), Expr::Ident(name) if &**name == "object");

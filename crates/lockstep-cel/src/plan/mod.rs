@@ -98,13 +98,13 @@ pub(crate) enum Op {
 pub(crate) struct Attribute {
     pub(crate) root: Root,
     pub(crate) steps: Box<[Qualifier]>,
-    /// Whether reading the root is charged; branches of a conditional are not.
+    /// True if reading the root is charged; it is not in branches of a conditional.
     pub(crate) charged: bool,
     /// `has(…)`: only whether the last step is there.
     pub(crate) test: bool,
 }
 
-/// Where an attribute starts.
+/// Root of an attribute.
 #[derive(Debug)]
 pub(crate) enum Root {
     Variable(Box<str>, Option<Arc<Schema>>, bool),

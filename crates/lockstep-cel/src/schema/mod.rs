@@ -18,9 +18,9 @@ use std::sync::Arc;
 pub struct Schema {
     /// Type of the value.
     pub shape: Shape,
-    /// Longest string or bytes, or most elements, when the schema says so.
+    /// Maximum length of a string or bytes, or maximum number of elements, if bounded.
     pub max: Option<u64>,
-    /// Whether null may stand for the value.
+    /// True if the value may be null.
     pub nullable: bool,
     /// A property that is set when the object leaves it out.
     pub has_default: bool,
@@ -98,7 +98,7 @@ pub struct Property {
     pub json_name: Box<str>,
     /// Its shape.
     pub schema: Arc<Schema>,
-    /// Whether objects must have it.
+    /// True if the property is required.
     pub required: bool,
 }
 

@@ -54,7 +54,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The schema that says how the list compares and adds.
+    /// The schema that defines equality and addition of the list.
     pub(crate) fn schema(&self) -> Option<&'a Schema> {
         match self {
             Self::Typed(_, schema) => Some(schema),
@@ -63,7 +63,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether there is no element.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -149,7 +149,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether there is no entry.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -290,7 +290,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The list, or the fault of a call that wanted one.
+    /// The list, or a type error.
     pub(crate) fn as_list(&self) -> Result<List<'a>, Fault<'a>> {
         match self {
             Self::List(list) => Ok(*list),
@@ -307,7 +307,7 @@ impl<'a> Value<'a> {
         )
     }
 
-    /// The string, or the fault of a call that wanted one.
+    /// The string, or a type error.
     pub(crate) fn as_text(&self) -> Result<&'a str, Fault<'a>> {
         match self {
             Self::String(text) => Ok(text),
@@ -315,7 +315,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The int, or the fault of a call that wanted one.
+    /// The int, or a type error.
     pub(crate) fn as_int(&self) -> Result<i64, Fault<'a>> {
         match self {
             Self::Int(value) => Ok(*value),

@@ -73,7 +73,7 @@ fn lists(left: List<'_>, right: List<'_>, depth: u16, compared: &mut usize) -> b
 }
 
 impl List<'_> {
-    /// Whether the list's schema says that it is a set or keyed.
+    /// True for sets and associative lists.
     fn ignores_order(&self) -> bool {
         let shape = self.schema().map(|schema| &schema.shape);
         matches!(
@@ -164,7 +164,7 @@ fn equal_by_worklist(left: &Value<'_>, right: &Value<'_>) -> bool {
     true
 }
 
-/// Whether two values have one digest, as equal values must.
+/// True if two values have equal digests, as equal values must.
 #[cfg(test)]
 pub(super) fn agree(left: &Value<'_>, right: &Value<'_>) -> bool {
     !equal(left, right) || digest(left) == digest(right)

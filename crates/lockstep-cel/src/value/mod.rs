@@ -176,7 +176,7 @@ pub(crate) enum Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Whether the whole evaluation ends, whatever the logic around it says.
+    /// True if the error ends the whole evaluation and cannot be absorbed.
     pub(crate) fn is_final(&self) -> bool {
         matches!(
             self,

@@ -66,7 +66,7 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Orde
     }
 }
 
-/// The order maps are kept in: booleans, numbers, strings; other keys have none.
+/// Key order of maps: booleans, numbers, strings; other keys are unordered.
 pub(crate) fn key_order(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     let (a, b) = (rank(left)?, rank(right)?);
     if a != b {

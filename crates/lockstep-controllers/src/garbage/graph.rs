@@ -49,7 +49,7 @@ impl Graph {
         touched
     }
 
-    /// New edges first, so that what is known of an owner outlives an update of its only dependent.
+    /// Adds new edges before removing old ones, so that the state of an owner survives an update of its only dependent.
     fn relink(&mut self, change: &Change<'_>) {
         let owners = |meta: Option<&Meta>| -> BTreeMap<Arc<str>, bool> {
             let mut owners = BTreeMap::new();

@@ -44,7 +44,7 @@ pub enum FieldsError {
     /// Deeper than [`FIELDS_DEPTH_MAX`].
     #[error("fieldsV1 is nested deeper than {FIELDS_DEPTH_MAX} levels")]
     Depth,
-    /// A key is no path element.
+    /// A key is not a path element.
     #[error("parsing key as path element: {0}")]
     Element(#[from] ElementError),
 }

@@ -199,7 +199,7 @@ impl Status {
         Self::conflict(resource, name, &why)
     }
 
-    /// Another manager owns what is applied.
+    /// 409: another manager owns applied fields.
     pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
         let mut status = Self::failure(Reason::Conflict, message);
         status.details = Some(Box::new(Details {

@@ -115,7 +115,7 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// The answer to a request that failed, or to one that has nothing else to say.
+/// Response of a failed request, or of a successful one without another result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// Success or failure.

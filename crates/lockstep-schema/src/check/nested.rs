@@ -39,7 +39,7 @@ impl Link<'_> {
 
 const ALTERNATIVES: [&str; 3] = ["allOf", "oneOf", "anyOf"];
 
-/// Every schema directly inside a schema, in the order upstream looks at them.
+/// All direct subschemas, in upstream's order.
 pub(super) fn all(schema: &Value) -> impl Iterator<Item = (Link<'_>, &Value)> {
     let additional =
         subschema(schema, "additionalProperties").map(|schema| (Link::Additional, schema));

@@ -170,7 +170,7 @@ impl Checker {
         }
     }
 
-    /// Adds to the total, and refuses what is too much for one expression unless it is stored so.
+    /// Adds to the total cost, and rejects an expression that exceeds its limit unless it is stored already.
     fn price(&mut self, what: &str, cost: u64, path: &Path<'_>) {
         if let (false, Some(problem)) = (self.is_unchanged, excess(what, cost, RULE_COST_MAX)) {
             self.errors.push(FieldError::forbidden(path, problem));

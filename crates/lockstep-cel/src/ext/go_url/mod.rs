@@ -1,5 +1,5 @@
-//! URLs by Go's rules, which are not the browser's: nothing is normalised, an absolute path is enough, and what looks
-//! odd is kept as written.
+//! URLs by Go's rules, which differ from the WHATWG rules of browsers: nothing is normalized, and an absolute path is a
+//! valid URL.
 
 mod escape;
 mod parse;
@@ -37,7 +37,7 @@ struct User {
     password: Option<Vec<u8>>,
 }
 
-/// Why text is not a URL, as Go says it.
+/// Error of parsing a URL, in Go's wording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parse {}: {fault}", quote_for_error(.text))]
 pub struct UrlError {
