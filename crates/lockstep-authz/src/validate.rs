@@ -15,7 +15,7 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// Validates the rules of a Role or ClusterRole.
+/// Validates the rules of a Role or `ClusterRole`.
 pub fn validate_role(role: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let is_namespaced = role.kind() == "Role";
@@ -80,7 +80,7 @@ fn validate_aggregation(role: &Object, errors: &mut FieldErrors) {
     }
 }
 
-/// Validates a RoleBinding or ClusterRoleBinding.
+/// Validates a `RoleBinding` or `ClusterRoleBinding`.
 pub fn validate_binding(binding: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let is_namespaced = binding.kind() == "RoleBinding";

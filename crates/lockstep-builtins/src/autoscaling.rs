@@ -1,4 +1,4 @@
-//! Conversion of HorizontalPodAutoscaler: fields that `v1` lacks are stored in annotations.
+//! Conversion of `HorizontalPodAutoscaler`: fields that `v1` lacks are stored in annotations.
 
 mod annotations;
 mod metrics;

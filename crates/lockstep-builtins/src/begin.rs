@@ -14,7 +14,7 @@ const TOLERATED: [&str; 2] = [
     "node.kubernetes.io/unreachable",
 ];
 
-/// Sets the phase to Pending and computes the QoS class.
+/// Sets the phase to Pending and computes the `QoS` class.
 pub(crate) fn pod(pod: &mut Object) {
     let class = qos::class(&pod.as_value()["spec"]).as_str();
     let mut status = json!({ "phase": "Pending", "qosClass": class });
@@ -38,7 +38,7 @@ pub(crate) fn pod(pod: &mut Object) {
     fill(spec, "preemptionPolicy", "PreemptLowerPriority");
 }
 
-/// Adds the default tolerations (DefaultTolerationSeconds) unless the pod has its own.
+/// Adds the default tolerations (`DefaultTolerationSeconds`) unless the pod has its own.
 fn tolerate(spec: &mut Map<String, Value>) {
     let tolerations = spec
         .entry("tolerations")

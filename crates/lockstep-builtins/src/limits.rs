@@ -1,4 +1,4 @@
-//! LimitRanger admission: defaults from the limit ranges of a namespace, and their constraints.
+//! `LimitRanger` admission: defaults from the limit ranges of a namespace, and their constraints.
 
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
@@ -18,7 +18,7 @@ fn limits<'v>(ranges: &'v [Value], kind: &'v str) -> impl Iterator<Item = &'v Va
     limits.filter(move |limit| text(limit, "type") == kind)
 }
 
-/// Applies default requests and limits to the containers of a new pod, and updates its QoS class.
+/// Applies default requests and limits to the containers of a new pod, and updates its `QoS` class.
 pub fn fill(pod: &mut Object, ranges: &[Value]) {
     let mut messages = Vec::new();
     let spec = map_in(pod.fields_mut(), "spec");

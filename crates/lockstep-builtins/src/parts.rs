@@ -102,8 +102,8 @@ pub fn approval(request: &mut Object, old: &Object) {
     *request = next;
 }
 
-/// Sets missing times in the conditions of a CertificateSigningRequest; `lastTransitionTime` keeps its value while the
-/// condition status is unchanged.
+/// Sets missing times in the conditions of a `CertificateSigningRequest`; `lastTransitionTime` keeps its value while
+/// the condition status is unchanged.
 pub fn date_conditions(request: &mut Object, old: &Object, now: &str) {
     const CHANGED: &str = "lastTransitionTime";
     let before = old.at(&["status", "conditions"]).cloned();

@@ -1,4 +1,4 @@
-//! Pod QoS classes.
+//! Pod `QoS` classes.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl QosClass {
     }
 }
 
-/// Resources that determine the QoS class.
+/// Resources that determine the `QoS` class.
 const COUNTED: [&str; 2] = ["cpu", "memory"];
 
 /// The class that follows from the resources of the containers, or of the pod if it has any.

@@ -16,7 +16,7 @@ pub fn keep(group: &str, plural: &str, object: &mut Object, old: &Object, now: &
     }
 }
 
-/// The QoS class is immutable, and `observedGeneration` is never removed.
+/// The `QoS` class is immutable, and `observedGeneration` is never removed.
 fn pod(pod: &mut Object, old: &Object) {
     let was = old.at(&["status"]).cloned().unwrap_or_default();
     let status = map_in(pod.fields_mut(), "status");

@@ -10,7 +10,7 @@ use crate::{Action, Change, Propagation, Resource, World, made};
 
 const GROUP: &str = "apiregistration.k8s.io";
 const PLURAL: &str = "apiservices";
-/// Label of the APIServices that the server manages.
+/// Label of the `APIServices` that the server manages.
 const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 const FROM_THE_START: &str = "onstart";
 const FOR_A_CRD: &str = "true";
@@ -65,8 +65,8 @@ impl ApiServices {
         self.is_dirty = true;
     }
 
-    /// Creates missing APIServices, restores modified ones, and removes those of deleted CRDs. Unlabelled APIServices
-    /// are left alone.
+    /// Creates missing objects, restores modified ones, and removes those of deleted CRDs. Unlabelled ones are left
+    /// alone.
     pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
@@ -113,7 +113,7 @@ impl ApiServices {
     }
 }
 
-/// The desired spec of an APIService.
+/// The desired spec of an `APIService`.
 struct Spec {
     value: Value,
     managed: &'static str,

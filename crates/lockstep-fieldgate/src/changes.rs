@@ -1,4 +1,4 @@
-//! Warnings returned when a CustomResourceDefinition is written.
+//! Warnings returned when a `CustomResourceDefinition` is written.
 
 use lockstep_object::{Object, Value};
 

@@ -1,4 +1,4 @@
-//! Validation of the gates of a CustomResourceDefinition.
+//! Validation of the gates of a `CustomResourceDefinition`.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::dns1123_subdomain;

@@ -11,7 +11,7 @@ const KIND: &str = "FieldGateExport";
 /// Exported gates of one definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
-    /// Name of the CustomResourceDefinition.
+    /// Name of the `CustomResourceDefinition`.
     pub name: String,
     /// Its `spec.customFeatureGates`.
     pub gates: Value,

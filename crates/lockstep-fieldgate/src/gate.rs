@@ -1,4 +1,4 @@
-//! Gates of a CustomResourceDefinition and their state.
+//! Gates of a `CustomResourceDefinition` and their state.
 
 use lockstep_object::{Object, Value};
 
@@ -81,7 +81,7 @@ pub enum Policy {
     Reject,
 }
 
-/// A feature gate of a CustomResourceDefinition.
+/// A feature gate of a `CustomResourceDefinition`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
     /// Name of the gate.

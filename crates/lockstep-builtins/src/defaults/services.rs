@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Fields;
 use crate::look::{fill, map_in};
 
-/// Default timeout of ClientIP session affinity.
+/// Default timeout of `ClientIP` session affinity.
 const AFFINITY_SECONDS: i64 = 10_800;
 
 fn text<'v>(fields: &'v Fields, field: &str) -> &'v str {

@@ -59,7 +59,7 @@ pub(super) fn stateful_set_strategy(strategy: &mut Fields) {
     }
 }
 
-/// The update strategy defaults to RollingUpdate. Claim templates are defaulted as whole objects.
+/// The update strategy defaults to `RollingUpdate`. Claim templates are defaulted as whole objects.
 pub(super) fn stateful_set_spec(spec: &mut Fields) {
     let strategy = map_in(spec, "updateStrategy");
     let kind = strategy.get("type").and_then(Value::as_str);

@@ -46,8 +46,8 @@ pub fn charge(
         .collect();
     for (_, quota) in &about {
         let limited: Vec<&str> = quota.limited(meter).collect();
-        if let Some(unsaid) = meter.unsaid(attempt.new, &limited) {
-            return Err(format!("failed quota: {}: {unsaid}", quota.name));
+        if let Some(missing_resources) = meter.missing_resources(attempt.new, &limited) {
+            return Err(format!("failed quota: {}: {missing_resources}", quota.name));
         }
     }
     let is_negative = |(_, amount): &(&String, &Quantity)| amount.sign() < 0;

@@ -156,9 +156,9 @@ impl Meter {
     }
 
     /// Fields that an object must specify for the limited resources, as an error message.
-    pub(super) fn unsaid(&self, object: &Value, limited: &[&str]) -> Option<String> {
+    pub(super) fn missing_resources(&self, object: &Value, limited: &[&str]) -> Option<String> {
         match self.measure {
-            Measure::Pods => pods::unsaid(object, limited),
+            Measure::Pods => pods::missing_resources(object, limited),
             _ => None,
         }
     }

@@ -141,9 +141,9 @@ fn is_infeasible(pod: &Value) -> bool {
 }
 
 /// Containers that lack requests or limits for limited resources, as an error message.
-pub(super) fn unsaid(pod: &Value, limited: &[&str]) -> Option<String> {
+pub(super) fn missing_resources(pod: &Value, limited: &[&str]) -> Option<String> {
     let spec = &pod["spec"];
-    if says_for_all(&spec["resources"]) {
+    if has_pod_level_resources(&spec["resources"]) {
         return None;
     }
     let required = limited.iter().filter(|name| REQUIRED.contains(name));
@@ -169,7 +169,7 @@ pub(super) fn unsaid(pod: &Value, limited: &[&str]) -> Option<String> {
 }
 
 /// True if a pod has pod-level resources.
-fn says_for_all(resources: &Value) -> bool {
+fn has_pod_level_resources(resources: &Value) -> bool {
     let counts =
         |name: &String| ["cpu", "memory"].contains(&name.as_str()) || name.starts_with(HUGE_PAGES);
     ["requests", "limits"]

@@ -66,7 +66,7 @@ fn images(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Mutable fields of a pod, as upstream's message lists them.
 const CHANGES: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// Validates the pod status: observed generation, pod and host IPs, and the immutable QoS class.
+/// Validates the pod status: observed generation, pod and host IPs, and the immutable `QoS` class.
 pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     let (status, path) = (&new["status"], Path::ROOT.field("status"));
     let observed = number(status, "observedGeneration").unwrap_or_default();

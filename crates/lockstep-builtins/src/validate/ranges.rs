@@ -1,4 +1,4 @@
-//! Validation of IPAddress and ServiceCIDR.
+//! Validation of `IPAddress` and `ServiceCIDR`.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Lint rules for the gates of a CustomResourceDefinition.
+//! Lint rules for the gates of a `CustomResourceDefinition`.
 
 mod growth;
 mod schema;

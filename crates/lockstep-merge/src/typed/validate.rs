@@ -55,7 +55,7 @@ impl Type<'_> {
             }
             (Form::Map(_), other) => push_error(errors, path, format!("expected map, got {other}")),
             (Form::List(_), other) => {
-                push_error(errors, path, format!("expected list, got {other}"))
+                push_error(errors, path, format!("expected list, got {other}"));
             }
         }
     }

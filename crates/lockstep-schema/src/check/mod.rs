@@ -1,4 +1,4 @@
-//! Validation of a schema when a CustomResourceDefinition is written.
+//! Validation of a schema when a `CustomResourceDefinition` is written.
 
 mod defaults;
 mod extensions;

@@ -1,4 +1,4 @@
-//! Defaulting of CustomResourceDefinitions.
+//! Defaulting of `CustomResourceDefinitions`.
 
 use super::storage_version;
 use lockstep_object::Object;

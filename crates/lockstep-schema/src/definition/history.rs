@@ -1,4 +1,4 @@
-//! Update rules of CustomResourceDefinitions: immutable fields and stored versions.
+//! Update rules of `CustomResourceDefinitions`: immutable fields and stored versions.
 
 use super::Checker;
 use super::approval::{APPROVAL, Approval};

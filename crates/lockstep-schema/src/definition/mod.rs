@@ -1,4 +1,4 @@
-//! Validation of CustomResourceDefinitions beyond their schemas.
+//! Validation of `CustomResourceDefinitions` beyond their schemas.
 
 mod approval;
 mod columns;
