@@ -1,6 +1,6 @@
 //! Field ownership under closed gates: managedFields entries of frozen fields stay as they were stored.
 
-use lockstep_merge::fields::{Choice, Element, Set};
+use lockstep_merge::fields::{Element, Selection, Set};
 use lockstep_merge::typed::Comparison;
 use lockstep_object::{Map, Value};
 
@@ -12,14 +12,15 @@ const IDENTITY: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"
 impl Gates {
     /// The subset of paths at or below fields of closed gates.
     pub fn frozen(&self, fields: &Set) -> Set {
-        fields.chosen(&vec![0], &|nodes, element| self.choose(nodes, element))
+        fields.select(&vec![0], &|nodes, element| self.choose(nodes, element))
     }
 
     /// True if a change may affect fields of closed gates: it is at or below such a field, or at an atomic ancestor.
     pub fn concerns(&self, change: &Comparison) -> bool {
         let choose = |nodes: &Vec<NodeId>, element: &Element| self.choose(nodes, element);
         let sets = [&change.removed, &change.modified, &change.added];
-        sets.iter().any(|set| set.meets(&vec![0], &choose))
+        sets.iter()
+            .any(|set| set.intersects_selection(&vec![0], &choose))
     }
 
     /// True if `managedFields` entries own fields of closed gates differently from the stored entries, considering only
@@ -79,7 +80,7 @@ impl Gates {
         gated.is_some_and(|gated| matches!(gated.effect, Effect::Closed))
     }
 
-    fn choose(&self, nodes: &[NodeId], element: &Element) -> Choice<Vec<NodeId>> {
+    fn choose(&self, nodes: &[NodeId], element: &Element) -> Selection<Vec<NodeId>> {
         let mut below = Vec::new();
         for node in nodes.iter().map(|node| &self.nodes[*node as usize]) {
             let (named, each) = match element {
@@ -92,15 +93,15 @@ impl Gates {
             };
             for child in named.into_iter().chain(each) {
                 if self.is_closed(child) {
-                    return Choice::All;
+                    return Selection::All;
                 }
                 below.push(child);
             }
         }
         if below.is_empty() {
-            Choice::None
+            Selection::None
         } else {
-            Choice::Below(below)
+            Selection::Below(below)
         }
     }
 }

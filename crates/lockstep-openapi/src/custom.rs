@@ -1,6 +1,6 @@
 //! Published schemas of custom resources.
 
-use lockstep_kinds::schema::Flavour;
+use lockstep_kinds::schema::OpenApiVersion;
 use serde_json::{Map, Value, json};
 
 use crate::Resource;
@@ -16,30 +16,30 @@ const UNSUPPORTED_KEYWORDS: [&str; 6] =
     ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
 
 /// The schema of the objects of a custom resource: that of its definition, with what every object has.
-pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, flavour: Flavour) -> Value {
-    complete(&mut schema, flavour);
+pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, version: OpenApiVersion) -> Value {
+    complete(&mut schema, version);
     let is_open = schema["x-kubernetes-preserve-unknown-fields"] == true;
-    if flavour == Flavour::V2 {
+    if version == OpenApiVersion::V2 {
         drop_unsupported(&mut schema);
     }
     // Clients of version 2.0 refuse fields that are not among the properties, if there are any.
-    if flavour == Flavour::V3 || !is_open {
-        add_type(&mut schema, OBJECT_META, flavour);
+    if version == OpenApiVersion::V3 || !is_open {
+        add_type(&mut schema, OBJECT_META, version);
     }
     schema["x-kubernetes-group-version-kind"] = kinds(resource, resource.kind);
     schema
 }
 
 /// The schema of its lists.
-pub(crate) fn list(resource: &Resource<'_>, flavour: Flavour) -> Value {
-    let target = format!("{}{}", flavour.prefix(), published(resource, resource.kind));
+pub(crate) fn list(resource: &Resource<'_>, version: OpenApiVersion) -> Value {
+    let target = format!("{}{}", version.prefix(), published(resource, resource.kind));
     let mut schema = json!({
         "type": "object",
         "required": ["items"],
         "properties": {"items": {"type": "array", "items": {"$ref": target}}},
         "x-kubernetes-group-version-kind": kinds(resource, resource.list_kind),
     });
-    add_type(&mut schema, LIST_META, flavour);
+    add_type(&mut schema, LIST_META, version);
     schema
 }
 
@@ -49,11 +49,11 @@ fn kinds(resource: &Resource<'_>, kind: &str) -> Value {
 }
 
 /// Adds kind, version and metadata.
-fn add_type(schema: &mut Value, metadata: &str, flavour: Flavour) {
-    let target = format!("{}{metadata}", flavour.prefix());
-    let reference = match flavour {
-        Flavour::V2 => json!({"$ref": target, "description": METADATA}),
-        Flavour::V3 => json!({"allOf": [{"$ref": target}], "description": METADATA}),
+fn add_type(schema: &mut Value, metadata: &str, version: OpenApiVersion) {
+    let target = format!("{}{metadata}", version.prefix());
+    let reference = match version {
+        OpenApiVersion::V2 => json!({"$ref": target, "description": METADATA}),
+        OpenApiVersion::V3 => json!({"allOf": [{"$ref": target}], "description": METADATA}),
     };
     let properties = schema.as_object_mut().map(|entries| {
         let properties = entries.entry("properties");
@@ -68,12 +68,12 @@ fn add_type(schema: &mut Value, metadata: &str, flavour: Flavour) {
 }
 
 /// Objects inside objects have kind, version and metadata too.
-fn complete(schema: &mut Value, flavour: Flavour) {
+fn complete(schema: &mut Value, version: OpenApiVersion) {
     for inner in children(schema) {
         if inner["x-kubernetes-embedded-resource"] == true {
-            add_type(inner, OBJECT_META, flavour);
+            add_type(inner, OBJECT_META, version);
         }
-        complete(inner, flavour);
+        complete(inner, version);
     }
 }
 

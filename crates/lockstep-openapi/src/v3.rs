@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use lockstep_kinds::schema::{Flavour, GroupVersionKind};
+use lockstep_kinds::schema::{GroupVersionKind, OpenApiVersion};
 use serde::{Serialize, Serializer};
 
 use crate::Resource;
@@ -172,7 +172,7 @@ pub fn document<'a>(
     }
     Document {
         components: Components {
-            schemas: schemas::all(resources, Flavour::V3),
+            schemas: schemas::all(resources, OpenApiVersion::V3),
         },
         info: Info { title, version },
         openapi: "3.0.0",
@@ -233,7 +233,7 @@ fn request_body<'a>(resource: &Resource<'a>, body: &Body<'a>) -> RequestBody<'a>
 }
 
 fn reference(name: &str) -> OfSchema {
-    let target = format!("{}{name}", Flavour::V3.prefix());
+    let target = format!("{}{name}", OpenApiVersion::V3.prefix());
     OfSchema {
         schema: Reference { target },
     }

@@ -31,7 +31,7 @@ pub enum ValueType {
 
 /// `additionalProperties`.
 #[derive(Debug, Clone, Copy)]
-pub enum Others<'s> {
+pub enum AdditionalProperties<'s> {
     /// Not specified.
     Unspecified,
     /// A boolean.
@@ -42,7 +42,7 @@ pub enum Others<'s> {
 
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elements<'s> {
+pub enum ListType<'s> {
     /// `atomic`.
     Atomic,
     /// By their values.
@@ -82,11 +82,11 @@ impl<'s> View<'s> {
     }
 
     /// `additionalProperties` of the schema.
-    pub fn others(self) -> Others<'s> {
+    pub fn additional_properties(self) -> AdditionalProperties<'s> {
         match self.0.additional() {
-            Additional::Unspecified => Others::Unspecified,
-            Additional::Allowed(allowed) => Others::Allowed(*allowed),
-            Additional::Schema(node) => Others::Schema(Self(node)),
+            Additional::Unspecified => AdditionalProperties::Unspecified,
+            Additional::Allowed(allowed) => AdditionalProperties::Allowed(*allowed),
+            Additional::Schema(node) => AdditionalProperties::Schema(Self(node)),
         }
     }
 
@@ -96,11 +96,11 @@ impl<'s> View<'s> {
     }
 
     /// `x-kubernetes-list-type` of the schema.
-    pub fn elements(self) -> Elements<'s> {
+    pub fn list_type(self) -> ListType<'s> {
         match self.0.list_kind() {
-            ListKind::Atomic => Elements::Atomic,
-            ListKind::Set => Elements::Set,
-            ListKind::Map(keys) => Elements::Keys(keys),
+            ListKind::Atomic => ListType::Atomic,
+            ListKind::Set => ListType::Set,
+            ListKind::Map(keys) => ListType::Keys(keys),
         }
     }
 

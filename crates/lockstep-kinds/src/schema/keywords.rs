@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Flavour, property};
+use super::{OpenApiVersion, property};
 use crate::table::{Table, TypeId};
 
 /// A schema serialized directly from the table, with its keys in sorted order.
@@ -129,12 +129,12 @@ impl fmt::Display for Name {
 
 /// Position of a schema in the document.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reference(pub(super) Flavour, pub(super) Name);
+pub(super) struct Reference(pub(super) OpenApiVersion, pub(super) Name);
 
 impl Serialize for Reference {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(flavour, name) = self;
-        serializer.collect_str(&format_args!("{}{name}", flavour.prefix()))
+        let Self(version, name) = self;
+        serializer.collect_str(&format_args!("{}{name}", version.prefix()))
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) struct OfType {
 pub(super) struct Properties<'a> {
     pub(super) table: &'a Table,
     pub(super) id: TypeId,
-    pub(super) flavour: Flavour,
+    pub(super) version: OpenApiVersion,
 }
 
 impl fmt::Debug for Properties<'_> {
@@ -168,9 +168,9 @@ impl fmt::Debug for Properties<'_> {
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Self { table, id, flavour } = self;
+        let &Self { table, id, version } = self;
         let fields = table.get(id).json.iter();
         serializer
-            .collect_map(fields.map(|field| (field.name, property(table, id, field, flavour))))
+            .collect_map(fields.map(|field| (field.name, property(table, id, field, version))))
     }
 }

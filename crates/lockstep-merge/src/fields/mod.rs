@@ -7,4 +7,4 @@ mod set;
 pub(crate) use element::equal;
 pub use element::{Datum, Element, ElementError};
 pub(crate) use set::Node;
-pub use set::{Choice, FIELDS_DEPTH_MAX, FieldsError, Set};
+pub use set::{FIELDS_DEPTH_MAX, FieldsError, Selection, Set};

@@ -24,9 +24,9 @@ pub(crate) struct Node {
     pub(crate) below: Set,
 }
 
-/// Selection made by the callback of [`Set::chosen`] for one element.
+/// Selection made by the callback of [`Set::select`] for one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice<P> {
+pub enum Selection<P> {
     /// Neither the element nor its descendants.
     None,
     /// The element and all its descendants.
@@ -212,24 +212,30 @@ impl Set {
 
     /// The paths that `choose` selects. `place` is state that the callback carries along the path.
     #[must_use]
-    pub fn chosen<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> Self {
+    pub fn select<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Selection<P>) -> Self {
         self.map(|element, node| match choose(place, element) {
-            Choice::None => None,
-            Choice::All => Some(node.clone()),
-            Choice::Below(place) => Some(Node {
+            Selection::None => None,
+            Selection::All => Some(node.clone()),
+            Selection::Below(place) => Some(Node {
                 is_member: false,
-                below: node.below.chosen(&place, choose),
+                below: node.below.select(&place, choose),
             }),
         })
     }
 
     /// True if a member lies on the way to, at, or below a path that `choose` selects.
-    pub fn meets<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> bool {
+    pub fn intersects_selection<P>(
+        &self,
+        place: &P,
+        choose: &impl Fn(&P, &Element) -> Selection<P>,
+    ) -> bool {
         let mut nodes = self.nodes.iter();
         nodes.any(|(element, node)| match choose(place, element) {
-            Choice::None => false,
-            Choice::All => true,
-            Choice::Below(place) => node.is_member || node.below.meets(&place, choose),
+            Selection::None => false,
+            Selection::All => true,
+            Selection::Below(place) => {
+                node.is_member || node.below.intersects_selection(&place, choose)
+            }
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lockstep_kinds::Table;
-use lockstep_schema::{Elements, Others, Schema, ValueType, View};
+use lockstep_schema::{AdditionalProperties, ListType, Schema, ValueType, View};
 
 use super::builtin::Structs;
 use super::{
@@ -86,10 +86,10 @@ impl Walk {
             declared.insert(name.into(), of_property);
         }
         let is_free = unknown == Unknown::Kept || declared.is_empty();
-        let rest = match view.others() {
-            Others::Unspecified => is_free.then_some(DEDUCED),
-            Others::Allowed(allowed) => allowed.then_some(DEDUCED),
-            Others::Schema(schema) => Some(self.add(schema, unknown, Place::Part)),
+        let rest = match view.additional_properties() {
+            AdditionalProperties::Unspecified => is_free.then_some(DEDUCED),
+            AdditionalProperties::Allowed(allowed) => allowed.then_some(DEDUCED),
+            AdditionalProperties::Schema(schema) => Some(self.add(schema, unknown, Place::Part)),
         };
         if place == Place::Object || view.is_embedded() {
             declared.insert("apiVersion".into(), TEXT);
@@ -105,10 +105,10 @@ impl Walk {
 
     fn list(&mut self, view: View<'_>, unknown: Unknown) -> List {
         let items = view.items();
-        let relation = match view.elements() {
-            Elements::Atomic => Relation::Atomic,
-            Elements::Set => Relation::Set,
-            Elements::Keys(names) => {
+        let relation = match view.list_type() {
+            ListType::Atomic => Relation::Atomic,
+            ListType::Set => Relation::Set,
+            ListType::Keys(names) => {
                 let key = |name: &str| Key {
                     name: name.into(),
                     default: items
