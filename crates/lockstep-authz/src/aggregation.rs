@@ -1,4 +1,4 @@
-//! Roles made of the rules of other roles.
+//! Aggregated cluster roles: rules collected by label selector.
 
 use lockstep_object::Object;
 use lockstep_object::selector::{LabelSelector, from_label_selector};

@@ -1,11 +1,11 @@
-//! Bindings: who has which role.
+//! Role bindings: subjects and the role they are granted.
 
 use crate::user::User;
 use lockstep_object::Object;
 use lockstep_object::go::quote;
 use serde_json::Value;
 
-/// Which kind of role a binding refers to.
+/// Kind of a `roleRef`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleKind {
     /// A role of the binding's namespace.
@@ -46,9 +46,9 @@ pub struct RoleRef {
 pub enum Subject {
     /// A user by name.
     User(Box<str>),
-    /// Everybody in a group.
+    /// All members of a group.
     Group(Box<str>),
-    /// A service account; without a namespace, of the binding's.
+    /// A service account; an empty namespace means the binding's.
     ServiceAccount {
         /// The account's namespace, or nothing.
         namespace: Box<str>,
@@ -66,7 +66,7 @@ pub struct Binding {
     pub name: Box<str>,
     /// The role.
     pub role: RoleRef,
-    /// Who has it.
+    /// The subjects of the binding.
     pub subjects: Vec<Subject>,
 }
 
@@ -103,7 +103,7 @@ impl Subject {
         })
     }
 
-    /// Whether the user is this subject of a binding in a namespace.
+    /// True if the user matches this subject of a binding in a namespace.
     fn is(&self, user: &User, binding_namespace: &str) -> bool {
         match self {
             Self::Group(name) => user.is_in(name),
@@ -147,7 +147,7 @@ impl Subject {
 }
 
 impl Binding {
-    /// Reads a binding that holds in a namespace, or in the cluster when it is empty; none when it binds no role.
+    /// Reads a binding of a namespace, or of the cluster if that is empty; none if it has no valid `roleRef`.
     pub fn new(namespace: &str, binding: &Object) -> Option<Self> {
         let subjects = binding
             .at(&["subjects"])
@@ -169,7 +169,7 @@ impl Binding {
             .find(|subject| subject.is(user, &self.namespace))
     }
 
-    /// Why a request was allowed.
+    /// The authorization reason, in upstream's wording.
     pub(crate) fn reason(&self, subject: &Subject) -> String {
         let (kind, name) = match &*self.namespace {
             "" => ("ClusterRoleBinding", self.name.to_string()),

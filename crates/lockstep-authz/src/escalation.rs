@@ -1,4 +1,4 @@
-//! Nobody gives what they do not have.
+//! Privilege escalation check: users cannot grant permissions that they do not have.
 
 use crate::GROUP;
 use crate::binding::{Binding, RoleKind};
@@ -10,7 +10,7 @@ use lockstep_object::Object;
 use lockstep_object::go::quote;
 use serde_json::Value;
 
-/// Why a role or binding may not be written: the reason of a 403.
+/// Reasons for rejecting the write of a role or binding with 403.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Escalation {
     /// It would grant what the user does not have.
@@ -28,21 +28,22 @@ pub enum Escalation {
     /// An aggregated role can gather anything.
     #[error("must have cluster-admin privileges to use an aggregationRule")]
     Aggregation,
-    /// The role that would be bound does not exist, so nobody knows what it would grant.
+    /// The bound role does not exist, so its rules cannot be compared.
     #[error("{0}")]
     NoSuchRole(String),
 }
 
-/// What a write of a role or binding may change without being judged: who owns it, who holds it, and what the server
-/// keeps. Labels are not among it: an aggregated role gathers the rules of roles by them.
-const UNJUDGED: [&str; 4] = [
+/// Metadata fields whose change needs no escalation check: ownership and server bookkeeping. Labels are checked,
+/// because aggregated roles select rules by label.
+const UNCHECKED_METADATA: [&str; 4] = [
     "finalizers",
     "managedFields",
     "ownerReferences",
     "resourceVersion",
 ];
 
-/// Whether a user may write a role: nothing changed that counts, or all rules are held, or the user may `escalate` it.
+/// Checks the write of a role: allowed if no relevant field changed, the user holds all its rules, or the user has the
+/// verb `escalate` on it.
 pub fn check_role_write(
     policies: &Policies,
     user: &User,
@@ -76,8 +77,8 @@ pub fn check_role_write(
     Ok(())
 }
 
-/// Whether a user may write a binding: nothing changed that counts, or all rules of the role are held, or the user may
-/// `bind` the role.
+/// Checks the write of a binding: allowed if no relevant field changed, the user holds all rules of the role, or the
+/// user has the verb `bind` on the role.
 pub fn check_binding_write(
     policies: &Policies,
     user: &User,
@@ -111,7 +112,7 @@ fn is_unchanged(next: &Object, stored: Option<&Object>) -> bool {
         let mut object = object.clone();
         object
             .metadata_mut()
-            .retain(|field, _| !UNJUDGED.contains(&field.as_str()));
+            .retain(|field, _| !UNCHECKED_METADATA.contains(&field.as_str()));
         object
     };
     stored.is_some_and(|stored| judged(stored) == judged(next))

@@ -1,4 +1,4 @@
-//! Role-based access control: who may do what, why, and who may give it to others.
+//! Role-based access control: authorization with reasons, and the privilege escalation check.
 //!
 //! ```
 //! use lockstep_authz::{Policies, Request, User, Verdict};
@@ -18,7 +18,9 @@
 //! let list = Request::resource("list", "ex.io", "widgets");
 //! assert_eq!(
 //!     policies.authorize(&alice, &list),
-//!     Verdict::Allowed("RBAC: allowed by ClusterRoleBinding \"viewers\" of ClusterRole \"viewer\" to User \"alice\"".to_owned())
+//!     Verdict::Allowed(
+//!         "RBAC: allowed by ClusterRoleBinding \"viewers\" of ClusterRole \"viewer\" to User \"alice\"".to_owned()
+//!     )
 //! );
 //! let delete = Request::resource("delete", "ex.io", "widgets").named("a").in_namespace("n");
 //! assert_eq!(policies.authorize(&alice, &delete), Verdict::Denied(String::new()));

@@ -1,4 +1,4 @@
-//! All roles and bindings, and the verdicts they give.
+//! The authorizer: an index of all roles and bindings.
 
 use crate::GROUP;
 use crate::binding::{Binding, RoleKind, RoleRef, Subject};
@@ -10,16 +10,16 @@ use lockstep_object::go::quote;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Whether a request may go on.
+/// Authorization decision with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may, because.
+    /// Allowed, with the granting binding and role.
     Allowed(String),
-    /// It may not: nothing allows it. The reason names roles that are bound and do not exist; mostly it is empty.
+    /// Denied: no rule allows the request. The reason, usually empty, names bound roles that do not exist.
     Denied(String),
 }
 
-/// The roles and bindings of a cluster. Cloning shares what is inside.
+/// All roles and bindings of a cluster. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
     /// By namespace; what belongs to the cluster has none.
@@ -44,7 +44,7 @@ enum Kind {
     Binding,
 }
 
-/// What an object is and where it holds. What holds in the whole cluster is decided by the kind, never by an absent
+/// The kind and namespace of a role or binding. The kind decides whether it is cluster-scoped, never an absent
 /// namespace.
 fn place(object: &Object) -> Option<(Kind, &str)> {
     match (object.kind(), object.namespace()) {
@@ -58,8 +58,8 @@ fn place(object: &Object) -> Option<(Kind, &str)> {
 }
 
 impl Policies {
-    /// Takes a role or binding, new or changed. Other kinds are none of its business, and a role or binding of a
-    /// namespace that has none is nobody's.
+    /// Adds or replaces a role or binding. Other kinds are ignored, and so are namespaced roles and bindings without a
+    /// namespace.
     pub fn put(&mut self, object: &Object) {
         self.remove(object);
         let Some((kind, namespace)) = place(object) else {
@@ -121,7 +121,7 @@ impl Policies {
         })
     }
 
-    /// Every rule that holds for a user in a namespace; those of the whole cluster when it is empty.
+    /// All rules that apply to a user in a namespace; only cluster-wide ones if the namespace is empty.
     pub fn rules_for(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
         let bindings = self.bindings_of(user, namespace);
         let rules =
@@ -187,7 +187,7 @@ impl Space {
         }
     }
 
-    /// Where a subject is found; nowhere when it can be nobody.
+    /// The index and key of a subject; none for a subject that cannot match any user.
     fn index(&mut self, subject: &Subject, namespace: &str) -> Option<(&mut Index, Box<str>)> {
         match subject {
             Subject::Group(name) => Some((&mut self.by_group, name.clone())),
@@ -214,7 +214,7 @@ impl Space {
     }
 }
 
-/// What is said of a role that is bound and does not exist.
+/// Error message for a binding whose role does not exist.
 pub(crate) fn not_found(role: &RoleRef) -> String {
     let resource = role.kind.as_str().to_lowercase();
     format!("{resource}.{GROUP} {} not found", quote(&role.name))

@@ -1,9 +1,9 @@
-//! What is asked.
+//! Authorization requests: verb and resource or path attributes.
 
 use crate::user::User;
 use lockstep_object::go::quote;
 
-/// What a request acts on.
+/// The target of a request: a resource or a non-resource path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Objects of the API.
@@ -29,7 +29,7 @@ pub enum Target {
 pub struct Request {
     /// `get`, `list`, `impersonate`, …
     pub verb: Box<str>,
-    /// What it acts on.
+    /// The target of the request.
     pub target: Target,
 }
 
@@ -91,7 +91,7 @@ impl Request {
         }
     }
 
-    /// What a user is told who may not, with the reason if there is one.
+    /// Message of a denial, with the authorizer's reason if there is one.
     pub fn denial(&self, user: &User, reason: &str) -> String {
         let who = quote(&user.name);
         let verb = &self.verb;

@@ -1,4 +1,4 @@
-//! Rules: what they allow, and which other rules they contain.
+//! Policy rules: matching of requests, and coverage of other rules.
 
 use crate::request::{Request, Target};
 use lockstep_object::go::quote;
@@ -22,7 +22,7 @@ pub struct PolicyRule {
 }
 
 impl PolicyRule {
-    /// Reads a rule of a role. What is no text is left out.
+    /// Reads a rule of a role; list items that are not strings are skipped.
     pub fn from_value(rule: &Value) -> Self {
         let texts = |field: &str| {
             let list = rule
@@ -51,7 +51,7 @@ impl PolicyRule {
         rules.map(Self::from_value).collect()
     }
 
-    /// The rule on the wire, without what is empty.
+    /// The wire form of the rule, without empty fields.
     pub fn to_value(&self) -> Value {
         let fields = [
             ("verbs", &self.verbs),
@@ -66,7 +66,7 @@ impl PolicyRule {
             .collect()
     }
 
-    /// Whether the rule allows a request.
+    /// True if the rule allows a request.
     pub fn allows(&self, request: &Request) -> bool {
         if !has_or_all(&self.verbs, &request.verb) {
             return false;
@@ -127,7 +127,7 @@ impl PolicyRule {
         parts
     }
 
-    /// Whether everything a part allows is allowed by this rule.
+    /// True if this rule allows everything that a breakdown part allows.
     fn covers(&self, part: &Self) -> bool {
         let names = self.resource_names.is_empty()
             || (!part.resource_names.is_empty()
@@ -180,7 +180,8 @@ fn url_covers(known: &str, wanted: &str) -> bool {
     known == wanted || (known.ends_with('*') && wanted.starts_with(known.trim_end_matches('*')))
 }
 
-/// What of `wanted` no rule of `held` allows, in parts of one group, resource, verb and name each.
+/// Breaks `wanted` down to one group, resource, verb and name per part, and returns the parts that `held` does not
+/// cover.
 pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
     let parts = wanted.iter().flat_map(PolicyRule::parts);
     parts
@@ -188,7 +189,7 @@ pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> 
         .collect()
 }
 
-/// Joins parts that differ in their verbs only, for people to read.
+/// Merges parts that differ only in their verbs, to shorten error messages.
 pub(crate) fn compact(parts: Vec<PolicyRule>) -> Vec<PolicyRule> {
     let mut joined: BTreeMap<[Vec<Box<str>>; 3], PolicyRule> = BTreeMap::new();
     let mut rest = Vec::new();

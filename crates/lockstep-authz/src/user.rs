@@ -1,6 +1,6 @@
-//! Who asks.
+//! The authenticated user of a request.
 
-/// Members may do everything, whatever roles say.
+/// Group whose members bypass authorization.
 pub const MASTERS_GROUP: &str = "system:masters";
 
 /// The name and groups that decisions are about.
@@ -21,12 +21,12 @@ impl User {
         }
     }
 
-    /// Whether the user is in a group.
+    /// True if the user is in a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|member| **member == *group)
     }
 
-    /// Whether everything is allowed.
+    /// True if the user is in `system:masters`, which bypasses authorization.
     pub fn is_master(&self) -> bool {
         self.is_in(MASTERS_GROUP)
     }

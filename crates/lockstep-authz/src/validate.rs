@@ -1,4 +1,4 @@
-//! What roles and bindings must look like. Metadata has rules of its own.
+//! Validation of roles and bindings, except metadata.
 
 use crate::GROUP;
 use lockstep_object::Object;
@@ -15,7 +15,7 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// What is wrong with the rules of a role of either kind.
+/// Validates the rules of a Role or `ClusterRole`.
 pub fn validate_role(role: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let is_namespaced = role.kind() == "Role";
@@ -80,7 +80,7 @@ fn validate_aggregation(role: &Object, errors: &mut FieldErrors) {
     }
 }
 
-/// What is wrong with a binding of either kind.
+/// Validates a `RoleBinding` or `ClusterRoleBinding`.
 pub fn validate_binding(binding: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let is_namespaced = binding.kind() == "RoleBinding";
@@ -93,7 +93,7 @@ pub fn validate_binding(binding: &Object) -> FieldErrors {
     errors
 }
 
-/// What is wrong with a changed binding: its role stays.
+/// Validates the update of a binding: `roleRef` is immutable.
 pub fn validate_binding_update(binding: &Object, stored: &Object) -> FieldErrors {
     let mut errors = validate_binding(binding);
     if binding.at(&["roleRef"]) != stored.at(&["roleRef"]) {

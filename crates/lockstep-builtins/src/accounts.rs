@@ -1,4 +1,4 @@
-//! What a pod gets from its service account, and what it may not have because of it.
+//! Service account admission: the token volume it mounts into pods, and the secrets it restricts.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use crate::look::{list, map_in, maps_in, some, text};
 
 /// The account of pods that name none.
 pub const DEFAULT_ACCOUNT: &str = "default";
-/// How the volume of a token begins.
+/// Name prefix of the projected token volume.
 pub const TOKEN_VOLUME_PREFIX: &str = "kube-api-access-";
-/// Where a container finds its token.
+/// Mount path of the token.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// How long a token lives. Upstream knows by the odd number that nobody asked for another.
+/// Token lifetime. The odd number marks tokens requested by admission; upstream extends their validity.
 const TOKEN_SECONDS: i64 = 3607;
-/// What marks pods that a kubelet tells about and nobody asked for.
+/// Annotation of mirror pods, which a kubelet creates for its static pods.
 const MIRROR: &str = "kubernetes.io/config.mirror";
-/// What makes an account a limit for the secrets of its pods.
+/// Annotation of service accounts that restricts the secrets their pods may mount.
 const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// Whether a pod is only told about by a kubelet: it is taken as it is.
+/// True for a mirror pod, which admission does not modify.
 pub fn is_mirror(pod: &Object) -> bool {
     pod.annotation(MIRROR).is_some()
 }
@@ -115,7 +115,8 @@ fn token_volume(name: &str) -> Value {
     })
 }
 
-/// What a mirror pod may not have: it must not get at anything through its node.
+/// Rejects mirror pods that use service accounts, secrets or service account tokens: a node must not gain access
+/// through them.
 pub fn check_mirror(pod: &Value) -> Result<(), &'static str> {
     let spec = &pod["spec"];
     if !text(spec, "serviceAccountName").is_empty() {
@@ -164,7 +165,7 @@ const SECRET_REFS: [(&str, &str); 9] = [
     ("storageos", "secretRef"),
 ];
 
-/// Where containers are, and what they are called.
+/// Container lists of a pod spec, with their names in messages.
 const KINDS_OF_CONTAINERS: [(&str, &str); 3] = [
     ("initContainers", "init container"),
     ("containers", "container"),
@@ -184,7 +185,7 @@ fn secrets_of(container: &Value) -> impl Iterator<Item = (Option<&str>, &str)> {
     single.chain(whole)
 }
 
-/// Which containers of a pod are looked at.
+/// The containers of a pod that an admission check visits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looked {
     /// Those it is made with, and its volumes.
@@ -193,7 +194,7 @@ pub enum Looked {
     AtEphemeral,
 }
 
-/// Refuses secrets that the account of a pod does not name, if the account says that this matters.
+/// Rejects secrets that the service account does not list, if it enforces mountable secrets.
 pub fn check_secrets(pod: &Value, account: &Value, looked: Looked) -> Result<(), String> {
     let enforced = text(&account["metadata"]["annotations"], ENFORCED);
     if !matches!(enforced, "1" | "t" | "T" | "true" | "TRUE" | "True") {

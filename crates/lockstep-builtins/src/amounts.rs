@@ -1,4 +1,4 @@
-//! Amounts of resources by name, and what the containers of a pod add up to.
+//! Resource quantities by name, and their totals for a pod.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lockstep_object::Value;
 
 use crate::look::{entries, list, text};
 
-/// How much of what.
+/// Quantities by resource name.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
 /// The amount in a text; nothing if it is none.
@@ -46,13 +46,13 @@ pub(crate) fn raise(amounts: &mut Amounts, others: Amounts) {
     }
 }
 
-/// Whether an init container stays while the others run.
+/// True for a sidecar: an init container with `restartPolicy: Always`.
 pub(crate) fn is_sidecar(container: &Value) -> bool {
     text(container, "restartPolicy") == "Always"
 }
 
-/// What the containers of a pod use at most at one time, if each uses what `of` says: init containers run before the
-/// others, sidecars beside them. What the pod says for all of them wins.
+/// Peak usage of a pod's containers as `of` reports it: init containers run before the others, sidecars alongside them.
+/// Pod-level resources take precedence.
 pub(crate) fn of_pod(spec: &Value, field: &str, of: &dyn Fn(&Value) -> Amounts) -> Amounts {
     let mut all = Amounts::new();
     for container in list(spec, "containers") {

@@ -1,4 +1,4 @@
-//! Autoscalers in two versions: what the older one has no field for is in annotations.
+//! Conversion of `HorizontalPodAutoscaler`: fields that `v1` lacks are stored in annotations.
 
 mod annotations;
 mod metrics;
@@ -7,9 +7,9 @@ use lockstep_object::{Map, Object, Value, json};
 use serde_json::json;
 
 use crate::look::{map_in, text};
-use metrics::Told;
+use metrics::MetricList;
 
-/// Where the older version keeps what it has no field for, and what it is called in the newer one.
+/// Annotations of `v1` with the `v2` fields they represent.
 const KEPT: [(&str, &str, &str); 4] = [
     ("autoscaling.alpha.kubernetes.io/metrics", "spec", "metrics"),
     (
@@ -29,8 +29,8 @@ const KEPT: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Annotations that an older server wrote; nobody else may.
-const FORMER: [&str; 2] = [
+/// Annotations of older servers, which clients may not set.
+const LEGACY_ANNOTATIONS: [&str; 2] = [
     "autoscaling.alpha.kubernetes.io/scale-down-tolerance",
     "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
 ];
@@ -43,7 +43,7 @@ pub(crate) fn convert(autoscaler: &mut Object, version: &str) {
     }
 }
 
-/// Whether a metric is the one that the older version has a field for.
+/// True for the CPU utilization metric, which `v1` has a field for.
 fn is_cpu_use(metric: &Value) -> bool {
     text(metric, "type") == "Resource"
         && metric["resource"]["name"] == "cpu"
@@ -60,7 +60,7 @@ fn to_old(autoscaler: &mut Object) {
             spec.insert("targetCPUUtilizationPercentage".to_owned(), percent);
         }
         metrics.retain(|metric| !is_cpu_use(metric));
-        let metrics = metrics::to_old(&metrics, Told::Wanted);
+        let metrics = metrics::to_old(&metrics, MetricList::Spec);
         keep(&mut annotations, KEPT[0].0, &metrics);
     }
     if let Some(behavior @ Value::Object(_)) = spec.remove("behavior") {
@@ -78,7 +78,7 @@ fn to_old(autoscaler: &mut Object) {
                 let percent = percent.clone();
                 status.insert("currentCPUUtilizationPercentage".to_owned(), percent);
             }
-            let metrics = metrics::to_old(&metrics, Told::Current);
+            let metrics = metrics::to_old(&metrics, MetricList::Current);
             keep(&mut annotations, KEPT[2].0, &metrics);
         }
         if let Some(conditions) = status.remove("conditions") {
@@ -106,15 +106,15 @@ fn to_new(autoscaler: &mut Object) {
             let value = value.and_then(|text| json::decode(text).ok());
             kept.extend(value.map(|decoded| (place, field, decoded.value)));
         }
-        for annotation in FORMER {
+        for annotation in LEGACY_ANNOTATIONS {
             annotations.remove(annotation);
         }
     }
     let fields = autoscaler.fields_mut();
     for (place, field, value) in kept {
         let value = match field {
-            "metrics" => metrics::to_new(&value, Told::Wanted),
-            "currentMetrics" => metrics::to_new(&value, Told::Current),
+            "metrics" => metrics::to_new(&value, MetricList::Spec),
+            "currentMetrics" => metrics::to_new(&value, MetricList::Current),
             "behavior" => annotations::behavior_of(value),
             _ => value,
         };

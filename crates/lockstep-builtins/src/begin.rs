@@ -1,4 +1,4 @@
-//! What the server gives a new object, besides metadata and defaults.
+//! Create strategies: fields that the server sets on new objects, apart from metadata and defaults.
 
 use lockstep_object::{Map, Object, Value};
 use serde_json::json;
@@ -6,15 +6,15 @@ use serde_json::json;
 use crate::look::{fill, map_in, text};
 use crate::qos;
 
-/// How long a pod stays on a node that is not ready or cannot be reached.
+/// Seconds a pod tolerates a node that is not ready or unreachable.
 const TOLERATION_SECONDS: i64 = 300;
-/// Conditions of nodes that pods put up with for a while.
+/// Taints that pods tolerate for [`TOLERATION_SECONDS`].
 const TOLERATED: [&str; 2] = [
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 ];
 
-/// A pod waits to be scheduled, and tells how well it is treated.
+/// Sets the phase to Pending and computes the `QoS` class.
 pub(crate) fn pod(pod: &mut Object) {
     let class = qos::class(&pod.as_value()["spec"]).as_str();
     let mut status = json!({ "phase": "Pending", "qosClass": class });
@@ -38,7 +38,7 @@ pub(crate) fn pod(pod: &mut Object) {
     fill(spec, "preemptionPolicy", "PreemptLowerPriority");
 }
 
-/// What is tolerated for a while, unless the pod says something about it.
+/// Adds the default tolerations (`DefaultTolerationSeconds`) unless the pod has its own.
 fn tolerate(spec: &mut Map<String, Value>) {
     let tolerations = spec
         .entry("tolerations")
@@ -70,7 +70,7 @@ const JOB_LABELS: [(&str, &str); 2] = [
     ("batch.kubernetes.io/job-name", "job-name"),
 ];
 
-/// A job selects its pods by its uid, unless it says how.
+/// A job selects its pods by its uid unless `manualSelector` is set.
 pub(crate) fn job(job: &mut Object) {
     let (uid, name) = (job.uid().to_owned(), job.name().to_owned());
     let spec = map_in(job.fields_mut(), "spec");
@@ -95,7 +95,7 @@ pub(crate) fn job(job: &mut Object) {
     }
 }
 
-/// How often the template changed, which clients of old look at.
+/// Annotation with the template generation of a daemon set, for old clients.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// The first template.
@@ -117,14 +117,14 @@ fn count_template(set: &mut Object, count: i64) {
     annotations.insert(TEMPLATE_GENERATION.to_owned(), count.to_string().into());
 }
 
-/// A volume that nobody has looked at since it was made.
+/// Sets the phase of a new persistent volume to Pending.
 pub(crate) fn volume(volume: &mut Object) {
     let since = volume.creation_timestamp();
     let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": since });
     volume.fields_mut().insert("status".to_owned(), status);
 }
 
-/// A node is not ready before somebody says so.
+/// A new node is not ready until its kubelet reports.
 pub(crate) fn node(node: &mut Object) {
     align_node(node);
     let spec = map_in(node.fields_mut(), "spec");
@@ -155,7 +155,7 @@ pub(crate) fn align_node(node: &mut Object) {
     }
 }
 
-/// A claim that nobody has looked at.
+/// Sets the phase of a new claim to Pending.
 pub(crate) fn claim(claim: &mut Object) {
     let status = json!({ "phase": "Pending" });
     claim.fields_mut().insert("status".to_owned(), status);
@@ -182,7 +182,7 @@ fn drop_sources(spec: &mut Map<String, Value>) {
     }
 }
 
-/// What a claim is filled with, under its old field and its new one, which may also name another namespace.
+/// Synchronizes `dataSource` and `dataSourceRef`; only the latter may name another namespace.
 pub(crate) fn same_source(claim: &mut Object) {
     let spec = map_in(claim.fields_mut(), "spec");
     let of = |spec: &Map<String, Value>, field: &str| {
@@ -197,7 +197,7 @@ pub(crate) fn same_source(claim: &mut Object) {
     }
 }
 
-/// What the server gave a pod stays where a manifest does not tell it.
+/// Preserves server-assigned fields of a pod that an update omits.
 pub(crate) fn pod_again(pod: &mut Object, old: &Object) {
     let spec = map_in(pod.fields_mut(), "spec");
     for field in ["priority", "preemptionPolicy"] {

@@ -1,8 +1,8 @@
-//! The rules of built-in kinds, as functions of objects alone.
+//! Strategies of built-in kinds, as pure functions of objects.
 //!
-//! Objects come in the form that [`lockstep_kinds::typed`] gives them. [`defaults`] fills in what nobody set;
-//! [`KindRules`] has, for each kind, what the server gives a new object, what becomes of it in a change, and what is
-//! wrong with it; [`apis`] decides which of them a server has; [`parts`] has what endpoints of parts of objects may write.
+//! Objects are in the form that [`lockstep_kinds::typed`] produces. [`defaults`] applies defaulting; [`KindRules`] has
+//! create and update preparation and validation for each kind; [`apis`] decides which APIs a server serves; [`parts`]
+//! restricts writes through subresources.
 
 pub mod accounts;
 mod amounts;

@@ -1,4 +1,4 @@
-//! What the limit ranges of a namespace give pods and claims, and what they refuse.
+//! `LimitRanger` admission: defaults from the limit ranges of a namespace, and their constraints.
 
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
@@ -7,8 +7,8 @@ use crate::amounts::{self, Amounts, amount};
 use crate::look::{entries, list, map_in, maps_in, text};
 use crate::qos;
 
-/// Where a pod tells what it was given.
-const TOLD: &str = "kubernetes.io/limit-ranger";
+/// Annotation that lists the defaults a pod received.
+const DEFAULTED_ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 /// All limits of a type, of all ranges.
 fn limits<'v>(ranges: &'v [Value], kind: &'v str) -> impl Iterator<Item = &'v Value> {
@@ -18,9 +18,9 @@ fn limits<'v>(ranges: &'v [Value], kind: &'v str) -> impl Iterator<Item = &'v Va
     limits.filter(move |limit| text(limit, "type") == kind)
 }
 
-/// Gives the containers of a new pod what they do not say, and counts what follows from that.
+/// Applies default requests and limits to the containers of a new pod, and updates its `QoS` class.
 pub fn fill(pod: &mut Object, ranges: &[Value]) {
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let spec = map_in(pod.fields_mut(), "spec");
     for (field, words) in [
         ("containers", "container"),
@@ -28,16 +28,16 @@ pub fn fill(pod: &mut Object, ranges: &[Value]) {
     ] {
         for container in maps_in(spec, field) {
             for limit in limits(ranges, "Container") {
-                fill_container(container, limit, words, &mut told);
+                fill_container(container, limit, words, &mut messages);
             }
         }
     }
-    if told.is_empty() {
+    if messages.is_empty() {
         return;
     }
-    let told = format!("LimitRanger plugin set: {}", told.join("; "));
+    let messages = format!("LimitRanger plugin set: {}", messages.join("; "));
     let annotations = map_in(pod.metadata_mut(), "annotations");
-    annotations.insert(TOLD.to_owned(), told.into());
+    annotations.insert(DEFAULTED_ANNOTATION.to_owned(), messages.into());
     let class = qos::class(&pod.as_value()["spec"]).as_str();
     if let Some(status) = pod.fields_mut().get_mut("status").filter(|s| s.is_object()) {
         status["qosClass"] = class.into();
@@ -48,7 +48,7 @@ fn fill_container(
     container: &mut Map<String, Value>,
     limit: &Value,
     words: &str,
-    told: &mut Vec<String>,
+    messages: &mut Vec<String>,
 ) {
     let name = container
         .get("name")
@@ -72,12 +72,12 @@ fn fill_container(
         let names = names.join(", ");
         (!names.is_empty()).then(|| format!("{names} {word} for {words} {name}"))
     });
-    // Requests are told first.
+    // Upstream lists requests before limits.
     given.reverse();
-    told.extend(given.into_iter().flatten());
+    messages.extend(given.into_iter().flatten());
 }
 
-/// What the ranges refuse of a pod.
+/// Violations of limit ranges by a pod.
 pub fn check_pod(pod: &Value, ranges: &[Value]) -> Vec<String> {
     let spec = &pod["spec"];
     let mut errors = Vec::new();
@@ -102,7 +102,7 @@ pub fn check_pod(pod: &Value, ranges: &[Value]) -> Vec<String> {
     errors
 }
 
-/// What the ranges refuse of a claim.
+/// Violations of limit ranges by a claim.
 pub fn check_claim(claim: &Value, ranges: &[Value]) -> Vec<String> {
     const KIND: &str = "PersistentVolumeClaim";
     let requests = amounts::read(&claim["spec"]["resources"], "requests");
@@ -239,7 +239,7 @@ fn shown(amount: &Quantity) -> String {
     amount.to_string()
 }
 
-/// What a pod uses at most at one time.
+/// Peak usage of a pod.
 fn sum(spec: &Value, field: &str) -> Amounts {
     amounts::of_pod(spec, field, &|container| {
         amounts::read(&container["resources"], field)

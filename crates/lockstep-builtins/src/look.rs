@@ -1,4 +1,4 @@
-//! Looking into values whose types are known to be right: what is absent reads as empty.
+//! Accessors for typed values: absent fields read as empty.
 
 use lockstep_object::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What endpoints of parts of objects may write: the rest is put back.
+//! Subresource strategies: fields that an endpoint must not change are reset to the stored value.
 
 use lockstep_object::{Object, Value};
 
@@ -16,7 +16,7 @@ fn kept(object: &Object, old: &Object) -> Object {
     kept
 }
 
-/// The fields of metadata that whoever writes the status of a kind does not write.
+/// Metadata fields that a status update of a kind does not change.
 pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
         ("", "pods") => &["ownerReferences"],
@@ -32,8 +32,8 @@ pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     }
 }
 
-/// Fields that an endpoint puts back, whatever is said about them: nobody can own them through it. `part` is the name
-/// of the part, and empty for whole objects of a kind that has an endpoint for its status.
+/// Fields that an endpoint resets, and which therefore cannot be owned through it. `part` is the subresource, empty for
+/// the main endpoint of a kind with a status subresource.
 pub fn put_back(group: &str, plural: &str, part: &str) -> &'static [&'static [&'static str]] {
     match (group, plural, part) {
         ("certificates.k8s.io", _, "") => &[&["spec"], &["status"]],
@@ -86,7 +86,7 @@ pub fn resize(pod: &mut Object, old: &Object) {
     *pod = next;
 }
 
-/// Conditions that say whether a request is granted.
+/// Conditions that approve or deny a certificate signing request.
 const DECISIONS: [&str; 2] = ["Approved", "Denied"];
 
 /// `approval` of a request for a certificate: its conditions and its metadata, and nothing of the certificate.
@@ -102,8 +102,8 @@ pub fn approval(request: &mut Object, old: &Object) {
     *request = next;
 }
 
-/// Gives conditions of a request for a certificate their times, where nobody said them: that of the last change is
-/// the old one as long as the status is.
+/// Sets missing times in the conditions of a `CertificateSigningRequest`; `lastTransitionTime` keeps its value while
+/// the condition status is unchanged.
 pub fn date_conditions(request: &mut Object, old: &Object, now: &str) {
     const CHANGED: &str = "lastTransitionTime";
     let before = old.at(&["status", "conditions"]).cloned();
@@ -138,9 +138,13 @@ pub fn signing_status(request: &mut Object, old: &Object) {
         status.map(|status| list(status, "conditions").to_vec())
     };
     let decided = conditions(old).unwrap_or_default();
-    let told = conditions(request).unwrap_or_default();
+    let given = conditions(request).unwrap_or_default();
     let mut next: Vec<Value> = decided.into_iter().filter(is_decision).collect();
-    next.extend(told.into_iter().filter(|condition| !is_decision(condition)));
+    next.extend(
+        given
+            .into_iter()
+            .filter(|condition| !is_decision(condition)),
+    );
     let status = map_in(request.fields_mut(), "status");
     if next.is_empty() {
         status.remove("conditions");

@@ -1,4 +1,4 @@
-//! How well a pod is treated when a node runs out of something.
+//! Pod `QoS` classes.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl QosClass {
     }
 }
 
-/// What counts.
+/// Resources that determine the `QoS` class.
 const COUNTED: [&str; 2] = ["cpu", "memory"];
 
 /// The class that follows from the resources of the containers, or of the pod if it has any.
@@ -65,7 +65,7 @@ pub fn class(spec: &Value) -> QosClass {
 
 type Amounts<'v> = BTreeMap<&'v str, Quantity>;
 
-/// Adds what counts, and tells what that was.
+/// Adds the relevant resources and returns their names.
 fn add<'v>(sums: &mut Amounts<'v>, resources: &'v Value, field: &str) -> Vec<&'v str> {
     let mut counted = Vec::new();
     for (name, amount) in entries(resources, field) {

@@ -1,4 +1,4 @@
-//! What is special about each kind.
+//! The strategy table of built-in kinds.
 
 use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
@@ -14,20 +14,20 @@ use crate::{autoscaling as conversion, begin, quota, services};
 pub struct KindRules {
     group: &'static str,
     kind: &'static str,
-    /// Makes what another version says what this one says. Nothing happens if it says that already.
+    /// Converts an object to the given version; a no-op if it has that version.
     pub convert: fn(&mut Object, &str),
     /// Gives a new object what the server decides.
     pub begin: fn(&mut Object),
     /// Gives the next state of a stored object what the server decides.
     pub next: fn(&mut Object, &Object),
-    /// What of the metadata counts as if it were of the spec when it changes.
+    /// Metadata fields whose changes increment the generation.
     pub counted_metadata: &'static [&'static str],
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
     status: fn(&Value, &Value, &mut FieldErrors),
 }
 
-/// A kind without rules of its own.
+/// The strategy of kinds without special behaviour.
 const PLAIN: KindRules = KindRules {
     group: "",
     kind: "",
@@ -324,7 +324,7 @@ const TABLE: &[KindRules] = &[
 ];
 
 impl KindRules {
-    /// The rules of a kind; none of its own if it has none.
+    /// The strategy of a kind; the plain one if it has none.
     pub fn of(group: &str, kind: &str) -> &'static Self {
         let found = TABLE
             .iter()
@@ -332,7 +332,7 @@ impl KindRules {
         found.unwrap_or(&PLAIN)
     }
 
-    /// What is wrong with a new object, or with the next state of one of which a part was written.
+    /// Validates a new object, or the result of an update through an endpoint.
     pub fn check(&self, object: &Value, old: Option<&Value>, part: Part) -> FieldErrors {
         let mut errors = FieldErrors::new();
         match (old, part) {
@@ -349,17 +349,17 @@ impl KindRules {
     }
 }
 
-/// What of an object a write may change.
+/// The endpoint of a write, which limits the fields it may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// Whatever may change at all.
     Whole,
     /// The containers that are added to a pod that runs.
     EphemeralContainers,
-    /// What the containers of a pod may use.
+    /// The resize subresource of pods.
     Resources,
     /// The status.
     Status,
-    /// What the server itself writes, or nobody judges.
+    /// Writes by the server itself, and subresources without validation.
     Unchecked,
 }

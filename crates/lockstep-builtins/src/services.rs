@@ -1,4 +1,4 @@
-//! Services: which addresses and ports they have, and who gets which.
+//! Services: cluster IPs and node ports, and their uniqueness.
 
 mod assign;
 mod range;
@@ -16,7 +16,7 @@ pub use range::{BadRange, ServiceRange};
 /// An address that a service has when it has none.
 pub(crate) const HEADLESS: &str = "None";
 
-/// What a service has and no other service may have.
+/// Addresses and ports of a service that no other service may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Claims {
     /// Its addresses in the cluster.
@@ -25,7 +25,7 @@ pub struct Claims {
     pub node_ports: BTreeSet<i64>,
 }
 
-/// What a stored service has.
+/// The addresses and ports of a stored service.
 pub fn claims(service: &Value) -> Claims {
     let spec = service.get("spec").unwrap_or(&Value::Null);
     let addresses = list(spec, "clusterIPs").iter().filter_map(Value::as_str);
@@ -41,7 +41,7 @@ pub fn claims(service: &Value) -> Claims {
     }
 }
 
-/// Whether services of a type have an address.
+/// True if services of this type have a cluster IP.
 pub(crate) fn has_address(spec: &Value) -> bool {
     matches!(
         text(spec, "type"),
@@ -49,7 +49,7 @@ pub(crate) fn has_address(spec: &Value) -> bool {
     )
 }
 
-/// Whether nodes have ports that lead to it.
+/// True if services of this type have node ports.
 pub(crate) fn has_node_ports(spec: &Value) -> bool {
     match text(spec, "type") {
         "NodePort" => true,
@@ -58,18 +58,18 @@ pub(crate) fn has_node_ports(spec: &Value) -> bool {
     }
 }
 
-/// Whether a load balancer asks nodes whether they are well.
+/// True if a load balancer checks node health on `healthCheckNodePort`.
 pub(crate) fn has_health_port(spec: &Value) -> bool {
     text(spec, "type") == "LoadBalancer" && text(spec, "externalTrafficPolicy") == "Local"
 }
 
-/// A new service: its addresses are one list, the first of which is also told alone.
+/// Synchronizes `clusterIP` with the first of `clusterIPs` on create.
 pub(crate) fn begin(service: &mut Object) {
     align_addresses(map_in(service.fields_mut(), "spec"), None);
     choose_families(service, None);
 }
 
-/// A changed service keeps what it was given, unless its type has no use for it.
+/// Keeps allocated addresses and ports on update, unless the new type does not use them.
 pub(crate) fn next(service: &mut Object, old: &Object) {
     let old_spec = old.as_value().get("spec").unwrap_or(&Value::Null);
     let spec = map_in(service.fields_mut(), "spec");
@@ -89,7 +89,7 @@ fn align_addresses(spec: &mut Map<String, Value>, old: Option<&Value>) {
         Some(old) => (text(old, "clusterIP"), list(old, "clusterIPs")),
         None => ("", [].as_slice()),
     };
-    // Who changes one of the two means both.
+    // A client that changes one of the two fields means both.
     if alone.is_empty() && !all.is_empty() && (old_alone.is_empty() || all != old_all) {
         spec.insert("clusterIP".to_owned(), all[0].clone());
     } else if alone.is_empty() && all == old_all {
@@ -116,7 +116,7 @@ fn keep_given(spec: &mut Map<String, Value>, old: &Value) {
             .collect();
         let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten() {
-            // What else of the port changed does not matter.
+            // Ports correspond by name, whatever else changed.
             let same = |known: &&Value| text(known, "name") == text(port, "name");
             let known = old_ports.iter().find(same);
             let known = known.and_then(|known| number(known, "nodePort"));
@@ -132,7 +132,7 @@ fn keep_given(spec: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// Drops what the type has no use for, if nobody changed it.
+/// Drops fields that the service type does not use, if the client did not change them.
 fn drop_useless(spec: &mut Map<String, Value>, old: &Value) {
     let new = Value::Object(spec.clone());
     let is_same = |field: &str| new.get(field) == old.get(field);
@@ -171,7 +171,7 @@ fn drop_useless(spec: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// Whether it is reached from outside.
+/// True if the service accepts external traffic.
 pub(crate) fn is_outside(spec: &Value) -> bool {
     match text(spec, "type") {
         "NodePort" | "LoadBalancer" => true,

@@ -1,4 +1,4 @@
-//! What a status that is written keeps of the one before.
+//! Status updates that preserve parts of the stored status.
 
 use lockstep_object::{Map, Object, Value};
 
@@ -7,7 +7,7 @@ use crate::look::{list, map_in, maps_in, text};
 const OBSERVED: &str = "observedGeneration";
 const SINCE: &str = "lastPhaseTransitionTime";
 
-/// Gives the status of a kind what whoever wrote it left out and did not mean to take away.
+/// Restores status fields of a kind that the client omitted unintentionally.
 pub fn keep(group: &str, plural: &str, object: &mut Object, old: &Object, now: &str) {
     match (group, plural) {
         ("", "pods") => pod(object, old),
@@ -16,7 +16,7 @@ pub fn keep(group: &str, plural: &str, object: &mut Object, old: &Object, now: &
     }
 }
 
-/// How well a pod is treated does not change, and which generation somebody saw was seen.
+/// The `QoS` class is immutable, and `observedGeneration` is never removed.
 fn pod(pod: &mut Object, old: &Object) {
     let was = old.at(&["status"]).cloned().unwrap_or_default();
     let status = map_in(pod.fields_mut(), "status");
@@ -49,7 +49,7 @@ fn volume(volume: &mut Object, old: &Object, now: &str) {
     }
 }
 
-/// Takes a field over that says nothing.
+/// Restores an empty field from the stored status.
 fn inherit(fields: &mut Map<String, Value>, was: &Value, field: &str) {
     let says = |value: &Value| match value {
         Value::Null => false,

@@ -1,6 +1,6 @@
-//! The cases of the performance table: time for one evaluation with binding, and for compiling.
+//! Benchmarks of the performance table: one evaluation with bindings, and compilation.
 //!
-//! `cargo bench -p lockstep-cel` prints nanoseconds; a filter on the command line picks cases by name.
+//! `cargo bench -p lockstep-cel` prints nanoseconds; a filter on the command line selects cases by name.
 
 #![expect(
     clippy::print_stdout,

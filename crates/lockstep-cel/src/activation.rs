@@ -1,4 +1,4 @@
-//! What an evaluation is given: the values of variables, and a budget.
+//! Evaluation inputs: variable bindings and the cost budget.
 
 use crate::program::Program;
 use crate::value::{Fault, Opaque, Value};
@@ -7,16 +7,16 @@ use std::cell::OnceCell;
 
 /// Runtime cost of one expression.
 pub const EXPRESSION_COST_MAX: u64 = 1_000_000;
-/// How many loop steps pass between two looks at the caller's wish to stop.
+/// Number of loop steps between two cancellation checks.
 const STEPS_BETWEEN_CHECKS: u32 = 100;
 
-/// The variables of one request. Nothing is converted: JSON is read where the expression looks.
+/// The variable bindings of one evaluation. JSON is not converted up front, but read lazily.
 ///
-/// Values of `variables` are kept here once they are computed, so what they may borrow from must live as long:
-/// create the programs and the [`Arena`](crate::Arena) first, then the activation.
+/// Values of lazy `variables` are cached here, so everything they borrow from must live as long: create the programs
+/// and the [`Arena`](crate::Arena) before the activation.
 #[derive(Debug, Default)]
 pub struct Activation<'a> {
-    /// The first bindings, kept here so that binding a few variables allocates nothing.
+    /// Inline storage for the first bindings, so that a few variables need no allocation.
     first: [(&'a str, Binding<'a>); INLINE_BINDINGS],
     count: usize,
     more: Vec<(&'a str, Binding<'a>)>,
@@ -110,7 +110,7 @@ impl<'a> Activation<'a> {
     }
 }
 
-/// What an evaluation may spend, and what it spent.
+/// Cost budget of an evaluation, and the cost spent so far.
 pub struct Budget<'a> {
     limit: u64,
     spent: u64,
@@ -144,7 +144,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Asks this now and then whether to stop; use it for deadlines.
+    /// Polls this callback periodically and cancels the evaluation if it returns true; used for deadlines.
     #[must_use]
     pub fn cancelled_by(mut self, cancelled: &'a dyn Fn() -> bool) -> Self {
         self.cancelled = Some(cancelled);

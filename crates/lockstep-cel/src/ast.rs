@@ -1,7 +1,7 @@
-//! The parsed expression: one flat list of nodes that name each other by number.
+//! The abstract syntax tree: a flat vector of nodes that refer to each other by index.
 //!
-//! A flat list keeps dropping and walking free of deep recursion whatever the text looks like; the depth of
-//! the tree is limited when nodes are added, so every later pass may recurse.
+//! A flat vector is walked and dropped without deep recursion. The depth of the tree is limited when nodes are added,
+//! so every later pass may recurse.
 
 use crate::source::Source;
 
@@ -37,7 +37,7 @@ pub(crate) enum Literal {
     Bytes(Box<[u8]>),
 }
 
-/// What a node says.
+/// Expression of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expr {
     /// A constant.
@@ -81,7 +81,7 @@ pub(crate) enum Expr {
         name: Box<str>,
         fields: Vec<FieldInit>,
     },
-    /// A macro that goes over a list or map.
+    /// A comprehension macro over a list or map.
     Fold(Fold),
     /// `target.optMap(variable, body)` and `optFlatMap`.
     OptMap {
@@ -104,7 +104,7 @@ pub(crate) enum Expr {
     },
 }
 
-/// How a field is selected.
+/// Mode of a field selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelectMode {
     /// `a.f`
@@ -148,7 +148,7 @@ pub(crate) struct FieldInit {
     pub(crate) at: u32,
 }
 
-/// What a comprehension macro computes.
+/// Result kind of a comprehension macro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum FoldKind {
     /// `all`
@@ -168,7 +168,7 @@ pub(crate) enum FoldKind {
 /// A macro over the elements of a list or the entries of a map.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fold {
-    /// What is computed.
+    /// Kind of the comprehension.
     pub(crate) kind: FoldKind,
     /// The list or map.
     pub(crate) range: NodeId,
@@ -217,7 +217,7 @@ impl Ast {
         self.root = root;
     }
 
-    /// How many nodes there are; ids run from zero.
+    /// Number of nodes; ids start at zero.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -1,4 +1,4 @@
-//! Authorization checks inside expressions; who may do what is decided outside.
+//! Authorization checks in expressions; the decision is delegated to the host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ pub trait Authorizer: fmt::Debug + Send + Sync {
 /// One question to an [`Authorizer`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// `namespace` and `name` of the service account asked about; nothing means the user of the request.
+    /// `namespace` and `name` of the checked service account; none checks the user of the request.
     pub service_account: Option<(String, String)>,
     /// The verb.
     pub verb: String,
-    /// What it is done to.
+    /// The checked resource or path.
     pub target: Target,
 }
 
 impl Attributes {
-    /// The name of the service account's user, if one is asked about.
+    /// User name of the checked service account, if set.
     pub fn user(&self) -> Option<String> {
         let (namespace, name) = self.service_account.as_ref()?;
         Some(format!("system:serviceaccount:{namespace}:{name}"))
     }
 }
 
-/// What an action is done to.
+/// Target of an authorization check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A path outside the API's resources.
@@ -65,11 +65,11 @@ pub struct ResourceAttributes {
 /// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether somebody explicitly allowed it.
+    /// True if the request is explicitly allowed.
     pub allowed: bool,
-    /// Why.
+    /// Reason of the decision.
     pub reason: String,
-    /// What went wrong while deciding.
+    /// Error of the authorizer.
     pub error: Option<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct Authorization {
 }
 
 impl Authorization {
-    /// Asks about the user of the request.
+    /// Creates an authorizer for the user of the request.
     pub fn new(backend: Arc<dyn Authorizer>) -> Self {
         Self {
             backend,

@@ -1,4 +1,4 @@
-//! The typed variables of policies and match conditions.
+//! Typed variables of admission policies and match conditions.
 
 use crate::schema::{Fields, ListKind, ObjectType, Property, Schema, Shape};
 use std::sync::Arc;

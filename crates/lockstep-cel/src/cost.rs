@@ -1,4 +1,4 @@
-//! What running a call costs, in the units of the budget.
+//! Runtime cost of function calls.
 
 use crate::value::{List, Opaque, Value};
 
@@ -35,11 +35,11 @@ pub(crate) enum Cost {
     Product(u64),
     /// A network's prefix compared with an address.
     ContainsIp,
-    /// The same, and the address is read from a text.
+    /// Variant that parses the address from a string.
     ContainsIpText,
     /// A network's prefix compared with another.
     ContainsCidr,
-    /// The same, and the other is read from a text.
+    /// Variant that parses the other network from a string.
     ContainsCidrText,
     /// A selector is parsed.
     Selector,
@@ -84,7 +84,7 @@ impl Cost {
         }
     }
 
-    /// How many values are gone over to find the price, where the price itself may be nothing.
+    /// Number of values visited to compute the cost, even if the cost itself is zero.
     pub(crate) fn walk(self, args: &[Value<'_>]) -> usize {
         match (self, args.first()) {
             (Self::Elements | Self::Join, Some(Value::List(list))) => list.len(),
@@ -140,7 +140,7 @@ fn elements(value: &Value<'_>) -> u64 {
         .sum()
 }
 
-/// The same for a value that holds others.
+/// Variant for values that contain others.
 fn nested(value: Value<'_>) -> u64 {
     let mut cost = 0_u64;
     let mut open = vec![value];
@@ -180,7 +180,7 @@ fn new_list_size(first: &Value<'_>, args: &[Value<'_>]) -> u64 {
                 .map_or(1, |size| size as u64)
         }
         (Value::List(list), [_]) => list.len() as u64,
-        // What is refused counts as one element.
+        // A rejected value costs as much as one element.
         _ => 1,
     }
 }
@@ -206,7 +206,7 @@ fn has_texts(list: List<'_>) -> bool {
     !list.is_empty() && matches!(list.at(0), Ok(Value::String(_) | Value::Bytes(_)))
 }
 
-/// The size of the joined text; one when there is none because something is no text.
+/// Size of the joined string; one if an element is not a string.
 fn joined_size(args: &[Value<'_>]) -> u64 {
     let separator = match args.get(1) {
         None => Some(0),
@@ -233,7 +233,7 @@ fn text_size(value: &Value<'_>) -> Option<u64> {
     }
 }
 
-/// The length of the regular expression a format stands for.
+/// Length of a format's regular expression.
 fn format_size(value: &Value<'_>) -> u64 {
     match value {
         Value::Opaque(Opaque::Format(format)) => format.pattern_size(),

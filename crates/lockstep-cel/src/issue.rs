@@ -1,4 +1,4 @@
-//! What is wrong with an expression before it runs, and how that is shown to people.
+//! Compile-time issues of an expression, and their rendering.
 
 use crate::source::{Position, Source};
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 /// The step that refused the expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// The text is no expression.
+    /// Syntax error.
     Parse,
     /// The expression does not fit the environment's types and functions.
     Check,
     /// A constant part of the expression already fails.
     Program,
-    /// The type of the result is not the one the context asks for.
+    /// The result type is not the one required by the context.
     ResultType,
 }
 
@@ -21,7 +21,7 @@ pub enum Phase {
 pub struct Issue {
     /// The step that found it.
     pub phase: Phase,
-    /// Where; absent when the fault is one of the whole text.
+    /// Position; none if the issue concerns the whole expression.
     pub position: Option<Position>,
     /// The message, without position.
     pub message: String,

@@ -1,4 +1,4 @@
-//! From text to tokens; text that is no token is reported and skipped.
+//! Lexer; invalid text is reported and skipped.
 
 use crate::source::offset;
 
@@ -28,7 +28,7 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
-/// Text that is no token.
+/// A lexical error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unrecognized {
     pub(crate) start: u32,

@@ -1,4 +1,5 @@
-//! The Common Expression Language as Kubernetes uses it: parse, check, cost, run and analyse expressions.
+//! Common Expression Language (CEL) in the Kubernetes dialect: parse, check, estimate, evaluate and analyse
+//! expressions.
 //!
 //! ```
 //! use lockstep_cel::{Activation, Arena, Budget, Env, Type, Value, Version};

@@ -1,4 +1,4 @@
-//! The object types mutations build: `Object…`, one for every path, and `JSONPatch`.
+//! Object types of mutating policies: `Object…`, one per path, and `JSONPatch`.
 
 use crate::schema::{Fields, ObjectType, Property, Schema, Shape};
 use crate::types::Type;
@@ -39,7 +39,7 @@ pub(crate) fn canonical_name(name: &str) -> Box<str> {
     name.strip_suffix(".item").unwrap_or(name).into()
 }
 
-/// What reading an unset field gives: a patch has all its fields.
+/// Value of an unset field: `JSONPatch` always has all its fields.
 pub(crate) fn absent_field<'a>(object: &Object<'a>, name: &str) -> Option<Value<'a>> {
     match (object.type_name, name) {
         (JSON_PATCH, "op" | "path" | "from") => Some(Value::String("")),
@@ -48,7 +48,7 @@ pub(crate) fn absent_field<'a>(object: &Object<'a>, name: &str) -> Option<Value<
     }
 }
 
-/// A result whose object types do not match the place they stand at.
+/// An object type that does not match its position in the result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unexpected type name \"{found}\", expected \"{expected}\", which matches field name path from root Object type"
@@ -56,7 +56,7 @@ pub(crate) fn absent_field<'a>(object: &Object<'a>, name: &str) -> Option<Value<
 pub struct TypeNameError {
     /// The name the expression used.
     pub found: String,
-    /// The name its place asks for.
+    /// The type name required at this position.
     pub expected: String,
 }
 

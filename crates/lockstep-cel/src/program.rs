@@ -1,4 +1,4 @@
-//! Compiled expressions: what users of this crate hold on to.
+//! Compiled programs: the public handle of an expression.
 
 use crate::activation::{Activation, Budget};
 use crate::ast::Ast;
@@ -36,7 +36,7 @@ impl CheckedExpression {
     }
 }
 
-/// Why an evaluation gave no value.
+/// Errors of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// The expression failed on this data.
@@ -45,7 +45,7 @@ pub enum EvalError {
     /// The cost limit was reached.
     #[error("operation cancelled: actual cost limit exceeded")]
     CostLimit,
-    /// The caller asked to stop.
+    /// The caller cancelled the evaluation.
     #[error("operation interrupted")]
     Cancelled,
     /// More was built than an evaluation may hold.
@@ -83,9 +83,9 @@ impl Env {
         })
     }
 
-    /// Compiles an expression whose result must be of one of these types, exactly: `dyn` is none of them.
+    /// Compiles an expression whose result type must be exactly one of these; `dyn` does not match.
     ///
-    /// `message` is what a user is told otherwise, such as `cel expression must evaluate to a bool`.
+    /// `message` is the error for other types, such as `cel expression must evaluate to a bool`.
     pub fn compile_to(
         &self,
         text: &str,
@@ -131,7 +131,7 @@ impl Program {
         self.ast.source().text()
     }
 
-    /// Whether the expression names this variable.
+    /// True if the expression refers to this variable.
     pub fn uses_variable(&self, name: &str) -> bool {
         let references = self.checked.iter().flat_map(|checked| &checked.references);
         references

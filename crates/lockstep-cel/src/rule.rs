@@ -1,4 +1,4 @@
-//! What a validation rule may cost, and which messages it may give.
+//! Cost limits and messages of validation rules.
 
 use crate::estimate::Estimate;
 use crate::schema::{Schema, Sizes};
@@ -19,7 +19,7 @@ pub const MESSAGE_BYTES_MAX: usize = 5_120;
 /// Largest request the estimate assumes.
 const REQUEST_BYTES: u64 = 3 * 1024 * 1024;
 
-/// How often a rule can run in one request: once for each value its place in the schema allows.
+/// Maximum number of evaluations of a rule per request: one for each value that its position in the schema allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cardinality {
     bounded: Option<u64>,
@@ -51,7 +51,7 @@ pub fn rule_cost(estimate: Estimate, cardinality: u64) -> u64 {
     estimate.max.saturating_mul(cardinality)
 }
 
-/// What to tell a user whose rule is estimated above a limit.
+/// Error message for a rule whose estimated cost exceeds a limit.
 pub fn excess_message(cost: u64, limit: u64) -> Option<String> {
     if cost <= limit {
         return None;

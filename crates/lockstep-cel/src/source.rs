@@ -1,6 +1,6 @@
-//! The text of an expression and the way from a byte offset to the line and column people see.
+//! Source text, and the conversion of byte offsets to line and column.
 
-/// Where something stands in the text, counted from one, in code points.
+/// Position in the source text: line and column in code points, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line, from one.

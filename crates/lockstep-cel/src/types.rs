@@ -1,4 +1,4 @@
-//! The types the checker reasons with, their two spellings, and the text form used to declare functions.
+//! Types of the checker, their display forms, and the signature syntax that declares functions.
 
 use crate::schema::ObjectType;
 use std::fmt;

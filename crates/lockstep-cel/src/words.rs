@@ -1,4 +1,4 @@
-//! Words with a meaning of their own in the language.
+//! Reserved words.
 
 /// Words that cannot be names, only fields.
 pub(crate) const RESERVED: [&str; 17] = [

@@ -1,49 +1,48 @@
-//! What a loop wants done.
+//! Writes that controllers request.
 
 use lockstep_object::Object;
 
 use crate::Id;
 
-/// One write. None of them is done to an object that moved since the loop looked: whoever moved it
-/// is looked at next.
+/// One write with a precondition: it is dropped if the object changed since the controller read it. The change triggers
+/// a new reconciliation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
-    /// Make an object, unless it is there. It has no uid and no time yet.
+    /// Creates an object unless it exists. The driver sets uid and creationTimestamp.
     Create {
-        /// Where.
+        /// Key of the object.
         id: Id,
-        /// What.
+        /// The object to create.
         object: Object,
     },
-    /// Put an object in the place of what was left at a revision; if it is going away and nothing
-    /// holds it any more, it is gone.
+    /// Replaces the object at a revision; removes it if it is being deleted and has no finalizers left.
     Replace {
-        /// Which.
+        /// Key of the object.
         id: Id,
-        /// The revision.
+        /// Revision of the object that was read.
         revision: u64,
         /// By what.
         object: Object,
     },
-    /// Delete what was left at a revision, as a client would: those who hold it are asked.
+    /// Deletes the object at a revision through the delete path, so that finalizers apply.
     Delete {
-        /// Which.
+        /// Key of the object.
         id: Id,
-        /// The revision.
+        /// Revision of the object that was read.
         revision: u64,
-        /// What becomes of what it owns.
+        /// Deletion propagation.
         propagation: Propagation,
     },
 }
 
-/// What becomes of what a deleted object owns.
+/// Deletion propagation policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Propagation {
-    /// It goes after its owner.
+    /// Dependents are deleted after the owner.
     Background,
-    /// It goes before its owner.
+    /// Dependents are deleted before the owner.
     Foreground,
-    /// It stays.
+    /// Dependents are kept.
     Orphan,
 }
 

@@ -1,4 +1,4 @@
-//! Roles made of the rules of others.
+//! Controller for aggregated cluster roles.
 
 use lockstep_authz::{GROUP, aggregated_rules};
 use lockstep_object::{Object, Value};

@@ -1,4 +1,4 @@
-//! An `APIService` for every version of every group that the server itself serves.
+//! Controller that maintains an `APIService` for every group version the server serves itself.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{Action, Change, Propagation, Resource, World, made};
 
 const GROUP: &str = "apiregistration.k8s.io";
 const PLURAL: &str = "apiservices";
-/// Says who looks after an object: us, from the start on or for as long as a CRD asks for it.
+/// Label of the `APIServices` that the server manages.
 const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 const FROM_THE_START: &str = "onstart";
 const FOR_A_CRD: &str = "true";
@@ -38,10 +38,10 @@ const PRIORITIES: &[(&str, u32, u32)] = &[
     ("flowcontrol.apiserver.k8s.io", 16_100, 21),
     ("resource.k8s.io", 16_200, 21),
 ];
-/// Versions that come before the first of their group.
-const NEWER: &[(&str, &str, u32)] = &[("autoscaling", "v2", 30)];
-/// The same for groups of CRDs.
-const OF_CRDS: (u32, u32) = (1_000, 100);
+/// Version priorities above the default of their group.
+const VERSION_PRIORITIES: &[(&str, &str, u32)] = &[("autoscaling", "v2", 30)];
+/// Group and version priority of CRD groups.
+const CRD_PRIORITY: (u32, u32) = (1_000, 100);
 
 /// The state of the loop: whether there is anything to look at.
 pub struct ApiServices {
@@ -60,13 +60,13 @@ impl ApiServices {
         self.is_dirty |= change.id.resource.is(GROUP, PLURAL);
     }
 
-    /// What is served has changed.
+    /// Marks everything for reconciliation after the served resources changed.
     pub fn kinds_changed(&mut self) {
         self.is_dirty = true;
     }
 
-    /// Makes what is missing, puts back what was changed, and removes what belonged to CRDs that
-    /// are gone. Objects that nobody asked us to look after stay as they are.
+    /// Creates missing objects, restores modified ones, and removes those of deleted CRDs. Unlabelled ones are left
+    /// alone.
     pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
@@ -113,7 +113,7 @@ impl ApiServices {
     }
 }
 
-/// What an object should be.
+/// The desired spec of an `APIService`.
 struct Spec {
     value: Value,
     managed: &'static str,
@@ -129,14 +129,14 @@ fn wanted(world: &dyn World) -> BTreeMap<String, Spec> {
         }
         let built_in = PRIORITIES.iter().find(|(name, ..)| *name == group);
         let (least, of_version) =
-            built_in.map_or(OF_CRDS, |(_, least, version)| (*least, *version));
+            built_in.map_or(CRD_PRIORITY, |(_, least, version)| (*least, *version));
         let managed = if built_in.is_some() {
             FROM_THE_START
         } else {
             FOR_A_CRD
         };
         for version in &kind.versions {
-            let newer = NEWER
+            let newer = VERSION_PRIORITIES
                 .iter()
                 .find(|(of, name, _)| (*of, *name) == (group, version));
             let of_version = newer.map_or(of_version, |(_, _, own)| *own);

@@ -1,4 +1,4 @@
-//! Conditions in the status of an object.
+//! Status conditions.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -12,8 +12,8 @@ pub(crate) struct Condition {
     pub(crate) message: String,
 }
 
-/// Puts conditions into the status. One that is the same but for its time stays as it is; others
-/// that somebody else wrote stay too.
+/// Sets conditions in the status. A condition that differs only in its time keeps the old one; conditions of other
+/// controllers are left alone.
 pub(crate) fn write(object: &mut Object, wanted: &[Condition], now: Seconds) {
     let status = object.fields_mut().entry("status").or_insert(Value::Null);
     if !status.is_object() {

@@ -1,7 +1,7 @@
-//! Who of several servers runs the loops: the one that holds a lease.
+//! Leader election: the server that holds a lease runs the controllers.
 //!
-//! As elsewhere in Kubernetes, nobody compares clocks: a lease is free when it has not been renewed
-//! for as long as it says, measured by who wants it from when it was last seen to change.
+//! As in client-go, clocks are never compared between servers: a candidate considers a lease expired once its own clock
+//! shows that the lease was not renewed for the lease duration.
 
 use lockstep_object::metadata::Micros;
 use lockstep_object::{Object, Value};
@@ -11,24 +11,24 @@ use crate::Stored;
 
 /// The lease.
 pub const LEASE_NAME: &str = "lockstep-controllers";
-/// How long a lease holds that is not renewed.
+/// Lease duration.
 pub const LEASE_SECONDS: u64 = 15;
-/// How long its holder goes on without having renewed it.
+/// Time after which a leader that could not renew its lease gives up.
 pub const RENEW_DEADLINE_MS: u64 = 10_000;
-/// How often its holder renews it.
+/// Interval of renewals.
 pub const RENEW_MS: u64 = 2_000;
 
-/// One server's view of the election. Times are milliseconds of a clock that never goes back.
+/// One candidate's view of the election. Times are milliseconds of a monotonic clock.
 pub struct Election {
     me: String,
-    /// The revision of the lease that was seen last, and when it was new.
+    /// Last observed revision of the lease, and when it was first observed.
     seen: Option<(u64, u64)>,
 }
 
-/// What to do next.
+/// Next step of a candidate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Move {
-    /// Write the lease, in place of what was left at a revision, or where there is none.
+    /// Writes the lease, with the observed revision as precondition; none means that no lease exists.
     Write {
         /// The revision.
         revision: Option<u64>,
@@ -43,13 +43,13 @@ pub enum Move {
 }
 
 impl Election {
-    /// A candidate: the name of the server, which no other has at the same time, an underscore, and
-    /// what tells this process from those that were this server before.
+    /// Creates a candidate. The identity is the server's unique name, an underscore, and a suffix that differs between
+    /// restarts.
     pub fn new(me: String) -> Self {
         Self { me, seen: None }
     }
 
-    /// What one who wants the lease does about it as it is now.
+    /// Decides the next step, given the stored lease.
     pub fn campaign(&mut self, stored: Option<&Stored>, now: u64, wall: Micros) -> Move {
         let Some(Stored { object, revision }) = stored else {
             return self.write(None, wall);
@@ -69,7 +69,7 @@ impl Election {
         }
     }
 
-    /// Whether this server holds the lease.
+    /// True if this candidate holds the lease.
     pub fn is_held(&self, stored: Option<&Stored>) -> bool {
         stored.is_some_and(|stored| holder(&stored.object) == self.me)
     }
@@ -85,7 +85,7 @@ impl Election {
         lease
     }
 
-    /// The lease let go, so that others need not wait.
+    /// The lease without a holder, so that other candidates need not wait for its expiry.
     pub fn release(&self, stored: &Stored, wall: Micros) -> Object {
         let mut lease = self.renew(stored, wall);
         if let Some(spec) = lease.fields_mut().get_mut("spec") {

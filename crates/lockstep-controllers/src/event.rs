@@ -1,29 +1,29 @@
-//! Events that loops tell people about.
+//! Events written by controllers.
 
 use lockstep_object::metadata::Seconds;
 use serde_json::json;
 
 use crate::{Action, Id, Resource, World};
 
-/// Where events of objects without a namespace go.
-const NOWHERE: &str = "default";
+/// Namespace of events about cluster-scoped objects.
+const CLUSTER_EVENTS_NAMESPACE: &str = "default";
 
-/// What an event says.
+/// Contents of an event.
 pub(crate) struct About<'a> {
-    /// Which object it is about.
+    /// The involved object.
     pub(crate) id: &'a Id,
     pub(crate) reason: &'a str,
     pub(crate) message: &'a str,
-    /// Who says so.
+    /// The reporting component.
     pub(crate) component: &'a str,
 }
 
-/// A warning about an object. It has one name for each object, so that it is told once; none if it
-/// was told already, or the object is gone.
+/// Creates a warning event. Its name is derived from the object, so that it is written once; none if it exists already
+/// or the object is gone.
 pub(crate) fn warning(world: &dyn World, about: &About<'_>, now: Seconds) -> Option<Action> {
     let subject = world.object(about.id)?.object;
     let (id, uid) = (about.id, subject.uid());
-    let namespace = id.namespace().unwrap_or(NOWHERE);
+    let namespace = id.namespace().unwrap_or(CLUSTER_EVENTS_NAMESPACE);
     let suffix: String = uid
         .chars()
         .filter(char::is_ascii_hexdigit)

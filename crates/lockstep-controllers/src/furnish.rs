@@ -1,4 +1,4 @@
-//! What every namespace has: a service account, and the certificate authority of the cluster.
+//! Controller for the default contents of a namespace: the `default` service account and the root CA config map.
 
 use lockstep_object::{Map, Object, Value};
 use serde_json::json;
@@ -10,15 +10,15 @@ use crate::{Action, Change, Resource, World};
 
 const ROOT_CA: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
-/// Puts one object into each namespace, and puts back what is taken away or changed of it.
+/// Maintains one object in every namespace: recreates it if deleted and resets modified fields.
 pub struct Furnish {
     resource: Resource,
     name: &'static str,
     kind: &'static str,
     annotations: Option<Value>,
-    /// Fields that are as they are here, whoever changes them.
+    /// Fields that are reset if they are modified.
     fields: Map<String, Value>,
-    /// Namespaces to look at.
+    /// Namespaces to reconcile.
     dirty: BTreeSet<Arc<str>>,
 }
 
@@ -59,14 +59,14 @@ impl Furnish {
         }
     }
 
-    /// What is to be done about the namespaces in which something changed.
+    /// Reconciles the namespaces with changes.
     pub fn plan(&mut self, world: &dyn World) -> Vec<Action> {
         let mut actions = Vec::new();
         for namespace in std::mem::take(&mut self.dirty) {
             let Some(meta) = world.meta(&namespaces().id(&namespace)) else {
                 continue;
             };
-            // What is in the namespace may be older than the namespace and not visible yet.
+            // Objects of the namespace may be older than the namespace and not visible yet.
             if meta.revision > world.seen() {
                 self.dirty.insert(namespace);
             } else if !meta.is_deleting {

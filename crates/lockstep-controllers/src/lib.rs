@@ -1,8 +1,8 @@
-//! Background loops: what is to be done about the objects of a cluster.
+//! Controllers as pure state machines.
 //!
-//! Each loop takes changes in (`observe`) and says what to do about them (`plan`), given what it can
-//! see ([`World`]). Nothing here waits, reads a clock or writes: whoever drives the loops carries out
-//! their [`Action`]s, none of which touches an object that moved since the loop looked at it.
+//! Each controller receives changes (`observe`) and returns the required writes (`plan`), given a read-only view of the
+//! cluster ([`World`]). Nothing here waits, reads a clock or writes: a driver executes the [`Action`]s, each of which
+//! has the observed revision as its precondition.
 //!
 //! ```
 //! use lockstep_controllers::{Controller, Switches};

@@ -1,4 +1,4 @@
-//! What of an object decides about its life, read without the rest.
+//! Metadata relevant for deletion and ownership, decoded without the rest of the object.
 
 use serde::Deserialize;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ pub struct Meta {
     pub revision: u64,
     /// The identity.
     pub uid: Arc<str>,
-    /// Whether its deletion was requested.
+    /// True if `deletionTimestamp` is set.
     pub is_deleting: bool,
-    /// Who holds it back.
+    /// The finalizers.
     pub finalizers: Vec<Box<str>>,
-    /// Whom it belongs to.
+    /// The owner references.
     pub owners: Vec<Owner>,
 }
 
@@ -34,12 +34,12 @@ pub struct Owner {
     pub name: Box<str>,
     /// The identity, which is what counts.
     pub uid: Arc<str>,
-    /// Whether the owner waits for the dependent when it is deleted in the foreground.
+    /// `blockOwnerDeletion`.
     pub is_blocking: bool,
 }
 
 impl Meta {
-    /// Reads stored bytes; none if they are no object.
+    /// Decodes stored bytes; none if they are not an object.
     pub fn read(bytes: &[u8], revision: u64) -> Option<Self> {
         let wire: Wire = serde_json::from_slice(bytes).ok()?;
         let metadata = wire.metadata;
@@ -53,12 +53,12 @@ impl Meta {
         })
     }
 
-    /// Whether it is held by a finalizer.
+    /// True if a finalizer is present.
     pub fn is_held_by(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|held| **held == *finalizer)
     }
 
-    /// Whether it waits for what it owns to be gone.
+    /// True for an owner in foreground deletion that waits for its dependents.
     pub fn waits_for_dependents(&self) -> bool {
         self.is_deleting && self.is_held_by(FOREGROUND)
     }

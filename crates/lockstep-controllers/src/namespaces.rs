@@ -1,4 +1,4 @@
-//! Namespaces that go: first what is in them, then they themselves.
+//! Namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -11,31 +11,31 @@ use crate::conditions::{self, Condition};
 use crate::event::namespaces;
 use crate::{Action, Change, Id, Kind, Propagation, Resource, World};
 
-/// What holds a namespace until its content is gone.
-const HOLDER: &str = "kubernetes";
+/// The finalizer in `spec.finalizers` that this controller removes.
+const FINALIZER: &str = "kubernetes";
 
 /// The state of the loop.
 #[derive(Default)]
 pub struct Namespaces {
     grace: Duration,
-    /// Namespaces that go, and from when on they are looked at, once that is known.
-    going: BTreeMap<Arc<str>, Option<Duration>>,
-    /// Those to look at.
+    /// Terminating namespaces, and the time from which they are processed, once known.
+    terminating: BTreeMap<Arc<str>, Option<Duration>>,
+    /// Namespaces to reconcile.
     dirty: BTreeSet<Arc<str>>,
-    /// When the first of those is looked at that are left alone.
+    /// Earliest end of a grace period.
     due: Option<Duration>,
 }
 
-/// What is left in a namespace that does not go by itself.
+/// Remaining contents that block the deletion of a namespace.
 #[derive(Default)]
-struct Left {
+struct Remaining {
     by_resource: BTreeMap<Resource, usize>,
     by_finalizer: BTreeMap<Box<str>, usize>,
 }
 
 impl Namespaces {
-    /// The loop that leaves a namespace alone for some time after its deletion: others may want to finalize it
-    /// themselves.
+    /// Creates the controller with a grace period after the deletion of a namespace, in which an external controller
+    /// may finalize it.
     pub fn with_grace(grace: Duration) -> Self {
         Self {
             grace,
@@ -48,30 +48,30 @@ impl Namespaces {
         if change.id.resource.is("", "namespaces") {
             let name = &change.id.key;
             if change.now.is_some_and(|now| now.is_deleting) {
-                self.going.entry(name.clone()).or_default();
+                self.terminating.entry(name.clone()).or_default();
                 self.dirty.insert(name.clone());
             } else {
-                self.going.remove(name);
+                self.terminating.remove(name);
                 self.dirty.remove(name);
             }
         } else if let Some(namespace) = change.id.namespace()
-            && let Some((name, _)) = self.going.get_key_value(namespace)
+            && let Some((name, _)) = self.terminating.get_key_value(namespace)
         {
             self.dirty.insert(name.clone());
         }
     }
 
-    /// What is served has changed.
+    /// Reconciles all terminating namespaces after the served resources changed.
     pub fn kinds_changed(&mut self) {
-        self.dirty.extend(self.going.keys().cloned());
+        self.dirty.extend(self.terminating.keys().cloned());
     }
 
-    /// What is to be done about every namespace in which something changed. `elapsed` is the time since the loops began.
+    /// Reconciles the namespaces with changes. `elapsed` is the time since the controllers started.
     pub fn plan(&mut self, world: &dyn World, now: Seconds, elapsed: Duration) -> Vec<Action> {
         let mut actions = Vec::new();
         self.due = None;
         for name in std::mem::take(&mut self.dirty) {
-            let due = self.going.entry(name.clone()).or_default();
+            let due = self.terminating.entry(name.clone()).or_default();
             let due = *due.get_or_insert(elapsed + self.grace);
             if due > elapsed {
                 self.due = Some(self.due.map_or(due, |first| first.min(due)));
@@ -86,13 +86,13 @@ impl Namespaces {
         actions
     }
 
-    /// When to plan again though nothing changes, in the time of [`plan`](Self::plan).
+    /// Time of the next [`plan`](Self::plan) even without changes.
     pub fn due(&self) -> Option<Duration> {
         self.due
     }
 }
 
-/// What is to be done about one namespace; none if not everything of it is visible yet.
+/// Reconciles one namespace; none if its contents are not completely visible yet.
 fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> {
     let id = namespaces().id(name);
     let Some(stored) = world.object(&id) else {
@@ -105,12 +105,12 @@ fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> 
     if namespace.deletion_timestamp().is_none() || !is_held(&namespace) {
         return Some(Vec::new());
     }
-    let (mut actions, left) = clear(world, name);
+    let (mut actions, left) = delete_contents(world, name);
     let mut next = namespace.clone();
     if actions.is_empty() && left.by_resource.is_empty() {
         release(&mut next);
     } else if left.by_resource.is_empty() {
-        // Everything goes by itself; there is nothing to tell.
+        // Everything left terminates without help, so there is no condition to report.
         return Some(actions);
     }
     conditions::write(&mut next, &left.conditions(), now);
@@ -124,8 +124,8 @@ fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> 
     Some(actions)
 }
 
-/// Deletes what is in a namespace, pods before everything else, and tells what others hold.
-fn clear(world: &dyn World, namespace: &str) -> (Vec<Action>, Left) {
+/// Deletes the contents of a namespace, pods first, and collects what finalizers block.
+fn delete_contents(world: &dyn World, namespace: &str) -> (Vec<Action>, Remaining) {
     let is_inside = |kind: &&Kind| kind.is_namespaced && kind.is_deletable;
     let kinds = || world.kinds().iter().filter(is_inside);
     let ids = |kind: &Kind| {
@@ -140,7 +140,7 @@ fn clear(world: &dyn World, namespace: &str) -> (Vec<Action>, Left) {
     } else {
         pods
     };
-    let (mut actions, mut left) = (Vec::new(), Left::default());
+    let (mut actions, mut left) = (Vec::new(), Remaining::default());
     for id in doomed {
         let Some(meta) = world.meta(&id) else {
             continue;
@@ -165,15 +165,15 @@ fn clear(world: &dyn World, namespace: &str) -> (Vec<Action>, Left) {
 fn is_held(namespace: &Object) -> bool {
     let holders = namespace.at(&["spec", "finalizers"]);
     let mut holders = holders.and_then(Value::as_array).into_iter().flatten();
-    holders.any(|holder| holder == HOLDER)
+    holders.any(|holder| holder == FINALIZER)
 }
 
-/// Lets a namespace go, as far as this loop holds it.
+/// Removes this controller's finalizer from a namespace.
 fn release(namespace: &mut Object) {
     let holders = namespace.at(&["spec", "finalizers"]);
     let holders = holders.and_then(Value::as_array).into_iter().flatten();
     let kept: Vec<Value> = holders
-        .filter(|holder| *holder != HOLDER)
+        .filter(|holder| *holder != FINALIZER)
         .cloned()
         .collect();
     let spec = if kept.is_empty() {
@@ -184,7 +184,7 @@ fn release(namespace: &mut Object) {
     namespace.fields_mut().insert("spec".to_owned(), spec);
 }
 
-impl Left {
+impl Remaining {
     fn conditions(&self) -> [Condition; 5] {
         let is_left = !self.by_resource.is_empty();
         let is_held = !self.by_finalizer.is_empty();

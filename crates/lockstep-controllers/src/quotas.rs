@@ -1,8 +1,8 @@
-//! What quotas tell of what is used.
+//! Resource quota controller: recalculates `status.used`.
 //!
-//! Writes raise what is used themselves; the loop is for what nobody charges: objects that go, pods that end, quotas that
-//! are new or changed. It counts what changed and adds up the rest, and writes a quota only as it was when everything up
-//! to it had been counted: what is charged meanwhile moves the quota, and it is looked at again.
+//! Admission charges creates and updates; the controller accounts for the rest: deleted objects, finished pods, and new
+//! or changed quotas. It recounts changed objects only, and writes a quota with the revision up to which everything was
+//! counted as precondition: a charge in between makes the write fail, and the quota is reconciled again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,15 +24,15 @@ pub struct Quotas {
 struct Namespace {
     /// The keys of the quotas.
     quotas: BTreeSet<Arc<str>>,
-    /// Whether everything that is there was looked at once.
+    /// True once all existing objects were observed.
     is_known: bool,
-    /// What was counted already.
+    /// Counted usage by object.
     counted: BTreeMap<Resource, BTreeMap<Arc<str>, Counted>>,
-    /// What changed since.
+    /// Objects changed since they were counted.
     changed: BTreeSet<Id>,
-    /// What changed of resources that are not served yet.
+    /// Changed objects of resources that are not served yet.
     unserved: BTreeSet<Id>,
-    /// Whether sums may be others than they were.
+    /// True if the sums may be outdated.
     is_dirty: bool,
 }
 
@@ -73,7 +73,7 @@ impl Quotas {
         }
     }
 
-    /// What is served has changed.
+    /// Retries objects of newly served resources.
     pub fn kinds_changed(&mut self) {
         for namespace in self.namespaces.values_mut() {
             namespace.changed.append(&mut namespace.unserved);
@@ -81,7 +81,7 @@ impl Quotas {
         }
     }
 
-    /// What is to be done about the quotas of namespaces in which something changed.
+    /// Recalculates the quotas of namespaces with changes.
     pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
         for namespace in self.namespaces.values_mut() {
             namespace.age(now);
@@ -100,7 +100,7 @@ impl Quotas {
     }
 }
 
-/// What measures each resource that is there.
+/// Usage evaluators of all countable resources.
 fn meters(world: &dyn World) -> BTreeMap<Resource, Meter> {
     let kinds = world.kinds().iter();
     let kinds = kinds.filter(|kind| kind.is_namespaced && kind.is_deletable);
@@ -112,7 +112,7 @@ fn meters(world: &dyn World) -> BTreeMap<Resource, Meter> {
 }
 
 impl Namespace {
-    /// What uses less by now than it was counted with has to be counted again.
+    /// Marks objects for a recount whose usage decreases over time.
     fn age(&mut self, now: Seconds) {
         for (resource, counted) in &self.counted {
             let stale = counted.iter().filter(|(_, object)| object.is_stale(now));
@@ -162,7 +162,7 @@ impl Namespace {
             let Some(stored) = world.object(&id) else {
                 continue;
             };
-            // What was charged to it may be older than it and not visible yet.
+            // Objects charged to the quota may be older than it and not visible yet.
             if stored.revision > world.seen() {
                 self.is_dirty = true;
                 continue;

@@ -1,4 +1,4 @@
-//! The servers of a cluster: each keeps a lease, and those of the dead are collected.
+//! API server identity leases, and garbage collection of expired ones.
 
 use lockstep_object::Object;
 use lockstep_object::metadata::Micros;
@@ -6,9 +6,9 @@ use serde_json::json;
 
 use crate::{Action, Propagation, Resource, World};
 
-/// Where the leases of servers are.
+/// Namespace of identity leases.
 pub const NAMESPACE: &str = "kube-system";
-/// How long a server counts as alive after it renewed its lease, in seconds.
+/// Lease duration in seconds.
 pub const IDENTITY_SECONDS: i64 = 3600;
 const LABEL: &str = "apiserver.kubernetes.io/identity";
 const LABEL_VALUE: &str = "kube-apiserver";
@@ -41,7 +41,7 @@ pub fn identity(
     lease
 }
 
-/// Deletes the leases of servers that have not been heard of for as long as their leases say.
+/// Deletes expired identity leases.
 pub fn collect(world: &dyn World, now: Micros) -> Vec<Action> {
     let leases = Resource::new("coordination.k8s.io", "leases");
     let ids = world.keys(&leases, Some(NAMESPACE));
@@ -72,7 +72,7 @@ fn is_dead(lease: &Object, now: Micros) -> bool {
                 .saturating_add(seconds.saturating_mul(1_000_000));
             until < now.unix()
         }
-        // A lease that says neither is nobody's.
+        // A lease without holder or renew time is invalid and collected.
         _ => true,
     }
 }

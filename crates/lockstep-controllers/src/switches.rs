@@ -1,4 +1,4 @@
-//! Which loops run: `--controllers`.
+//! Controller selection: `--controllers`.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use std::str::FromStr;
 pub enum Controller {
     /// Deletes what has no owner any more.
     GarbageCollector,
-    /// Empties namespaces that go.
+    /// Deletes the contents of terminating namespaces.
     Namespace,
-    /// Gives each namespace a service account.
+    /// Creates the default service account of each namespace.
     ServiceAccount,
     /// Gives each namespace the authority of the cluster.
     RootCaPublisher,
     /// Fills aggregated roles.
     ClusterRoleAggregation,
-    /// Keeps true what quotas tell of their use.
+    /// Recalculates the usage of resource quotas.
     ResourceQuota,
 }
 
@@ -44,7 +44,7 @@ impl Controller {
     }
 }
 
-/// Which loops run.
+/// The set of enabled controllers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Switches(BTreeSet<Controller>);
 
@@ -60,7 +60,7 @@ fn known() -> String {
 }
 
 impl Switches {
-    /// Whether a loop runs.
+    /// True if a controller is enabled.
     pub fn has(&self, controller: Controller) -> bool {
         self.0.contains(&controller)
     }

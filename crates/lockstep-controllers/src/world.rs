@@ -1,4 +1,4 @@
-//! What loops see of a cluster.
+//! Read-only view of the cluster for controllers.
 
 use lockstep_object::Object;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Id {
     pub key: Arc<str>,
 }
 
-/// What is served under a resource.
+/// A served resource and its kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kind {
     /// The resource.
@@ -33,9 +33,9 @@ pub struct Kind {
     pub kind: Box<str>,
     /// The versions that are served.
     pub versions: Vec<Box<str>>,
-    /// Whether objects live in namespaces.
+    /// True for namespaced resources.
     pub is_namespaced: bool,
-    /// Whether objects can be listed and deleted.
+    /// True if objects can be listed and deleted.
     pub is_deletable: bool,
 }
 
@@ -48,16 +48,16 @@ pub struct Stored {
     pub revision: u64,
 }
 
-/// A cluster at one moment, or a little later: what is read twice may have moved on, but whatever
-/// happened up to [`World::seen`] is in it.
+/// A read-only view of the cluster that includes all changes up to [`World::seen`]. It is not a snapshot: later changes
+/// may become visible between two reads.
 pub trait World {
     /// Everything up to this revision is visible.
     fn seen(&self) -> u64;
 
-    /// What is served.
+    /// The served resources.
     fn kinds(&self) -> &[Kind];
 
-    /// What the metadata of an object says; none if there is no such object.
+    /// Metadata of an object; none if it does not exist.
     fn meta(&self, id: &Id) -> Option<Meta>;
 
     /// A whole object.
@@ -87,7 +87,7 @@ impl Resource {
         }
     }
 
-    /// Whether this is the resource with this group and plural.
+    /// True if group and plural match.
     pub fn is(&self, group: &str, plural: &str) -> bool {
         *self.group == *group && *self.plural == *plural
     }

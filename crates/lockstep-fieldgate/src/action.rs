@@ -1,4 +1,4 @@
-//! What a gate did to a write, and how users are told.
+//! Actions of the gate step, and the warnings and errors reported for them.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,24 @@ use crate::gates::Gates;
 use crate::path::{is_plain, quoted};
 use crate::{FieldErrors, Policy};
 
-/// How many fields of one gate a user is told about one by one.
-const TOLD_MAX: usize = 10;
+/// Maximum number of warnings per gate; further fields are counted in one line.
+const WARNINGS_PER_GATE_MAX: usize = 10;
 
-/// What became of a gated field.
+/// The effect of a gate on one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The request had it, and the stored object does not.
+    /// The request set a field that the stored object lacks; it was removed.
     Dropped,
-    /// The request had another value than is stored.
+    /// The request changed the stored value; the stored value was kept.
     Kept,
-    /// The request did not have what is stored.
+    /// The request removed a stored field; the stored value was restored.
     RemovalRefused,
-    /// The request used it, and its gate is open.
+    /// The request used a deprecated field whose gate is open.
     DeprecatedUsed,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [
         Self::Dropped,
         Self::Kept,
@@ -35,7 +35,7 @@ impl Kind {
         Self::DeprecatedUsed,
     ];
 
-    /// The word for it in metrics and audit logs.
+    /// Label value in metrics and audit annotations.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dropped => "dropped",
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Whether a closed gate did it, so that the object became another.
+    /// True if a closed gate changed the object.
     pub fn is_of_closed(self) -> bool {
         match self {
             Self::Dropped | Self::Kept | Self::RemovalRefused => true,
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// A step of a place in an object.
+/// One element of the path of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part {
     Field(Box<str>),
@@ -62,18 +62,18 @@ pub(crate) enum Part {
     Element(Vec<(Box<str>, Value)>),
 }
 
-/// Something that a gate did at one place.
+/// The effect of a gate on one field of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
     pub(crate) gate: u32,
     pub(crate) path: u32,
-    /// What it did.
+    /// The effect.
     pub kind: Kind,
     pub(crate) parts: Vec<Part>,
 }
 
 impl Action {
-    /// Where: `spec.jobs[name="web"].probe`.
+    /// Path of the field: `spec.jobs[name="web"].probe`.
     pub fn place(&self) -> String {
         let mut text = String::new();
         for part in &self.parts {
@@ -95,7 +95,7 @@ impl Action {
                         other => format!("{name}={}", json::encode_to_string(other)),
                     });
                     let keys: Vec<String> = keys.collect();
-                    // Writing to a text cannot fail.
+                    // Writing to a `String` cannot fail.
                     let _written = write!(text, "[{}]", keys.join(","));
                 }
             }
@@ -105,26 +105,26 @@ impl Action {
 }
 
 impl Gates {
-    /// The name of the gate that did something.
+    /// Name of the gate that acted.
     pub fn name(&self, action: &Action) -> &str {
-        &self.told[action.gate as usize].name
+        &self.info[action.gate as usize].name
     }
 
-    /// What users are told about fields of closed gates, in the order of `actions`. Where such a request is refused,
-    /// only that nothing was removed.
+    /// Warnings about fields of closed gates, in the order of `actions`. Under policy `Reject` only refused removals
+    /// are warned of, since the rest are errors.
     pub fn warnings(&self, actions: &[Action]) -> Vec<String> {
-        let told = actions.iter().filter(|action| match action.kind {
+        let warned = actions.iter().filter(|action| match action.kind {
             Kind::Dropped | Kind::Kept => self.policy == Policy::Drop,
             Kind::RemovalRefused => true,
             Kind::DeprecatedUsed => false,
         });
-        let told: Vec<&Action> = told.collect();
+        let warned: Vec<&Action> = warned.collect();
         let mut warnings = Vec::new();
-        for of_gate in told.chunk_by(|one, other| one.gate == other.gate) {
-            let shown = of_gate.iter().take(TOLD_MAX);
+        for of_gate in warned.chunk_by(|one, other| one.gate == other.gate) {
+            let shown = of_gate.iter().take(WARNINGS_PER_GATE_MAX);
             warnings.extend(shown.map(|action| self.warning(action)));
-            if of_gate.len() > TOLD_MAX {
-                let more = of_gate.len() - TOLD_MAX;
+            if of_gate.len() > WARNINGS_PER_GATE_MAX {
+                let more = of_gate.len() - WARNINGS_PER_GATE_MAX;
                 let fields = if more == 1 { "field" } else { "fields" };
                 let gate = self.closed(of_gate[0]);
                 warnings.push(format!("{more} more {fields} dropped or kept: {gate}"));
@@ -133,19 +133,19 @@ impl Gates {
         warnings
     }
 
-    /// What users of deprecated fields are told.
+    /// Warnings about uses of deprecated fields.
     pub fn deprecations(&self, actions: &[Action]) -> Vec<String> {
         let used = actions
             .iter()
             .filter(|action| action.kind == Kind::DeprecatedUsed);
-        let told = used.map(|action| match &self.told[action.gate as usize].warning {
+        let warned = used.map(|action| match &self.info[action.gate as usize].warning {
             Some(warning) => warning.to_string(),
             None => format!("{}: field is deprecated", action.place()),
         });
-        told.collect()
+        warned.collect()
     }
 
-    /// What is refused, where a definition asks for it.
+    /// Validation errors for changes of closed fields, under policy `Reject`.
     pub fn refusals(&self, actions: &[Action]) -> FieldErrors {
         let refused = actions.iter().filter(|action| {
             self.policy == Policy::Reject && matches!(action.kind, Kind::Dropped | Kind::Kept)
@@ -170,8 +170,8 @@ impl Gates {
     }
 
     fn closed(&self, action: &Action) -> String {
-        let told = &self.told[action.gate as usize];
-        let (reference, stage) = (&told.reference, told.stage.as_str());
+        let gate = &self.info[action.gate as usize];
+        let (reference, stage) = (&gate.reference, gate.stage.as_str());
         format!("feature gate {reference} ({stage}) is disabled")
     }
 }

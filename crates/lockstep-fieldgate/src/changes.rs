@@ -1,4 +1,4 @@
-//! What whoever writes a definition is warned of.
+//! Warnings returned when a `CustomResourceDefinition` is written.
 
 use lockstep_object::{Object, Value};
 
@@ -6,8 +6,8 @@ use crate::gate::{ANNOTATION, Gate, GateList, Source, of_spec, source};
 use crate::path::FieldPath;
 use crate::place;
 
-/// Warnings about the gates of a definition that is right. With the stored one it replaces, also about what was
-/// gated and is no longer.
+/// Warnings about the gates of a valid definition. If a stored definition is given, also about fields that lost their
+/// gate.
 pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String> {
     let place = match source(definition) {
         Source::Annotation(_) => format!("metadata.annotations[{ANNOTATION}]"),
@@ -30,7 +30,7 @@ pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String
         }
     }
     if let (Some(stored), Some(schema)) = (&stored, storage) {
-        warnings.extend(gone(stored, &gates, schema, &place));
+        warnings.extend(ungated_fields(stored, &gates, schema, &place));
     }
     warnings
 }
@@ -39,7 +39,7 @@ fn find<'g>(gates: &'g GateList, name: &str) -> Option<&'g Gate> {
     gates.gates.iter().find(|gate| gate.name == name)
 }
 
-/// Gates in an annotation count for nothing where the spec has others.
+/// Warns that gates in the annotation are ignored because the spec has different ones.
 fn unused_annotation(definition: &Object) -> Option<String> {
     let text = definition.annotation(ANNOTATION)?;
     let parsed = serde_json::from_str::<Value>(text).ok();
@@ -80,8 +80,8 @@ fn paths(gate: &Gate) -> impl Iterator<Item = (usize, &FieldPath)> {
     paths.filter_map(|(at, path)| Some((at, path.as_ref()?)))
 }
 
-/// What a closed gate kept and nobody keeps any more.
-fn gone(before: &GateList, now: &GateList, schema: &Value, place: &str) -> Vec<String> {
+/// Warns about fields whose closed gate was removed: their values are no longer protected.
+fn ungated_fields(before: &GateList, now: &GateList, schema: &Value, place: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     for gate in before.gates.iter().filter(|gate| !gate.state().enabled) {
         for (_, path) in paths(gate) {

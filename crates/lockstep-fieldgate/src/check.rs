@@ -1,4 +1,4 @@
-//! What is wrong with the gates of a definition.
+//! Validation of the gates of a `CustomResourceDefinition`.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::dns1123_subdomain;
@@ -8,26 +8,26 @@ use crate::gate::{ANNOTATION, Source, Stage, source};
 use crate::path::FieldPath;
 use crate::place;
 
-/// The most gates of a definition.
+/// Maximum number of gates per definition.
 pub const GATES_MAX: usize = 64;
-/// The most fields of a gate.
+/// Maximum number of field paths per gate.
 pub const PATHS_MAX: usize = 32;
-/// The longest name of a gate, and of whoever made it.
+/// Maximum length of a gate name and of the component name.
 const NAME_BYTES_MAX: usize = 63;
-/// The longest text for users of a deprecated field.
+/// Maximum length of a deprecation warning.
 const WARNING_BYTES_MAX: usize = 256;
-/// Names that switch many gates at once elsewhere.
+/// Reserved names: Kubernetes feature gates use them to switch groups of gates.
 const RESERVED: [&str; 2] = ["AllAlpha", "AllBeta"];
 
-/// What is wrong with the gates of a definition. With the stored one it replaces, what was wrong there already is
-/// forgiven: a rule that came later must not keep anybody from changing something else.
+/// Validates the gates of a definition. Errors that the stored definition already has are ratcheted: a rule added later
+/// must not block unrelated updates.
 pub fn check_gates(definition: &Object, stored: Option<&Object>) -> FieldErrors {
     let found = findings(definition);
     let known = stored.map(findings).unwrap_or_default();
     let new = found.into_iter().filter(|finding| {
         let is_same = |known: &Finding| {
             let (one, other) = (&known.error, &finding.error);
-            // A gate may have moved up or down the list.
+            // A gate may have moved within the list.
             let place = !finding.about.is_empty() || one.field == other.field;
             let fault = (one.error_type, &one.value, &one.detail);
             place
@@ -39,7 +39,7 @@ pub fn check_gates(definition: &Object, stored: Option<&Object>) -> FieldErrors 
     new.map(|finding| finding.error).collect()
 }
 
-/// An error and the name of the gate it is about.
+/// A validation error and the gate it belongs to.
 #[derive(Debug)]
 struct Finding {
     about: String,
@@ -81,9 +81,9 @@ fn findings(definition: &Object) -> Vec<Finding> {
 }
 
 struct Checker<'d> {
-    /// The version that objects are stored in, and its schema.
+    /// Name and schema of the storage version.
     storage: Option<(&'d str, &'d Value)>,
-    /// Paths that were seen, with the gate and where they stand.
+    /// Paths seen so far, with their gate and indices.
     taken: Vec<(FieldPath, String, usize, usize)>,
     findings: Vec<Finding>,
 }
@@ -100,7 +100,7 @@ impl Checker<'_> {
         self.push(about, FieldError::invalid(path, value, problem));
     }
 
-    /// A field of a type, if it is there; what is of another type is told.
+    /// Reads an optional field of an expected type; another type is reported as an error.
     fn typed<'v, T>(
         &mut self,
         (holder, field): (&'v Value, &str),

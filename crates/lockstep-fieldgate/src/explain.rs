@@ -1,4 +1,4 @@
-//! Which gates decide about one field, and what becomes of requests for it.
+//! Explanation of the gates that affect one field.
 
 use lockstep_object::Object;
 
@@ -6,19 +6,19 @@ use crate::gate::{Gate, GateList, Policy, Rule, Stage};
 use crate::path::{FieldPath, Segment};
 use crate::place::{self, PlaceError};
 
-/// Where a gated field is, seen from the one that is asked about.
+/// Position of a gated field relative to the explained field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Position {
-    /// Around it.
+    /// The gated field is an ancestor.
     Above,
-    /// It is the one.
+    /// The gated field is the explained field.
     Here,
-    /// A part of it.
+    /// The gated field is a descendant.
     Inside,
 }
 
 impl Position {
-    /// The word for it.
+    /// The position as printed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Above => "above",
@@ -28,57 +28,57 @@ impl Position {
     }
 }
 
-/// A gate that has a say.
+/// A gate that affects the explained field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Say {
-    /// Where its field is.
+    /// Position of the gated field.
     pub position: Position,
     /// `component/name`
     pub gate: String,
-    /// How far along it is.
+    /// Stage of the gate.
     pub stage: Stage,
-    /// Whether it is open.
+    /// True if the gate is open.
     pub is_enabled: bool,
-    /// Why.
+    /// The rule that determined the state.
     pub rule: Rule,
-    /// Its field.
+    /// Path of the gated field.
     pub path: FieldPath,
 }
 
-/// All there is to say about a field.
+/// Gates of a field and their effect on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// The field.
+    /// The explained field.
     pub path: FieldPath,
-    /// The version that objects are stored in, which gates act in.
+    /// The storage version, in which gates are applied.
     pub version: String,
-    /// The gates above the field, of it and inside it, in this order.
+    /// Gates of ancestors, of the field itself and of descendants, in this order.
     pub gates: Vec<Say>,
-    /// What becomes of it in a create.
+    /// Effect on the field in a create.
     pub create: String,
-    /// What becomes of it in an update.
+    /// Effect on the field in an update.
     pub update: String,
 }
 
-/// Why nothing can be said about a field.
+/// Errors of [`explain`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainError {
-    /// No version has a schema and is stored.
+    /// No storage version with a schema.
     #[error("no version with a schema is the one that objects are stored in")]
     NoSchema,
-    /// The field is not one that can be gated.
+    /// The field cannot be gated.
     #[error("{path} {problem}")]
     NoField {
-        /// The field.
+        /// The requested field.
         path: FieldPath,
-        /// Why.
+        /// Error message.
         problem: String,
-        /// The step that does not exist, if that is why, and the names of those that do.
+        /// For a field that is not in the schema: the first unknown segment and the names that exist there.
         unknown: Option<(String, Vec<String>)>,
     },
 }
 
-/// Explains a field.
+/// Explains the gates of a field.
 pub fn explain(definition: &Object, path: &FieldPath) -> Result<Explanation, ExplainError> {
     let (version, schema) = place::storage(definition).ok_or(ExplainError::NoSchema)?;
     if let Err(problem) = place::steps(schema, path, version) {
@@ -132,7 +132,7 @@ fn position(gated: &FieldPath, path: &FieldPath) -> Option<Position> {
     }
 }
 
-/// What becomes of the field in a create and in an update.
+/// Describes the effect on the field in a create and in an update.
 fn fate(gates: &[(Say, &Gate)], path: &FieldPath, policy: Policy) -> (String, String) {
     let mut deciding = gates
         .iter()
@@ -179,7 +179,7 @@ fn fate(gates: &[(Say, &Gate)], path: &FieldPath, policy: Policy) -> (String, St
     (free.clone(), free)
 }
 
-/// The first step of a path that a schema does not have, and what it has there.
+/// The first path segment that the schema lacks, and the names that exist there.
 fn unknown_step(
     schema: &lockstep_object::Value,
     path: &FieldPath,

@@ -1,52 +1,52 @@
-//! Gates of many definitions as one document, for servers that do not know the field and drop it.
+//! Export and import of gates, for migrations through servers that drop `spec.customFeatureGates`.
 
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
 use crate::gate::of_spec;
 
-/// The kind of the document.
+/// `kind` of the exported document.
 const KIND: &str = "FieldGateExport";
 
-/// The gates of one definition.
+/// Exported gates of one definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
-    /// The name of the definition.
+    /// Name of the `CustomResourceDefinition`.
     pub name: String,
     /// Its `spec.customFeatureGates`.
     pub gates: Value,
 }
 
-/// Why a document is none of exported gates.
+/// Errors of [`read_export`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// It is something else.
+    /// The document has another `kind`.
     #[error("`kind` is not `{KIND}`")]
     Kind,
-    /// An entry lacks what makes it one.
+    /// An entry lacks a required field.
     #[error("definitions[{0}] needs `name` and `customFeatureGates`")]
     Entry(usize),
-    /// Two entries are about one definition.
+    /// Two entries name the same definition.
     #[error("definitions[{0}]: `{1}` stands twice")]
     Twice(usize, String),
-    /// It has no list.
+    /// `definitions` is not a list.
     #[error("`definitions` is not a list")]
     List,
 }
 
-/// What becomes of one definition when gates are put back.
+/// Result of comparing exported gates with a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Import {
-    /// It has these gates.
+    /// The definition already has these gates.
     Same,
-    /// It has none: a merge patch that puts them in, if nothing changes meanwhile.
+    /// The definition has no gates: a merge patch that sets them, with a resourceVersion precondition.
     Set(Value),
-    /// It has others; the merge patch replaces them.
+    /// The definition has different gates; the merge patch replaces them.
     Differs(Value),
 }
 
-/// The gates of definitions that have some in their spec, by name. Those in annotations stay where they are, whoever
-/// writes the definition.
+/// Exports the gates of definitions that have them in their spec, sorted by name. Gates in annotations are left out
+/// because every server preserves annotations.
 pub fn export<'d>(definitions: impl Iterator<Item = &'d Object>) -> Value {
     let gated =
         definitions.filter_map(|definition| Some((definition.name(), of_spec(definition)?)));
@@ -58,7 +58,7 @@ pub fn export<'d>(definitions: impl Iterator<Item = &'d Object>) -> Value {
     json!({"kind": KIND, "definitions": entries.collect::<Vec<Value>>()})
 }
 
-/// Reads what [`export`] wrote.
+/// Decodes a document written by [`export`].
 pub fn read_export(document: &Value) -> Result<Vec<Exported>, ExportError> {
     if document["kind"] != KIND {
         return Err(ExportError::Kind);
@@ -84,7 +84,7 @@ pub fn read_export(document: &Value) -> Result<Vec<Exported>, ExportError> {
     Ok(read)
 }
 
-/// What it takes to put gates back into a definition.
+/// Computes the patch that restores exported gates.
 pub fn import(definition: &Object, exported: &Exported) -> Import {
     let stored = of_spec(definition);
     if stored == Some(&exported.gates) {
@@ -99,7 +99,7 @@ pub fn import(definition: &Object, exported: &Exported) -> Import {
     match stored {
         None => Import::Set(patch(exported.gates.clone())),
         Some(stored) => {
-            // A merge patch removes only what it says is null.
+            // A merge patch removes only fields that it sets to null.
             let mut gates = exported.gates.clone();
             for field in stored
                 .as_object()

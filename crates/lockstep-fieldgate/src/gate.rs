@@ -1,27 +1,27 @@
-//! The gates of a definition, and whether they are open.
+//! Gates of a `CustomResourceDefinition` and their state.
 
 use lockstep_object::{Object, Value};
 
 use crate::path::FieldPath;
 
-/// The annotation that holds gates for those whose tools drop the field.
+/// Annotation that holds gates for clients whose tools drop the unknown spec field.
 pub const ANNOTATION: &str = "lockstep.dev/custom-feature-gates";
 
-/// How far along a field is.
+/// Maturity stage of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Off unless somebody switches it on.
+    /// Off by default.
     Alpha,
-    /// On unless somebody switches it off.
+    /// On by default.
     Beta,
-    /// On.
+    /// Always on.
     Stable,
-    /// About to go away.
+    /// Off by default; the field will be removed.
     Deprecated,
 }
 
 impl Stage {
-    /// All of them by name.
+    /// All stages with their names.
     pub const NAMED: [(&'static str, Self); 4] = [
         ("alpha", Self::Alpha),
         ("beta", Self::Beta),
@@ -29,13 +29,13 @@ impl Stage {
         ("stable", Self::Stable),
     ];
 
-    /// The stage with a name.
+    /// Looks up a stage by name.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::NAMED.iter().find(|(known, _)| *known == name);
         found.map(|(_, stage)| *stage)
     }
 
-    /// Its name.
+    /// Name of the stage.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Alpha => "alpha",
@@ -46,21 +46,21 @@ impl Stage {
     }
 }
 
-/// Why a gate is in its state.
+/// The rule that determined the state of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// What is stable is on.
+    /// Stable gates are always on.
     Stable,
-    /// `enabled` says so.
+    /// Set by `enabled`.
     Enabled,
-    /// `default` says so.
+    /// Set by `default`.
     Default,
-    /// Nothing is said, and the stage decides.
+    /// Derived from the stage.
     Stage,
 }
 
 impl Rule {
-    /// The word for it.
+    /// Name of the rule in status and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stable => "stable",
@@ -71,55 +71,55 @@ impl Rule {
     }
 }
 
-/// What becomes of a request that says something about a field whose gate is closed.
+/// Handling of requests that change a field of a closed gate (`disabledFieldPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// That part of it does not happen.
+    /// Ignores the change and returns a warning.
     #[default]
     Drop,
-    /// It is refused.
+    /// Rejects the request.
     Reject,
 }
 
-/// One gate.
+/// A feature gate of a `CustomResourceDefinition`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Its name.
+    /// Name of the gate.
     pub name: String,
-    /// How far along its fields are.
+    /// Maturity stage.
     pub stage: Stage,
-    /// What whoever runs the cluster says.
+    /// Setting of the cluster administrator.
     pub enabled: Option<bool>,
-    /// What whoever made the gate says.
+    /// Default chosen by the author of the gate.
     pub default: Option<bool>,
-    /// What users of a deprecated field are told.
+    /// Warning text for users of a deprecated field.
     pub warning: Option<String>,
-    /// Its fields; none where the path cannot be read.
+    /// Gated fields; none for a path that does not parse.
     pub paths: Vec<Option<FieldPath>>,
 }
 
-/// The gates of a definition in their order.
+/// The gates of a definition, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GateList {
-    /// Who made them; empty if nobody says.
+    /// The component that owns the gates; may be empty.
     pub component: String,
-    /// What becomes of requests for fields whose gate is closed.
+    /// Handling of requests that change fields of closed gates.
     pub policy: Policy,
     /// The gates.
     pub gates: Vec<Gate>,
 }
 
-/// Whether a gate is open, and why.
+/// State of a gate with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
-    /// Whether it is open.
+    /// True if the gate is open.
     pub enabled: bool,
-    /// What decided.
+    /// The rule that determined the state.
     pub rule: Rule,
 }
 
 impl Gate {
-    /// Whether it is open.
+    /// Computes the state: stable, then `enabled`, then `default`, then the stage.
     pub fn state(&self) -> State {
         let (enabled, rule) = match (self.stage, self.enabled, self.default) {
             (Stage::Stable, _, _) => (true, Rule::Stable),
@@ -133,7 +133,8 @@ impl Gate {
 }
 
 impl GateList {
-    /// The gates of a definition, in its spec or else in its annotation. What cannot be read gates nothing.
+    /// Reads the gates of a definition from its spec or, failing that, its annotation. Unparseable gates have no
+    /// effect.
     pub fn of(definition: &Object) -> Self {
         let parsed = match source(definition) {
             Source::Nowhere => return Self::default(),
@@ -143,7 +144,7 @@ impl GateList {
         parsed.map(|gates| Self::read(&gates)).unwrap_or_default()
     }
 
-    /// Reads `customFeatureGates`. A gate without a name or a stage gates nothing.
+    /// Reads `customFeatureGates`. Gates without a name or stage are skipped.
     pub fn read(value: &Value) -> Self {
         let list = value.get("featureGates").and_then(Value::as_array);
         let gates = list.into_iter().flatten().filter_map(read_gate);
@@ -157,7 +158,7 @@ impl GateList {
         }
     }
 
-    /// A gate as people refer to it: `component/name`.
+    /// Reference to a gate in messages: `component/name`.
     pub fn reference(&self, gate: &Gate) -> String {
         match self.component.as_str() {
             "" => gate.name.clone(),
@@ -166,7 +167,7 @@ impl GateList {
     }
 }
 
-/// Where a definition keeps its gates.
+/// The location of the gates in a definition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Source<'d> {
     Nowhere,

@@ -1,4 +1,4 @@
-//! Gates in the form that requests are judged by: a tree of the steps to gated fields, made once for each definition.
+//! Gates compiled for evaluation: a trie over the paths of gated fields, built once per definition.
 
 use lockstep_object::{Object, Value};
 
@@ -7,10 +7,10 @@ use crate::named::Named;
 use crate::path::Segment;
 use crate::place::{self, Step};
 
-/// How a gate is told about in warnings and errors.
+/// Description of a gate in warnings and errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
-    /// The name alone, for metrics.
+pub(crate) struct GateInfo {
+    /// The gate name, as used in metrics.
     pub(crate) name: Box<str>,
     /// `component/name`
     pub(crate) reference: Box<str>,
@@ -18,65 +18,65 @@ pub(crate) struct Told {
     pub(crate) warning: Option<Box<str>>,
 }
 
-/// The gates of one definition that do something: those that are closed, and open ones of deprecated fields.
+/// Compiled gates of one definition: the closed gates and the open ones of deprecated fields.
 ///
-/// Never changes; a definition that changes gets another one.
+/// Immutable; a changed definition is compiled again.
 #[derive(Debug)]
 pub struct Gates {
     pub(crate) nodes: Vec<Node>,
-    pub(crate) told: Vec<Told>,
+    pub(crate) info: Vec<GateInfo>,
     pub(crate) policy: crate::Policy,
 }
 
-/// Which node. The first is the object.
+/// Index of a node. Node 0 is the object itself.
 pub(crate) type NodeId = u32;
 
-/// A place on the way to gated fields.
+/// A trie node: a path prefix of a gated field.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// Steps down by name.
+    /// Children by field name or map key.
     pub(crate) named: Named,
-    /// The step to every element of a list or value of a map.
+    /// Child for `[*]`: every list element or map value.
     pub(crate) each: Option<NodeId>,
-    /// The fields that tell elements apart, if it is a list.
+    /// Key fields of an associative list.
     pub(crate) keys: Vec<Box<str>>,
-    /// Whether it is reached by a key of a map.
+    /// True if the node is a map key rather than a declared field.
     pub(crate) is_key: bool,
-    /// The gate of the field.
+    /// The gate of this field.
     pub(crate) gated: Option<Gated>,
 }
 
-/// A gated field.
+/// The gate of a field.
 #[derive(Debug)]
 pub(crate) struct Gated {
-    /// Which gate, in the order of the definition.
+    /// Index of the gate in the definition.
     pub(crate) gate: u32,
-    /// Which of its paths.
+    /// Index of the path in the gate.
     pub(crate) path: u32,
     pub(crate) effect: Effect,
 }
 
-/// What a gate does.
+/// Effect of a gate on its field.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Nobody can change the field.
+    /// The field is frozen at its stored value.
     Closed,
-    /// Users are warned, unless the field is what nobody asked for.
+    /// Uses are warned of, unless the value is the schema default, which the client need not have set.
     Deprecated { default: Option<Value> },
 }
 
 impl Gates {
-    /// The gates of a definition; none if they do nothing. Paths that are wrong gate nothing.
+    /// Compiles the gates of a definition; none if no gate has an effect. Invalid paths are skipped.
     pub fn compile(definition: &Object) -> Option<Self> {
         let list = GateList::of(definition);
         let (version, schema) = place::storage(definition)?;
         let mut gates = Self {
             nodes: vec![Node::default()],
-            told: Vec::new(),
+            info: Vec::new(),
             policy: list.policy,
         };
         for (index, gate) in list.gates.iter().enumerate() {
-            gates.told.push(Told {
+            gates.info.push(GateInfo {
                 name: gate.name.as_str().into(),
                 reference: list.reference(gate).into(),
                 stage: gate.stage,
@@ -112,12 +112,12 @@ impl Gates {
                 path: u32::try_from(nth).unwrap_or(u32::MAX),
                 effect,
             };
-            // Of two gates for one field, which no definition has that was checked, the first counts.
+            // Validation rejects two gates for one field; if one was stored earlier, the first gate wins.
             self.nodes[node as usize].gated.get_or_insert(gated);
         }
     }
 
-    /// The node below another, made if it is not there.
+    /// The child for a segment, created if absent.
     fn step(&mut self, from: NodeId, segment: &Segment, step: Step) -> NodeId {
         let next = NodeId::try_from(self.nodes.len()).expect("paths of a definition are few");
         let node = &mut self.nodes[from as usize];
@@ -154,7 +154,7 @@ fn effect_of(gate: &Gate) -> Doing {
     }
 }
 
-/// The schema one step below another. INVARIANT: the path was found in the schema.
+/// The schema of a child. INVARIANT: the path was resolved in the schema before.
 fn step_down<'s>(schema: &'s Value, segment: &Segment) -> &'s Value {
     match segment {
         Segment::Name(name) => place::named(schema, name).map_or(&Value::Null, |(_, below)| below),

@@ -1,4 +1,5 @@
-//! What closed gates hold in a version that a webhook makes of the stored one, where paths of gates say nothing.
+//! Frozen fields in versions that a conversion webhook produces, where gate paths (of the storage version) do not
+//! apply.
 
 use lockstep_merge::fields::Set;
 use lockstep_merge::types::Type;
@@ -6,19 +7,19 @@ use lockstep_object::Value;
 
 use crate::gates::Gates;
 
-/// An object around a write, in one version.
+/// The states of an object around a write, all converted to one version.
 #[derive(Debug, Clone, Copy)]
 pub struct Versions<'v> {
-    /// As it is stored.
+    /// The stored object.
     pub stored: &'v Value,
-    /// The same without fields of closed gates: see [`Gates::bare`].
+    /// The stored object without fields of closed gates: see [`Gates::bare`].
     pub bare: &'v Value,
-    /// As it will be stored.
+    /// The object to be stored.
     pub next: &'v Value,
 }
 
 impl Gates {
-    /// An object of the stored version without what closed gates hold of it; none if they hold nothing.
+    /// A stored object without its fields of closed gates; none if it has no such fields.
     pub fn bare(&self, stored: &Value) -> Option<Value> {
         let mut bare = stored.clone();
         let actions = self.apply(&mut bare, None);
@@ -27,14 +28,15 @@ impl Gates {
     }
 }
 
-/// The fields of a version that closed gates hold: those that are otherwise without what the gates hold of the stored
-/// version. A field that the write changes is not held: more than such a value makes it.
+/// Fields of a version that depend on frozen fields: those that change if the frozen fields of the stored version are
+/// removed. A field that the write changes is not frozen, since it depends on other values too.
 pub fn held(of_version: Type<'_>, versions: Versions<'_>) -> Set {
     let Versions { stored, bare, next } = versions;
     difference(of_version, stored, bare).without(&difference(of_version, stored, next))
 }
 
-/// Where objects of a type are not the same. What is not of its type has no claims, so nothing is said of it.
+/// Paths at which two objects differ. Objects that do not match the type have no field ownership, so the result is
+/// empty.
 pub fn difference(of_version: Type<'_>, one: &Value, other: &Value) -> Set {
     let compared = of_version.compare(one, other);
     compared.map_or_else(
@@ -75,21 +77,21 @@ mod tests {
         );
     }
 
-    /// field-gates.md §5/D12, where the number is closed, and called otherwise than in the path of the gate.
+    /// field-gates.md §5/D12: a renamed field of a closed gate is frozen.
     #[test]
     fn what_is_otherwise_without_closed_fields_is_held() {
         let stored = json!({"count": 3, "image": "a"});
         let count = json!({"f:spec": {"f:count": {}}});
         let bare = json!({"image": "a"});
         check(&stored, &bare, &stored, &count);
-        // A webhook that fills in a number of its own makes no difference.
+        // A webhook that fills in a default makes no difference.
         check(&stored, &json!({"count": 1, "image": "a"}), &stored, &count);
         let next = json!({"count": 3, "image": "b"});
         check(&stored, &bare, &next, &count);
         check(&stored, &stored, &next, &json!({}));
     }
 
-    /// Two fields of the stored version are one of this: it can still be changed, and whoever does so owns it.
+    /// A field computed from two stored fields can still be changed, and the writer owns it.
     #[test]
     fn what_a_write_changes_is_not_held() {
         let stored = json!({"address": "host:80"});
@@ -113,7 +115,7 @@ mod tests {
             &stored,
             &json!({"f:spec": {"f:limits": {}}}),
         );
-        // Whoever takes the parent away takes what lies in it.
+        // Removing the parent removes its members.
         check(&json!({"count": 3}), &json!({}), &json!({}), &json!({}));
     }
 

@@ -1,4 +1,4 @@
-//! Gates of single fields of custom resources: what becomes of a field whose gate is closed.
+//! Feature gates for single fields of custom resources: fields of closed gates are frozen at their stored value.
 //!
 //! ```
 //! use lockstep_fieldgate::Gates;

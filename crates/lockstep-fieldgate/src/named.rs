@@ -1,14 +1,14 @@
-//! Steps down by name.
+//! Children of a trie node by name.
 
 use crate::gates::NodeId;
 
-/// Nodes by name, in the order of names.
+/// Nodes sorted by name.
 ///
-/// Each write looks for the names of all its fields here, and a definition may gate thousands. So the beginning of
-/// each name is beside those of the others, and names are read only where that is not enough.
+/// Each write looks up the names of all its fields here, and a definition may gate thousands. The first eight bytes of
+/// the names are stored contiguously, so that most lookups never touch the strings.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    /// The first bytes of each name, as a number that is ordered as they are.
+    /// The first eight bytes of each name, big-endian, so that they sort like the names.
     beginnings: Vec<u64>,
     nodes: Vec<(Box<str>, NodeId)>,
 }
@@ -18,13 +18,13 @@ impl Named {
         self.nodes.len()
     }
 
-    /// The node of a name.
+    /// Looks up the node of a name.
     pub(crate) fn get(&self, name: &str) -> Option<NodeId> {
         let place = self.place(name).ok()?;
         Some(self.nodes[place].1)
     }
 
-    /// The node of a name, which becomes `next` if it has none.
+    /// Looks up the node of a name, inserting `next` if absent.
     pub(crate) fn get_or_insert(&mut self, name: &str, next: NodeId) -> NodeId {
         match self.place(name) {
             Ok(place) => self.nodes[place].1,
@@ -36,7 +36,7 @@ impl Named {
         }
     }
 
-    /// Which of the names it is, or where it would be.
+    /// The index of a name, or its insertion point.
     pub(crate) fn place(&self, name: &str) -> Result<usize, usize> {
         let wanted = beginning(name);
         let first = self.beginnings.partition_point(|other| *other < wanted);
@@ -46,7 +46,7 @@ impl Named {
         found.map(|at| first + at).map_err(|at| first + at)
     }
 
-    /// The name at a place.
+    /// The name and node at an index.
     pub(crate) fn at(&self, place: usize) -> &(Box<str>, NodeId) {
         &self.nodes[place]
     }
@@ -56,7 +56,7 @@ impl Named {
     }
 }
 
-/// The first bytes of a name, with zeros where it is shorter.
+/// The first eight bytes of a name, zero-padded.
 fn beginning(name: &str) -> u64 {
     let mut bytes = [0; size_of::<u64>()];
     let length = name.len().min(bytes.len());

@@ -1,31 +1,31 @@
-//! Who owns fields of closed gates: whoever did when the gate was closed.
+//! Field ownership under closed gates: managedFields entries of frozen fields stay as they were stored.
 
-use lockstep_merge::fields::{Choice, Element, Set};
+use lockstep_merge::fields::{Element, Selection, Set};
 use lockstep_merge::typed::Comparison;
 use lockstep_object::{Map, Value};
 
 use crate::gates::{Effect, Gates, NodeId};
 
-/// What tells the entries of `managedFields` apart.
+/// Fields that identify an entry of `managedFields`.
 const IDENTITY: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
 
 impl Gates {
-    /// Those of some fields that are at and below fields of closed gates.
+    /// The subset of paths at or below fields of closed gates.
     pub fn frozen(&self, fields: &Set) -> Set {
-        fields.chosen(&vec![0], &|nodes, element| self.choose(nodes, element))
+        fields.select(&vec![0], &|nodes, element| self.choose(nodes, element))
     }
 
-    /// Whether a change of some fields may be one of fields of closed gates: it is one of them, of what lies below, or
-    /// of what lies around and counts as a whole.
+    /// True if a change may affect fields of closed gates: it is at or below such a field, or at an atomic ancestor.
     pub fn concerns(&self, change: &Comparison) -> bool {
         let choose = |nodes: &Vec<NodeId>, element: &Element| self.choose(nodes, element);
         let sets = [&change.removed, &change.modified, &change.added];
-        sets.iter().any(|set| set.meets(&vec![0], &choose))
+        sets.iter()
+            .any(|set| set.intersects_selection(&vec![0], &choose))
     }
 
-    /// Whether entries of `managedFields` claim other fields of closed gates than those that are stored, in versions
-    /// that `knows` says the paths mean the same in: if not, there is nothing to settle with [`Gates::frozen`]. Reads
-    /// no more of them than lies on the way to such fields, and what is as it is stored only to see that.
+    /// True if `managedFields` entries own fields of closed gates differently from the stored entries, considering only
+    /// the versions in which `knows` says the gate paths are valid. If false, [`Gates::frozen`] need not run. Cheap: it
+    /// walks only the prefixes of gated paths and skips entries equal to the stored ones.
     pub fn has_other_claims(
         &self,
         entries: &[Value],
@@ -44,7 +44,7 @@ impl Gates {
         differ(entries, stored) || differ(stored, entries)
     }
 
-    /// Whether claims at or below fields of closed gates are in one set and are others, or none, in the other.
+    /// True if ownership at or below fields of closed gates differs between two sets.
     fn differs(
         &self,
         node: NodeId,
@@ -80,7 +80,7 @@ impl Gates {
         gated.is_some_and(|gated| matches!(gated.effect, Effect::Closed))
     }
 
-    fn choose(&self, nodes: &[NodeId], element: &Element) -> Choice<Vec<NodeId>> {
+    fn choose(&self, nodes: &[NodeId], element: &Element) -> Selection<Vec<NodeId>> {
         let mut below = Vec::new();
         for node in nodes.iter().map(|node| &self.nodes[*node as usize]) {
             let (named, each) = match element {
@@ -93,15 +93,15 @@ impl Gates {
             };
             for child in named.into_iter().chain(each) {
                 if self.is_closed(child) {
-                    return Choice::All;
+                    return Selection::All;
                 }
                 below.push(child);
             }
         }
         if below.is_empty() {
-            Choice::None
+            Selection::None
         } else {
-            Choice::Below(below)
+            Selection::Below(below)
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// Longest path, in bytes.
+/// Maximum length of a path in bytes.
 pub const PATH_BYTES_MAX: usize = 512;
 
-/// One step down.
+/// One path segment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// A field of a struct, or a key of a map.
+    /// A struct field or a map key.
     Name(Box<str>),
-    /// Every element of a list, or every value of a map.
+    /// `[*]`: every list element or map value.
     Each,
 }
 
-/// Where a gated field lies. Two texts for one place are one path: only the canonical form is kept.
+/// Path of a gated field. Spellings are normalized: equal paths have one canonical form.
 ///
 /// ```
 /// use lockstep_fieldgate::FieldPath;
@@ -27,31 +27,31 @@ pub struct FieldPath {
     segments: Vec<Segment>,
 }
 
-/// Why a text is no path.
+/// Errors of [`FieldPath::parse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing.
+    /// The path is empty.
     #[error("must not be empty")]
     Empty,
-    /// Longer than [`PATH_BYTES_MAX`].
+    /// The path is longer than [`PATH_BYTES_MAX`].
     #[error("must be <= {PATH_BYTES_MAX} bytes long")]
     TooLong,
-    /// The object itself.
+    /// The path selects the object itself.
     #[error("must not select the root")]
     Root,
-    /// A first character that no path has.
+    /// The path does not start with `.` or `[`.
     #[error("must be a JSON path starting with . or [")]
     Start,
-    /// An element by its number.
+    /// The path contains a list index.
     #[error("numeric list indexes are not supported; use [*]")]
     Index,
-    /// Anything else, from this byte on.
+    /// Any other syntax error, at this byte position.
     #[error("not a valid field path at position {0}")]
     Malformed(usize),
 }
 
 impl FieldPath {
-    /// Reads a path.
+    /// Parses a path.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         match text {
             "" => return Err(PathError::Empty),
@@ -68,24 +68,24 @@ impl FieldPath {
         Ok(Self { segments })
     }
 
-    /// The path of these steps.
+    /// Builds a path from segments.
     pub(crate) fn of(segments: &[Segment]) -> Self {
         Self {
             segments: segments.to_vec(),
         }
     }
 
-    /// The steps from the object down; at least one.
+    /// The segments; never empty.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// Whether some object has a place that both paths select.
+    /// True if some object has a field that both paths select.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.segments.len() == other.segments.len() && self.meets(other)
     }
 
-    /// Whether every place that the other selects lies at or below one that this selects.
+    /// True if every field that `other` selects is at or below a field that `self` selects.
     pub fn covers(&self, other: &Self) -> bool {
         let pairs = self.segments.iter().zip(&other.segments);
         self.segments.len() <= other.segments.len()
@@ -100,7 +100,7 @@ impl FieldPath {
     }
 }
 
-/// Whether a name needs no quotes in a path.
+/// True if a name can be written without quotes.
 pub(crate) fn is_plain(name: &str) -> bool {
     let mut characters = name.chars();
     let first = characters.next();
@@ -108,7 +108,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
         && characters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// A name in quotes.
+/// A quoted segment.
 pub(crate) fn quoted(name: &str) -> String {
     let mut text = String::from("['");
     for character in name.chars() {
@@ -134,7 +134,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// A text that is read from left to right. INVARIANT: `at` is between two characters.
+/// Cursor over the path text. INVARIANT: `at` is a character boundary.
 struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -210,7 +210,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Whether a text begins with a number in brackets.
+/// True if the text starts with a list index in brackets.
 fn is_index(text: &str) -> bool {
     let inner = text.get(1..).and_then(|text| text.split_once(']'));
     let digits = inner.map(|(inner, _)| inner.strip_prefix('-').unwrap_or(inner));

@@ -1,24 +1,24 @@
-//! What the schema says about the way to a gated field.
+//! Resolution of gated field paths in a schema.
 
 use lockstep_object::Value;
 use lockstep_object::metadata::is_type_or_metadata;
 
 use crate::path::{FieldPath, Segment};
 
-/// What a step of a path is.
+/// Meaning of a path segment in the schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// A declared field.
+    /// A declared property.
     Property,
-    /// A key of a map.
+    /// A map key.
     Key,
-    /// Every value of a map.
+    /// Every map value.
     EachKey,
-    /// Every element of a list, told apart by these fields.
+    /// Every element of an associative list with these key fields.
     EachElement(Vec<Box<str>>),
 }
 
-/// Why a path is not one that can be gated.
+/// Errors of resolving a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PlaceError {
     #[error("must not point to apiVersion, kind or metadata")]
@@ -35,7 +35,7 @@ pub(crate) enum PlaceError {
     ListKey(String),
 }
 
-/// The steps of a path through a schema, and what is wrong with them.
+/// Resolves a path in a schema.
 pub(crate) fn steps(
     schema: &Value,
     path: &FieldPath,
@@ -74,7 +74,7 @@ pub(crate) fn steps(
     }
 }
 
-/// The schema of a field or a key.
+/// The schema of a property or map key.
 pub(crate) fn named<'s>(node: &'s Value, name: &str) -> Option<(Step, &'s Value)> {
     if let Some(property) = node.get("properties").and_then(|all| all.get(name)) {
         return Some((Step::Property, property));
@@ -100,14 +100,14 @@ fn each<'s>(node: &'s Value, way: &str) -> Result<(Step, &'s Value), PlaceError>
     }
 }
 
-/// The fields that tell the elements of a list apart.
+/// The key fields of an associative list.
 pub(crate) fn list_keys(node: &Value) -> Vec<Box<str>> {
     let keys = node.get("x-kubernetes-list-map-keys");
     let keys = keys.and_then(Value::as_array).into_iter().flatten();
     keys.filter_map(Value::as_str).map(Into::into).collect()
 }
 
-/// Whether a schema, or what holds together with it, requires the last step of a path.
+/// True if a schema, or an `allOf` branch of it, requires the last segment of a path.
 pub(crate) fn is_required(schema: &Value, segments: &[Segment]) -> bool {
     let Some((first, rest)) = segments.split_first() else {
         return false;
@@ -132,7 +132,7 @@ pub(crate) fn is_required(schema: &Value, segments: &[Segment]) -> bool {
         .any(|part| is_required(part, segments))
 }
 
-/// The schema of the version that objects are stored in, and its name.
+/// Name and schema of the storage version.
 pub(crate) fn storage(definition: &lockstep_object::Object) -> Option<(&str, &Value)> {
     let versions = definition.at(&["spec", "versions"])?.as_array()?;
     let storage = versions.iter().find(|version| version["storage"] == true)?;

@@ -1,4 +1,4 @@
-//! Gates as clients see them: in the schemas of documents, and in the status of a definition.
+//! Publication of gates in OpenAPI documents and in the status of a definition.
 
 use lockstep_object::Value;
 use serde_json::json;
@@ -7,17 +7,16 @@ use crate::gate::{GateList, Stage};
 use crate::path::Segment;
 use crate::place;
 
-/// What documents tell about gated fields.
+/// OpenAPI extension with the stage and state of a gated field.
 const LIFECYCLE: &str = "x-kubernetes-api-lifecycle";
 
-/// Writes stages and states into the schema of a version, at each field that it has. `group` stands for whoever made
-/// the gates if they do not say.
+/// Adds stage and state to every gated field of a version's schema. `group` is the fallback for an empty component.
 pub fn publish(schema: &mut Value, gates: &GateList, group: &str) {
-    let unsettled = gates
+    let unstable = gates
         .gates
         .iter()
         .filter(|gate| gate.stage != Stage::Stable);
-    for gate in unsettled {
+    for gate in unstable {
         let enabled = gate.state().enabled;
         let stage = gate.stage.as_str();
         let line = format!(
@@ -39,10 +38,13 @@ pub fn publish(schema: &mut Value, gates: &GateList, group: &str) {
             let Some(Value::Object(field)) = declared(schema, path.segments()) else {
                 continue;
             };
-            let told = field.get("description").and_then(Value::as_str);
-            let told = told.filter(|told| !told.is_empty());
-            let told = told.map_or_else(|| line.clone(), |told| format!("{told}\n{line}"));
-            field.insert("description".to_owned(), told.into());
+            let description = field.get("description").and_then(Value::as_str);
+            let description = description.filter(|description| !description.is_empty());
+            let description = description.map_or_else(
+                || line.clone(),
+                |description| format!("{description}\n{line}"),
+            );
+            field.insert("description".to_owned(), description.into());
             field.insert(LIFECYCLE.to_owned(), lifecycle.clone());
             if gate.stage == Stage::Deprecated {
                 field.insert("deprecated".to_owned(), true.into());
@@ -51,7 +53,7 @@ pub fn publish(schema: &mut Value, gates: &GateList, group: &str) {
     }
 }
 
-/// The schema of a declared field. A single key of a map has none.
+/// The schema of a declared field. A single map key has none of its own.
 fn declared<'s>(schema: &'s mut Value, segments: &[Segment]) -> Option<&'s mut Value> {
     segments
         .iter()
@@ -62,11 +64,11 @@ fn declared<'s>(schema: &'s mut Value, segments: &[Segment]) -> Option<&'s mut V
         })
 }
 
-/// What the status of a definition tells about its gates.
+/// Gate states for the status of a definition.
 pub fn status(gates: &GateList) -> Value {
-    let told = gates.gates.iter().map(|gate| {
+    let states = gates.gates.iter().map(|gate| {
         let state = gate.state();
         json!({"name": gate.name, "enabled": state.enabled, "rule": state.rule.as_str()})
     });
-    told.collect()
+    states.collect()
 }

@@ -1,4 +1,4 @@
-//! What a schema asks for of fields that nobody can set: nothing.
+//! Relaxes the schema at fields of closed gates: clients cannot set them, so nothing may require or default them.
 
 use lockstep_object::Value;
 
@@ -6,7 +6,7 @@ use crate::gate::GateList;
 use crate::path::Segment;
 use crate::place;
 
-/// The keyword that keeps fields which a schema does not have.
+/// Keyword that disables pruning.
 const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Schema of a version with closed gates applied: at and below gated fields no defaults, nothing required, and nothing
@@ -54,7 +54,7 @@ fn relieve(node: &mut Value, segments: &[Segment]) {
     }
 }
 
-/// Takes a name out of what is required.
+/// Removes a name from `required`.
 fn release(node: &mut Value, name: &str) {
     let required = node.get_mut("required").and_then(Value::as_array_mut);
     if let Some(required) = required {
@@ -62,7 +62,7 @@ fn release(node: &mut Value, name: &str) {
     }
 }
 
-/// The schema of a field. A key of a map gets one of its own, since other keys are not concerned.
+/// The schema of a property. A map key gets a schema of its own, since other keys are unaffected.
 fn declared<'s>(node: &'s mut Value, name: &str) -> Option<&'s mut Value> {
     let entries = node.as_object_mut()?;
     let is_declared = entries
@@ -78,7 +78,7 @@ fn declared<'s>(node: &'s mut Value, name: &str) -> Option<&'s mut Value> {
     entries.get_mut("properties")?.get_mut(name)
 }
 
-/// The schemas of everything in a list or a map, keys with one of their own among them.
+/// The schemas of all list elements or map values, including map keys with their own schema.
 fn every(node: &mut Value) -> Vec<&mut Value> {
     let Value::Object(entries) = node else {
         return Vec::new();
@@ -94,7 +94,7 @@ fn every(node: &mut Value) -> Vec<&mut Value> {
     found
 }
 
-/// Makes a schema leave a value as it is: nothing is filled in, and nothing goes.
+/// Disables defaulting and pruning of a value.
 fn freeze(node: &mut Value) {
     if let Value::Object(entries) = node {
         entries.remove("default");
@@ -105,7 +105,7 @@ fn freeze(node: &mut Value) {
     every(node).into_iter().for_each(freeze);
 }
 
-/// Takes what a path selects out of a value.
+/// Removes the selected fields from a value.
 fn remove(value: &mut Value, segments: &[Segment]) {
     match segments {
         [] => {}

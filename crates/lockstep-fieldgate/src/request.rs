@@ -1,4 +1,4 @@
-//! A request without a server: a write with what a server does before it and tells after it.
+//! A write request evaluated offline, with field validation before it and warnings after it.
 
 use lockstep_object::Object;
 use lockstep_object::field::FieldError;
@@ -7,47 +7,46 @@ use lockstep_object::incoming::FieldValidation;
 use crate::action::Kind;
 use crate::offline::{Offline, Written};
 
-/// What a server would answer.
+/// The response to an offline request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The object as gates leave it, which is stored if nothing is wrong with it; none if the request was refused
-    /// before anything looked at it.
+    /// The object after the gate step, stored if there is no refusal; none if decoding already failed.
     pub object: Option<Object>,
-    /// Whether its generation is another than before.
+    /// True if `metadata.generation` was incremented.
     pub is_new_generation: bool,
-    /// What the client would be told, each text once.
+    /// Warnings for the client, without duplicates.
     pub warnings: Vec<String>,
-    /// What gates did.
+    /// Actions of gates.
     pub actions: Vec<Done>,
-    /// Why it is refused; nothing if it is stored.
+    /// The reason of a rejection; none if the object is stored.
     pub refusal: Option<Refusal>,
 }
 
-/// Why a request is refused.
+/// Reasons for rejecting a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
-    /// It says what the schema does not know, and unknown fields are not let in.
+    /// Unknown fields under strict field validation.
     Undecodable(String),
-    /// The object breaks rules.
+    /// Validation failed.
     Invalid(Vec<FieldError>),
 }
 
-/// What a gate did at one place.
+/// An action of a gate, as printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// The name of the gate.
+    /// Name of the gate.
     pub gate: String,
     /// `spec.jobs[name="web"].probe`
     pub place: String,
-    /// What it did.
+    /// Effect on the field.
     pub kind: Kind,
 }
 
 impl Offline {
-    /// Answers a request for an object in the version that is stored, over what is stored of it.
+    /// Evaluates a request in the storage version.
     ///
-    /// What is stored gets the shape of today first, as a server reads it. The generation that a request brings counts
-    /// for nothing; a stored object that has none yet is of its first.
+    /// The stored object is first pruned and defaulted, as a server does on read. `metadata.generation` of the request
+    /// is ignored; a stored object without one has generation 1.
     pub fn answer(
         &self,
         wanted: &Object,
@@ -59,12 +58,12 @@ impl Offline {
         let mut wanted = wanted.clone();
         wanted.set_generation(stored.as_ref().map_or(0, Object::generation));
         let judged = self.write(&wanted, stored.as_ref(), written);
-        let told = match validation.judge(&[], &judged.unknown) {
-            Ok(told) => told,
+        let field_warnings = match validation.judge(&[], &judged.unknown) {
+            Ok(field_warnings) => field_warnings,
             Err(text) => return undecodable(text),
         };
         let mut warnings: Vec<String> = Vec::new();
-        for warning in told.into_iter().chain(judged.warnings) {
+        for warning in field_warnings.into_iter().chain(judged.warnings) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
@@ -86,7 +85,7 @@ impl Offline {
         }
     }
 
-    /// A stored object as a server reads it.
+    /// Prunes and defaults a stored object, as a server does on read.
     fn read(&self, stored: &Object) -> Object {
         let mut value = stored.as_value().clone();
         self.schema().prune(&mut value, &mut Vec::new());

@@ -1,8 +1,8 @@
-//! Whether two values are the same to a user.
+//! Semantic equality of JSON values.
 
 use lockstep_object::{Number, Value};
 
-/// Whether two values are the same: numbers by value, maps whatever the order of their keys.
+/// True if two values are equal: numbers numerically, maps regardless of key order.
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || is_same_number(one, other),
@@ -19,7 +19,7 @@ pub(crate) fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// `1` and `1.0` are one number. Whole numbers that are written as such are the same only if they are equal.
+/// `1` equals `1.0`. Two integers are compared exactly, because `f64` would conflate large ones.
 fn is_same_number(one: &Number, other: &Number) -> bool {
     (one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64()
 }

@@ -1,4 +1,4 @@
-//! The gate step: what a write may not change is put back, and what becomes of it is told.
+//! The gate step of a write: restores fields of closed gates and reports the actions.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::named::Named;
 use crate::same::same;
 
 impl Gates {
-    /// Gates an object in the version that it is stored in. `stored` is what it replaces, if it replaces something.
+    /// Applies the gates to an object in the storage version. `stored` is the object that it replaces, if any.
     ///
-    /// Afterwards each field of a closed gate is as it is stored, or absent if its parent is stored without it;
-    /// everything else is as it was. Doing it again changes nothing.
+    /// Afterwards each field of a closed gate has its stored value, or is absent if it is not stored; all other fields
+    /// are unchanged. The step is idempotent.
     pub fn apply(&self, object: &mut Value, stored: Option<&Value>) -> Vec<Action> {
         let mut walk = Walk {
             gates: self,
@@ -31,7 +31,7 @@ impl Gates {
 
 struct Walk<'g> {
     gates: &'g Gates,
-    /// What was done so far; the parts of places stand in reverse until the walk is over.
+    /// Actions so far; their path elements are in reverse order until the walk ends.
     actions: Vec<Action>,
 }
 
@@ -86,13 +86,13 @@ impl<'g> Walk<'g> {
             if !is_named {
                 let from = self.actions.len();
                 self.value(&each, value, old.and_then(|old| old.get(key)));
-                self.stepped(from, || Part::Key(key.as_str().into()));
+                self.prepend_element(from, || Part::Key(key.as_str().into()));
             }
         }
     }
 
-    /// The fields that paths name, where there is one way to each: by their names, or by those that are there if
-    /// these are fewer.
+    /// Visits the named children that have a single trie node, iterating over the smaller of the gated names and the
+    /// present keys.
     fn fields(&mut self, named: &Named, new: &mut Value, old: Option<&Value>) {
         let keys = |value: &Value| value.as_object().map_or(0, lockstep_object::Map::len);
         if named.len() <= keys(new) + old.map_or(0, keys) {
@@ -116,7 +116,7 @@ impl<'g> Walk<'g> {
         self.gates.nodes[node as usize].named.get(name)
     }
 
-    /// One field that paths name. INVARIANT: `new` is a map.
+    /// Visits one named child. INVARIANT: `new` is a map.
     fn field(&mut self, nodes: &[NodeId], name: &str, new: &mut Value, old: Option<&Value>) {
         let Value::Object(entries) = new else { return };
         let gates = self.gates;
@@ -138,14 +138,14 @@ impl<'g> Walk<'g> {
                 (None, Some(_)) => Some(Kind::RemovalRefused),
                 (Some(_), None) => Some(Kind::Dropped),
                 (Some(new), Some(old)) if new == old => return,
-                // Another way to write a value is no change to tell of, but it is not what is stored.
+                // A different spelling of an equal value needs no warning, but the stored spelling is restored.
                 (Some(new), Some(old)) => (!same(new, old)).then_some(Kind::Kept),
             };
             match old {
                 None => drop(entries.remove(name)),
                 Some(old) => drop(entries.insert(name.to_owned(), old.clone())),
             }
-            self.did(kind, closed, part());
+            self.record(kind, closed, part());
             return;
         }
         let Some(value) = entries.get_mut(name) else {
@@ -153,14 +153,14 @@ impl<'g> Walk<'g> {
         };
         let from = self.actions.len();
         self.value(nodes, value, old);
-        self.stepped(from, part);
+        self.prepend_element(from, part);
         for gated in nodes.iter().filter_map(gate_of) {
             if let Effect::Deprecated { default } = &gated.effect {
                 let is_used = match old {
                     Some(old) => !same(value, old),
                     None => default.as_ref().is_none_or(|default| !same(value, default)),
                 };
-                self.did(is_used.then_some(Kind::DeprecatedUsed), gated, part());
+                self.record(is_used.then_some(Kind::DeprecatedUsed), gated, part());
             }
         }
     }
@@ -174,7 +174,7 @@ impl<'g> Walk<'g> {
         }
         let mut index = None;
         for (at, element) in new.iter_mut().enumerate() {
-            // Most writes leave most elements as they are, and in their places.
+            // Fast path: most writes leave most elements unchanged and in place.
             if old.get(at) == Some(element) {
                 continue;
             }
@@ -185,19 +185,19 @@ impl<'g> Walk<'g> {
             });
             let from = self.actions.len();
             self.value(&[each], element, before);
-            self.stepped(from, || Part::Element(told_keys(keys, element)));
+            self.prepend_element(from, || Part::Element(present_keys(keys, element)));
         }
     }
 
-    /// Whether a value has anything on the way to a gated field.
+    /// True if a value contains a prefix of a gated path.
     fn touches(&self, node: NodeId, value: &Value) -> bool {
         let node = &self.gates.nodes[node as usize];
         let mut names = node.named.iter();
         node.each.is_some() || names.any(|(name, _)| value.get(&**name).is_some())
     }
 
-    /// What was done below a step gets the step.
-    fn stepped(&mut self, from: usize, part: impl Fn() -> Part) {
+    /// Adds a path element to the actions recorded below it.
+    fn prepend_element(&mut self, from: usize, part: impl Fn() -> Part) {
         if let Some(done) = self.actions.get_mut(from..)
             && !done.is_empty()
         {
@@ -208,7 +208,7 @@ impl<'g> Walk<'g> {
         }
     }
 
-    fn did(&mut self, kind: Option<Kind>, gated: &'g Gated, part: Part) {
+    fn record(&mut self, kind: Option<Kind>, gated: &'g Gated, part: Part) {
         if let Some(kind) = kind {
             self.actions.push(Action {
                 gate: gated.gate,
@@ -229,7 +229,7 @@ fn has_same_keys(keys: &[Box<str>], one: &Value, other: &Value) -> bool {
         })
 }
 
-/// The elements of a list by what tells them apart; of two that are alike, the first.
+/// Indexes list elements by key; of duplicates the first wins.
 fn by_keys<'o>(keys: &[Box<str>], elements: &'o [Value]) -> BTreeMap<Vec<String>, &'o Value> {
     let mut index = BTreeMap::new();
     for element in elements {
@@ -238,15 +238,15 @@ fn by_keys<'o>(keys: &[Box<str>], elements: &'o [Value]) -> BTreeMap<Vec<String>
     index
 }
 
-/// What tells an element apart, as text: keys are scalars, and their numbers are whole.
+/// The key fields of an element as text: keys are scalars, and numeric keys are integers.
 fn identity(keys: &[Box<str>], element: &Value) -> Vec<String> {
     let keys = keys.iter().map(|key| element.get(&**key));
     keys.map(|value| value.map(Value::to_string).unwrap_or_default())
         .collect()
 }
 
-fn told_keys(keys: &[Box<str>], element: &Value) -> Vec<(Box<str>, Value)> {
+fn present_keys(keys: &[Box<str>], element: &Value) -> Vec<(Box<str>, Value)> {
     let keys = keys.iter();
-    let told = keys.filter_map(|key| Some((key.clone(), element.get(&**key)?.clone())));
-    told.collect()
+    let keys = keys.filter_map(|key| Some((key.clone(), element.get(&**key)?.clone())));
+    keys.collect()
 }

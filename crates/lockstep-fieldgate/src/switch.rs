@@ -1,68 +1,69 @@
-//! Switching a gate: what to apply so that `enabled` of one gate changes and nothing else does.
+//! Switching a gate: the server-side apply configuration that changes `enabled` of one gate.
 
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
 use crate::gate::{ANNOTATION, Gate, GateList, Source, Stage, State, source};
 
-/// The field manager that switches gates. What it applied before it applies again, since whatever a manager leaves out
-/// goes away.
+/// Field manager that switches gates. Each apply repeats its earlier settings, because fields that a manager no longer
+/// applies are removed.
 pub const MANAGER: &str = "lockstep-crd-gates";
 
-/// What to do with a gate.
+/// Requested setting of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
-    /// Open it.
+    /// Sets `enabled: true`.
     Enable,
-    /// Close it.
+    /// Sets `enabled: false`.
     Disable,
-    /// Leave it to its author.
+    /// Removes `enabled`, so that the default applies.
     Unset,
 }
 
-/// What switching a gate takes.
+/// The requests that switch a gate, and their effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Switched {
     /// `component/name`
     pub gate: String,
-    /// How far along it is.
+    /// Stage of the gate.
     pub stage: Stage,
-    /// What it is.
+    /// The current state.
     pub before: State,
-    /// What it becomes, if nobody else has a say.
+    /// The resulting state, unless another manager owns `enabled`.
     pub after: State,
-    /// What to apply as [`MANAGER`]. It names the version it was made from.
+    /// Configuration to apply as [`MANAGER`], with a resourceVersion precondition.
     pub apply: Value,
-    /// A JSON patch that removes `enabled` whoever set it, where applying would not: others hold it too, or nobody does.
+    /// JSON patch that removes `enabled` regardless of ownership; set if applying would not remove it because it has
+    /// other owners or none.
     pub take: Option<Value>,
-    /// Who else set `enabled`, sorted.
+    /// Other managers that own `enabled`, sorted.
     pub holders: Vec<String>,
-    /// The definition with the change made.
+    /// The definition after the change.
     pub definition: Object,
 }
 
-/// Why a gate cannot be switched.
+/// Errors of [`switch`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SwitchError {
-    /// There is no such gate.
+    /// The definition has no such gate.
     #[error("`{definition}` has no gate `{gate}`")]
     Unknown {
-        /// The definition.
+        /// Name of the definition.
         definition: String,
-        /// The gate.
+        /// The requested gate.
         gate: String,
-        /// The gates it has.
+        /// The gates of the definition.
         known: Vec<String>,
     },
-    /// It is on for good.
+    /// The gate is stable and cannot be switched.
     #[error("gate `{0}` is stable and always enabled")]
     Stable(String),
-    /// Its gates are one text, of which nobody can own a part.
+    /// The gates are in an annotation, whose parts cannot be owned or applied separately.
     #[error("the gates of `{0}` are in the annotation `{ANNOTATION}`, which is one text")]
     InAnnotation(String),
 }
 
-/// What it takes to switch a gate of a definition.
+/// Computes the requests that switch a gate.
 pub fn switch(definition: &Object, gate: &str, switch: Switch) -> Result<Switched, SwitchError> {
     let list = GateList::of(definition);
     let found = list.gates.iter().position(|one| one.name == gate);
@@ -97,14 +98,14 @@ pub fn switch(definition: &Object, gate: &str, switch: Switch) -> Result<Switche
         after: after.state(),
         apply: applied(definition, &list, gate, enabled),
         take: (own.enabled.is_some() && enabled.is_none() && !is_ours)
-            .then(|| taken(definition, gate))
+            .then(|| remove_enabled_patch(definition, gate))
             .flatten(),
         holders,
         definition: changed(definition, gate, enabled),
     })
 }
 
-/// Everything that [`MANAGER`] says about gates, with this one changed.
+/// The applied configuration of [`MANAGER`], with one gate changed.
 fn applied(definition: &Object, list: &GateList, gate: &str, enabled: Option<bool>) -> Value {
     let said = list.gates.iter().filter_map(|one| {
         let said = if one.name == gate {
@@ -142,7 +143,7 @@ fn holders(definition: &Object, gate: &str) -> Vec<String> {
     names
 }
 
-/// The entries of `managedFields` that claim `enabled` of a gate.
+/// Entries of `managedFields` that own `enabled` of a gate.
 fn managed<'d>(definition: &'d Object, gate: &str) -> impl Iterator<Item = &'d Value> {
     let element = format!("k:{}", json!({"name": gate}));
     let entries = definition.metadata().get("managedFields");
@@ -163,8 +164,8 @@ fn managed<'d>(definition: &'d Object, gate: &str) -> impl Iterator<Item = &'d V
     })
 }
 
-/// Removes `enabled` whoever set it, if the gate is still where it was and nothing else changed.
-fn taken(definition: &Object, gate: &str) -> Option<Value> {
+/// JSON patch that removes `enabled`; its tests fail if the gate moved or the definition changed.
+fn remove_enabled_patch(definition: &Object, gate: &str) -> Option<Value> {
     let index = index(definition, gate)?;
     let place = format!("/spec/customFeatureGates/featureGates/{index}");
     Some(json!([

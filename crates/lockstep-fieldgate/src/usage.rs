@@ -1,4 +1,4 @@
-//! Which objects hold gated fields.
+//! Usage of gated fields in stored objects.
 
 use lockstep_object::{Object, Value};
 
@@ -6,35 +6,35 @@ use crate::gate::GateList;
 use crate::path::{FieldPath, Segment};
 use crate::place;
 
-/// How many objects are named for one field; the others are counted.
+/// Maximum number of objects listed by name per field; further ones are only counted.
 pub const NAMES_MAX: usize = 1000;
 
-/// The gated fields of a definition, and who holds them among the objects that were shown.
+/// Gated fields of a definition, and the objects that set them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// How many objects were shown.
+    /// Number of objects inspected.
     pub seen: usize,
-    /// Each field, in the order of the definition.
+    /// The gated fields, in the order of the definition.
     pub fields: Vec<Used>,
 }
 
-/// A gated field and who holds it.
+/// A gated field, and the objects that set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
-    /// The name of the gate.
+    /// Name of the gate.
     pub gate: String,
-    /// Whether it is open.
+    /// True if the gate is open.
     pub is_enabled: bool,
-    /// The field.
+    /// Path of the field.
     pub path: FieldPath,
-    /// How many objects hold it.
+    /// Number of objects that set it.
     pub count: usize,
-    /// The first [`NAMES_MAX`] of them, as `namespace/name`.
+    /// The first [`NAMES_MAX`] objects, as `namespace/name`.
     pub names: Vec<String>,
 }
 
 impl Usage {
-    /// Nobody yet. Of one gate, or of all; what the schema does not have is left out.
+    /// Starts an empty report for one gate or for all. Fields that the schema lacks are left out.
     pub fn of(definition: &Object, gate: Option<&str>) -> Self {
         let list = GateList::of(definition);
         let storage = place::storage(definition);
@@ -59,7 +59,7 @@ impl Usage {
         }
     }
 
-    /// Looks at an object in the version that is stored.
+    /// Inspects an object in the storage version.
     pub fn see(&mut self, object: &Object) {
         self.seen += 1;
         for used in &mut self.fields {
@@ -77,7 +77,7 @@ impl Usage {
     }
 }
 
-/// Whether a value has something at a path, be it empty.
+/// True if a value has the path, even if the field is empty.
 fn holds(value: &Value, segments: &[Segment]) -> bool {
     let Some((first, rest)) = segments.split_first() else {
         return true;

@@ -1,4 +1,4 @@
-//! The same object as JSON and as protobuf, from the bytes of a body to what the server works with.
+//! Decoding cost of one object as JSON and as protobuf, from body bytes to the normalized form.
 
 use std::hint::black_box;
 

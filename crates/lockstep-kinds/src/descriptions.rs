@@ -1,4 +1,4 @@
-//! What types and fields are for, in a few words for people: `data/descriptions.txt`.
+//! Descriptions of types and fields: `data/descriptions.txt`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -46,12 +46,12 @@ fn name(table: &Table, id: TypeId) -> TypeName<'static> {
     (table.package(id).short, table.get(id).name)
 }
 
-/// What a type is; none if nobody has said so.
+/// Description of a type, if there is one.
 pub(crate) fn of_type(table: &Table, id: TypeId) -> Option<&'static str> {
     DESCRIPTIONS.types.get(&name(table, id)).copied()
 }
 
-/// What a field of a type is for: its own words, those of its name, or those of its type.
+/// Description of a field: its own, the one shared by fields of its name, or that of its type.
 pub(crate) fn of_field(table: &Table, id: TypeId, field: &Field) -> Option<&'static str> {
     let of_its_type = || match field.shape {
         Shape::One(Leaf::Struct(inner)) | Shape::List(Leaf::Struct(inner)) => of_type(table, inner),

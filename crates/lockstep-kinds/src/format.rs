@@ -1,10 +1,10 @@
-//! The text that the table is kept in.
+//! Text format of the kind table.
 //!
-//! The first line names the format and the sum of the rest. Then, one a line: `package SHORT PUBLISHED GROUP VERSION`;
-//! `name NAME TYPE`, a name of the package for a scalar, list or map; `type NAME [kind] [atomic] [unions=JSON]`; and below
-//! a type its fields in the order of their declaration, indented by a space: `NAME TYPE TAG FLAGS [FACT=VALUE]…`. The
-//! name of an inlined struct is `.`; a pointer's type begins with `*`; flags are `o` omitempty, `z` omitzero, `r` required.
-//! Nothing, no group and no tag are `-`, the core group is `core`.
+//! The first line has the format name and a checksum of the rest. Then, one per line: `package SHORT PUBLISHED GROUP
+//! VERSION`; `name NAME TYPE`, a named scalar, list or map of the package; `type NAME [kind] [atomic] [unions=JSON]`;
+//! and below a type its fields in declaration order, indented by a space: `NAME TYPE TAG FLAGS [FACT=VALUE]…`. The name
+//! of an inlined struct is `.`; a pointer type begins with `*`; flags are `o` omitempty, `z` omitzero, `r` required.
+//! `-` stands for an empty value, `core` for the core group.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use crate::table::{Field, Leaf, Omit, Package, Shape, Special, Table, Type, Type
 
 const MAGIC: &str = "lockstep-kinds 1 sha256:";
 
-/// Why a text is no table.
+/// Errors of parsing the table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// The first line is missing, of another format, or its sum is not that of the rest.
     #[error("the first line is not `{MAGIC}` and the sum of the rest")]
     Seal,
-    /// A line that means nothing.
+    /// Unparseable line.
     #[error("line {0} cannot be read")]
     Line(usize),
     /// A name that no package has.
@@ -49,7 +49,7 @@ fn sum(text: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads a table. The sum is not looked at: that is the business of whoever writes the text.
+/// Parses a table. The checksum is not verified here; the code that writes the table checks it.
 pub fn parse(text: &'static str) -> Result<Table, FormatError> {
     let lines = text.lines().enumerate().skip(1);
     let mut reader = Reader::default();
@@ -59,7 +59,7 @@ pub fn parse(text: &'static str) -> Result<Table, FormatError> {
     reader.finish()
 }
 
-/// What a name of a package stands for.
+/// Meaning of a name in a package.
 #[derive(Clone, Copy)]
 enum Meaning {
     Type(TypeId),
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-/// What a type's text means, told from a package.
+/// Resolves a type expression in a package.
 fn shape(
     packages: &[Package],
     meanings: &HashMap<(&'static str, &'static str), Meaning>,

@@ -1,4 +1,4 @@
-//! Types as Go prints them, which messages show.
+//! Go type names for error messages.
 
 use crate::table::{Field, Package};
 

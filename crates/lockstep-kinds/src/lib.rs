@@ -1,8 +1,7 @@
-//! Built-in kinds as data: which fields they have, of which type, how each is written in JSON and in protobuf.
+//! Built-in kinds as data: fields, types, and their JSON and protobuf encodings.
 //!
-//! [`Table::builtin`] is the table. [`typed`] brings a JSON object into the form that its Go type would give it, or
-//! says why it cannot; [`proto`] reads and writes the same object as protobuf; [`schema`] describes it for OpenAPI. No
-//! kind has code of its own.
+//! [`Table::builtin`] is the table. [`typed`] normalizes a JSON object as its Go type would, or rejects it; [`proto`]
+//! decodes and encodes protobuf; [`schema`] generates OpenAPI schemas. There is no code per kind.
 //!
 //! ```
 //! use lockstep_kinds::{Table, typed};

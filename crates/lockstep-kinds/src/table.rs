@@ -1,4 +1,4 @@
-//! The table: types, their fields, and the kinds among them.
+//! The kind table: types, fields and kinds.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -21,12 +21,12 @@ pub struct Table {
     published: HashMap<(&'static str, &'static str), TypeId>,
 }
 
-/// Where types come from.
+/// A Go package of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Package {
-    /// What the table calls it: `core/v1`.
+    /// Short name in the table: `core/v1`.
     pub short: &'static str,
-    /// How schemas are named after it: `io.k8s.api.core.v1`.
+    /// Prefix of published schema names: `io.k8s.api.core.v1`.
     pub published: &'static str,
     /// Group and version of its kinds.
     pub served: Option<(&'static str, &'static str)>,
@@ -42,9 +42,9 @@ pub struct Type {
     /// `Container`
     pub name: &'static str,
     pub(crate) package: usize,
-    /// Whether objects of it have a kind and a version.
+    /// True if objects have `apiVersion` and `kind`.
     pub is_kind: bool,
-    /// Whether an apply owns it as a whole.
+    /// True for an atomic struct.
     pub is_atomic: bool,
     pub(crate) unions: &'static str,
     /// As protobuf has them, by tag; structs that are inlined are one field with an empty name.
@@ -56,15 +56,15 @@ pub struct Type {
 /// A field of a struct.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name in JSON; empty if its own fields stand in its place.
+    /// JSON name; empty for an inlined struct.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of the field.
     pub shape: Shape,
-    /// Whether it tells nothing from zero.
+    /// True for a Go pointer, which distinguishes absent from zero.
     pub is_pointer: bool,
-    /// When JSON leaves it out.
+    /// Condition under which JSON omits the field.
     pub omit: Omit,
-    /// Whether schemas require it.
+    /// True if schemas require it.
     pub is_required: bool,
     /// Its number in protobuf; 0 if it has none.
     pub tag: u32,
@@ -72,7 +72,7 @@ pub struct Field {
     pub(crate) facts: &'static str,
 }
 
-/// When JSON leaves out a field.
+/// Condition under which JSON omits a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omit {
     /// It is always there.
@@ -94,7 +94,7 @@ pub enum Shape {
     Map(Leaf),
 }
 
-/// What a single value is.
+/// Type of a single value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaf {
     /// Yes or no.
@@ -170,7 +170,7 @@ impl Special {
     ];
 }
 
-/// How an apply merges a list.
+/// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListType<'a> {
     /// As a whole.
@@ -279,17 +279,17 @@ impl Field {
         facts.find_map(|fact| fact.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// How a strategic merge patch treats it: `merge`, `merge,retainKeys`.
+    /// `patchStrategy` tag: `merge`, `merge,retainKeys`.
     pub fn patch_strategy(&self) -> Option<&'static str> {
         self.fact("ps")
     }
 
-    /// The field of its items by which a strategic merge patch tells them apart.
+    /// `patchMergeKey` tag.
     pub fn patch_merge_key(&self) -> Option<&'static str> {
         self.fact("pk")
     }
 
-    /// How an apply merges it, if it is a list and the schema says so.
+    /// `x-kubernetes-list-type` of the field.
     pub fn list_type(&self) -> Option<ListType<'static>> {
         Some(match self.fact("list")? {
             "set" => ListType::Set,
@@ -298,12 +298,12 @@ impl Field {
         })
     }
 
-    /// How an apply merges it, if it is a map and the schema says so: `atomic` or `granular`.
+    /// `x-kubernetes-map-type` of the field: `atomic` or `granular`.
     pub fn map_type(&self) -> Option<&'static str> {
         self.fact("map")
     }
 
-    /// Whether it holds an object of some kind, which nobody looks into.
+    /// True for `RawExtension`: an embedded object that is not decoded.
     pub fn is_opaque(&self) -> bool {
         self.expression.ends_with("RawExtension")
     }
@@ -314,7 +314,7 @@ impl Field {
         Some(values.map(|value| value.replace('~', " ")).collect())
     }
 
-    /// Its default in the schema, where that is not what its type says; `-` for none.
+    /// Default in the schema, if it differs from the type's; `-` for none.
     pub(crate) fn default(&self) -> Option<&'static str> {
         self.fact("default")
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lockstep_kinds::schema::{Flavour, named};
+use lockstep_kinds::schema::{OpenApiVersion, named};
 use lockstep_kinds::{Table, format};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn every_published_schema_comes_out_of_the_table() {
     let table = Table::builtin();
     let mut wrong = Vec::new();
     for (name, mut expected) in facts {
-        let made = named(table, &name, Flavour::V3).unwrap_or_default();
+        let made = named(table, &name, OpenApiVersion::V3).unwrap_or_default();
         let mut made = serde_json::to_value(made).unwrap();
         plain(&mut expected);
         plain(&mut made);

@@ -1,4 +1,4 @@
-//! What the rules of server-side apply cost a custom object of about one kilobyte with two managers.
+//! Cost of server-side apply for a custom object of about one kilobyte with two managers.
 
 use std::hint::black_box;
 

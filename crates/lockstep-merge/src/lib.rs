@@ -1,8 +1,8 @@
-//! Changing objects by patches: JSON patches, merge patches, strategic merge patches of built-in kinds, and server-side
-//! apply.
+//! Patches and server-side apply: JSON patch, JSON merge patch, strategic merge patch for built-in kinds, and field
+//! management.
 //!
-//! [`types`] says what a kind is made of, [`typed`] merges and compares values of a type, [`fields`] are sets of fields,
-//! and [`managers`] follow who owns which.
+//! [`types`] describes the granularity of each kind, [`typed`] merges and compares typed values, [`fields`] holds field
+//! sets, and [`managers`] maintains `metadata.managedFields`.
 //!
 //! ```
 //! use lockstep_merge::{JsonPatch, merge_patch};

@@ -1,8 +1,8 @@
-//! RFC 7386: what is given replaces, null removes.
+//! JSON merge patch (RFC 7386): given values replace, null removes.
 
 use serde_json::{Map, Value};
 
-/// Applies a merge patch. A patch that is no object replaces the whole value: callers refuse such a body.
+/// Applies a merge patch. A patch that is not an object replaces the whole value; callers reject such bodies first.
 pub fn merge_patch(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *target = patch.clone();

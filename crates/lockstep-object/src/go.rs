@@ -1,4 +1,4 @@
-//! Texts as Go prints them, where a message is a contract.
+//! Go text formats that are part of the API contract, such as `%q`.
 
 use std::fmt::Write as _;
 
@@ -61,13 +61,13 @@ pub fn quote_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     quoted.join(", ")
 }
 
-/// Whether `%q` shows a character as it is.
+/// True if `%q` prints a character unescaped.
 pub fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // Spaces other than the plain one do not print in Go; `escape_debug` knows the rest, and escapes a combining
-    // mark only when it stands first.
+    // Go does not print whitespace other than the plain space. `escape_debug` decides the rest; the `a` in front keeps
+    // it from escaping a combining mark.
     let marked: String = ['a', character].iter().collect();
     !character.is_whitespace() && marked.escape_debug().count() == 2
 }

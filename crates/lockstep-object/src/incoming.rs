@@ -1,4 +1,4 @@
-//! What is asked of a body before anything else looks at it: that it can be read, and is of the kind the path names.
+//! Request body checks before decoding: syntax, and a kind that matches the request path.
 
 use crate::field::{FieldError, Path};
 use crate::go::quote;
@@ -12,7 +12,7 @@ const SUMMARY_BYTES_MAX: usize = 30;
 /// Bytes of a body without a kind that messages show; upstream shows all of it.
 const BODY_BYTES_MAX: usize = 1024;
 
-/// Whose kind it is; built-in kinds may leave out what the path says.
+/// Origin of a kind. Bodies of built-in kinds may omit `apiVersion` and `kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KindOwner {
     /// Compiled in.
@@ -21,7 +21,7 @@ pub enum KindOwner {
     Custom,
 }
 
-/// A body that is no JSON or YAML.
+/// 400 for a body that is neither JSON nor YAML.
 pub fn malformed(kind: &str, body: &[u8], problem: &str) -> Status {
     unrecognized(
         kind,
@@ -38,7 +38,7 @@ pub fn mistyped(gvk: &GroupVersionKind, problem: &str) -> Status {
     ))
 }
 
-/// A body that is not an object of the kind, for a reason of its own.
+/// 400 for a body that does not decode as the kind.
 pub fn unrecognized(kind: &str, body: &[u8], problem: &str) -> Status {
     let summary = summary(body);
     Status::bad_request(format!(
@@ -62,7 +62,8 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// Takes a decoded body as an object of the kind the path names. Built-in kinds that say nothing get it from the path.
+/// Checks that a decoded body is an object of the kind in the request path. Built-in kinds default `apiVersion` and
+/// `kind` from the path.
 pub fn take_object(
     value: Value,
     body: &[u8],
@@ -115,7 +116,7 @@ pub fn take_object(
     }
 }
 
-/// What messages call the type of a value.
+/// Name of a JSON type in error messages.
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -127,12 +128,12 @@ pub fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What becomes of fields that mean nothing (`fieldValidation`).
+/// Handling of unknown and duplicate fields (`fieldValidation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldValidation {
-    /// Nothing is said.
+    /// Ignores them silently.
     Ignore,
-    /// A warning each.
+    /// Returns a warning for each.
     #[default]
     Warn,
     /// The request is refused.
@@ -156,7 +157,7 @@ impl FieldValidation {
 
     /// Warnings about duplicate and unknown fields, or the text of the strict decoding error.
     ///
-    /// `duplicates` are paths of JSON, or whole messages of YAML and of JSON patches; `unknown` is in the order of the document.
+    /// `duplicates` are JSON paths, or complete messages of YAML and JSON patches; `unknown` is in document order.
     pub fn judge(self, duplicates: &[String], unknown: &[String]) -> Result<Vec<String>, String> {
         let duplicates = duplicates.iter().map(|duplicate| {
             let mut messages = ["line ", "json patch "].into_iter();

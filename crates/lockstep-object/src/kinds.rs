@@ -1,4 +1,4 @@
-//! Groups, versions, kinds and resources: the coordinates of the API.
+//! API coordinates: groups, versions, kinds and resources.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct GroupVersion {
     pub version: Box<str>,
 }
 
-/// A text that is no `group/version`.
+/// The text is not a valid `group/version`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unexpected GroupVersion string: {0}")]
 pub struct GroupVersionError(String);

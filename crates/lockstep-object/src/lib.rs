@@ -1,5 +1,5 @@
-//! The words every API rule shares: JSON values and how they are read and written, objects and their metadata, kinds
-//! and resources, field paths and field errors, selectors, and `Status`.
+//! Shared vocabulary of the API: JSON decoding and encoding, dynamic objects and metadata, kinds and resources, field
+//! paths and field errors, selectors, and `Status`.
 //!
 //! ```
 //! use lockstep_object::{GroupVersionKind, Object, json};

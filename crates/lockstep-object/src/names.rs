@@ -1,6 +1,6 @@
-//! What names, keys and label values may look like, with the messages clients show.
+//! Validation of names, label keys and label values, with upstream's messages.
 //!
-//! Every function returns what is wrong, in upstream's words; nothing when the text is right.
+//! Every function returns error messages in upstream's wording; an empty list means the text is valid.
 
 /// Longest label, label value and name part of a key.
 pub const LABEL_BYTES_MAX: usize = 63;
@@ -12,7 +12,7 @@ const DNS1035_LABEL: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const KEY_NAME: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
-/// Which rule the names of a kind follow.
+/// Name validation of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// Labels joined by dots; most kinds.
@@ -25,7 +25,7 @@ pub enum NameRule {
     PathSegment,
 }
 
-/// Whether the name is whole or gets a suffix.
+/// Complete name, or prefix of a generated name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// `metadata.name`
@@ -35,7 +35,7 @@ pub enum Part {
 }
 
 impl NameRule {
-    /// What is wrong with a name of this rule.
+    /// Validates a name.
     pub fn check(self, name: &str, part: Part) -> Vec<String> {
         if self == Self::PathSegment {
             return path_segment(name, part);
@@ -109,7 +109,7 @@ fn subdomain(text: &str, unit: &str) -> Vec<String> {
     problems
 }
 
-/// The same, where labels may begin with an underscore and have some inside.
+/// Variant of the subdomain check that allows underscores, also at the start of a label.
 pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
     const LABEL: &str = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
     let mut problems = too_long(text, SUBDOMAIN_BYTES_MAX, "characters");

@@ -4,10 +4,10 @@ use crate::kinds::{GroupVersion, GroupVersionKind};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// A JSON map that is, or wants to be, an API object.
+/// A JSON map that represents an API object.
 ///
-/// Reading never fails: what is absent or of another type reads as empty. That types are right is checked once, by
-/// [`metadata::check_types`](crate::metadata::check_types) or a schema, when the object comes in.
+/// Accessors never fail: absent fields and fields of another type read as empty. Types are checked once on input, by
+/// [`metadata::check_types`](crate::metadata::check_types) or a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     value: Value,
@@ -73,7 +73,7 @@ impl Object {
         self.text(&["kind"])
     }
 
-    /// Group, version and kind; none when `apiVersion` is no group and version.
+    /// Group, version and kind; none if `apiVersion` does not parse.
     pub fn gvk(&self) -> Option<GroupVersionKind> {
         let group_version = GroupVersion::parse(self.api_version()).ok()?;
         Some(group_version.with_kind(self.kind()))

@@ -1,4 +1,4 @@
-//! Options of requests: how their query parameters read, and what they may be.
+//! Request options: parsing and validation of query parameters.
 
 use crate::field::{FieldError, FieldErrors, Path};
 use crate::go;
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Longest `fieldManager`.
 pub const FIELD_MANAGER_BYTES_MAX: usize = 128;
 
-/// A boolean of a query: absent is false; given it is true unless it says `0` or `false`.
+/// Boolean query parameter: absent is false; present is true unless it is `0` or `false`, as upstream converts it.
 ///
 /// ```
 /// use lockstep_object::options::flag;
@@ -18,7 +18,7 @@ pub fn flag(parameter: Option<&str>) -> bool {
     parameter.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"))
 }
 
-/// What is wrong with a manager of fields.
+/// Validates `fieldManager`.
 pub fn validate_field_manager(manager: &str) -> FieldErrors {
     let path = Path::ROOT.field("fieldManager");
     let mut errors = FieldErrors::new();
@@ -38,7 +38,7 @@ pub fn validate_field_manager(manager: &str) -> FieldErrors {
     errors
 }
 
-/// What is wrong with `dryRun`: every value is `All`.
+/// Validates `dryRun`: every value must be `All`.
 pub fn validate_dry_run(values: &[&str]) -> FieldErrors {
     if values.iter().all(|value| *value == "All") {
         return FieldErrors::new();
@@ -51,7 +51,7 @@ pub fn validate_dry_run(values: &[&str]) -> FieldErrors {
     )]
 }
 
-/// Whether a patch is an apply.
+/// Distinguishes server-side apply from the other patch types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchKind {
     /// `application/apply-patch+yaml`
@@ -60,7 +60,7 @@ pub enum PatchKind {
     Change,
 }
 
-/// What is wrong with the options of a patch: only an apply may force, and it says who applies.
+/// Validates patch options: `force` is only allowed for apply, and apply requires a field manager.
 pub fn validate_patch(kind: PatchKind, manager: &str, force: Option<bool>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     match kind {
@@ -81,7 +81,7 @@ pub fn validate_patch(kind: PatchKind, manager: &str, force: Option<bool>) -> Fi
     errors
 }
 
-/// What is wrong with how a delete treats dependents.
+/// Validates `propagationPolicy` together with the deprecated `orphanDependents`.
 pub fn validate_propagation(policy: Option<&str>, orphan_dependents: Option<bool>) -> FieldErrors {
     let Some(policy) = policy else {
         return FieldErrors::new();

@@ -1,4 +1,4 @@
-//! Cells of tables: what `kubectl get` shows.
+//! Table cells as `kubectl get` prints them.
 
 use crate::go;
 use crate::json;
@@ -74,7 +74,7 @@ fn truncated(value: f64) -> i64 {
     value as i64
 }
 
-/// How long ago something was, with two units at most: `16s`, `5m30s`, `3h`, `5d`, `2y10d`.
+/// Age with at most two units: `16s`, `5m30s`, `3h`, `5d`, `2y10d`.
 pub fn age(then: Seconds, now: Seconds) -> String {
     duration(now.unix().saturating_sub(then.unix()))
 }

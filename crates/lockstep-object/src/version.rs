@@ -1,4 +1,4 @@
-//! Which API version comes first.
+//! Priority order of API versions.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! YAML as Kubernetes reads it: version 1.1, one document, into the same values as JSON.
+//! YAML decoding as Kubernetes does it: YAML 1.1, a single document, into JSON values.
 
 use crate::go;
 use crate::json::{Document, Format, Node, Place};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 use std::fmt;
 
-/// How deep lists and maps may nest. Below the limit of JSON: a level of YAML takes more of the stack to read.
+/// Maximum nesting depth. Lower than the JSON limit, because the YAML parser uses more stack per level.
 pub const YAML_DEPTH_MAX: usize = 100;
-/// What reading a document at the limit takes of the stack; threads that read YAML have at least this much. Debug builds
-/// keep every copy of a value in its frame and take eight times as much.
+/// Stack needed to decode a document at the depth limit; threads that decode YAML have at least this much. Debug builds
+/// do not reuse stack slots and need several times as much.
 pub const YAML_STACK_BYTES: usize = if cfg!(debug_assertions) { 4 } else { 1 } * 1024 * 1024;
-/// How much of a document aliases may repeat, in starts, ends and scalars.
+/// Maximum number of parser events that aliases may replay.
 pub const YAML_ALIASED_EVENTS_MAX: usize = 100_000;
-/// Most scalars, lists and maps of a document, after aliases are followed. The smallest take two bytes.
+/// Maximum number of nodes of a document after alias expansion. The smallest nodes take two bytes.
 pub const YAML_NODES_MAX: usize = 2_000_000;
 
 /// A document that was read.
@@ -22,11 +22,11 @@ pub const YAML_NODES_MAX: usize = 2_000_000;
 pub struct DecodedYaml {
     /// The value; of a key given twice, the last.
     pub value: Value,
-    /// What strict field validation says of keys given twice: `line 5: key "a" already set in map`.
+    /// Duplicate keys in the wording of strict field validation: `line 5: key "a" already set in map`.
     pub duplicates: Vec<String>,
 }
 
-/// Why bytes are not a document.
+/// Errors of YAML decoding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
     /// Not YAML, not UTF-8, more than one document, or aliases that grow beyond all bounds.
@@ -40,7 +40,7 @@ pub enum YamlError {
 /// Reads one document. Words like `yes` are booleans, also as keys, where every scalar becomes its text; `0644` is
 /// octal; numbers have the form that [`json::decode`](crate::json::decode) gives them.
 pub fn decode(bytes: &[u8]) -> Result<DecodedYaml, YamlError> {
-    // One level more than we allow, so that the limit is told in our words.
+    // One level more than allowed, so that the depth error is ours and not the parser's.
     let budget = serde_saphyr::budget! {
         max_depth: YAML_DEPTH_MAX + 1,
         max_nodes: YAML_NODES_MAX,
@@ -67,12 +67,12 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedYaml, YamlError> {
             duplicates: document.duplicates,
         }),
         Err(_) if document.too_deep => Err(YamlError::Depth),
-        Err(error) => Err(YamlError::Syntax(told(&error))),
+        Err(error) => Err(YamlError::Syntax(client_message(&error))),
     }
 }
 
-/// What a client can do about it; some texts of the parser are for those who call it.
-fn told(error: &serde_saphyr::Error) -> String {
+/// Error message for clients; some of the parser's messages address its callers.
+fn client_message(error: &serde_saphyr::Error) -> String {
     match error {
         serde_saphyr::Error::MultipleDocuments { .. } => {
             "there is more than one document; send one at a time".to_owned()

@@ -1,4 +1,4 @@
-//! The document of a group, from what is served to the bytes of the answer.
+//! Cost of generating the document of a group version, up to the response bytes.
 
 use std::hint::black_box;
 

@@ -1,6 +1,6 @@
-//! Schemas of custom resources, as documents show them.
+//! Published schemas of custom resources.
 
-use lockstep_kinds::schema::Flavour;
+use lockstep_kinds::schema::OpenApiVersion;
 use serde_json::{Map, Value, json};
 
 use crate::Resource;
@@ -12,33 +12,34 @@ const KIND: &str = "what this object is";
 const METADATA: &str = "what every object has";
 
 /// Keywords of version 3.0 that 2.0 does not have.
-const LOST: [&str; 6] = ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
+const UNSUPPORTED_KEYWORDS: [&str; 6] =
+    ["anyOf", "default", "deprecated", "not", "nullable", "oneOf"];
 
 /// The schema of the objects of a custom resource: that of its definition, with what every object has.
-pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, flavour: Flavour) -> Value {
-    complete(&mut schema, flavour);
+pub(crate) fn object(resource: &Resource<'_>, mut schema: Value, version: OpenApiVersion) -> Value {
+    complete(&mut schema, version);
     let is_open = schema["x-kubernetes-preserve-unknown-fields"] == true;
-    if flavour == Flavour::V2 {
-        lose(&mut schema);
+    if version == OpenApiVersion::V2 {
+        drop_unsupported(&mut schema);
     }
     // Clients of version 2.0 refuse fields that are not among the properties, if there are any.
-    if flavour == Flavour::V3 || !is_open {
-        add_type(&mut schema, OBJECT_META, flavour);
+    if version == OpenApiVersion::V3 || !is_open {
+        add_type(&mut schema, OBJECT_META, version);
     }
     schema["x-kubernetes-group-version-kind"] = kinds(resource, resource.kind);
     schema
 }
 
 /// The schema of its lists.
-pub(crate) fn list(resource: &Resource<'_>, flavour: Flavour) -> Value {
-    let target = format!("{}{}", flavour.prefix(), published(resource, resource.kind));
+pub(crate) fn list(resource: &Resource<'_>, version: OpenApiVersion) -> Value {
+    let target = format!("{}{}", version.prefix(), published(resource, resource.kind));
     let mut schema = json!({
         "type": "object",
         "required": ["items"],
         "properties": {"items": {"type": "array", "items": {"$ref": target}}},
         "x-kubernetes-group-version-kind": kinds(resource, resource.list_kind),
     });
-    add_type(&mut schema, LIST_META, flavour);
+    add_type(&mut schema, LIST_META, version);
     schema
 }
 
@@ -48,11 +49,11 @@ fn kinds(resource: &Resource<'_>, kind: &str) -> Value {
 }
 
 /// Adds kind, version and metadata.
-fn add_type(schema: &mut Value, metadata: &str, flavour: Flavour) {
-    let target = format!("{}{metadata}", flavour.prefix());
-    let reference = match flavour {
-        Flavour::V2 => json!({"$ref": target, "description": METADATA}),
-        Flavour::V3 => json!({"allOf": [{"$ref": target}], "description": METADATA}),
+fn add_type(schema: &mut Value, metadata: &str, version: OpenApiVersion) {
+    let target = format!("{}{metadata}", version.prefix());
+    let reference = match version {
+        OpenApiVersion::V2 => json!({"$ref": target, "description": METADATA}),
+        OpenApiVersion::V3 => json!({"allOf": [{"$ref": target}], "description": METADATA}),
     };
     let properties = schema.as_object_mut().map(|entries| {
         let properties = entries.entry("properties");
@@ -67,24 +68,24 @@ fn add_type(schema: &mut Value, metadata: &str, flavour: Flavour) {
 }
 
 /// Objects inside objects have kind, version and metadata too.
-fn complete(schema: &mut Value, flavour: Flavour) {
+fn complete(schema: &mut Value, version: OpenApiVersion) {
     for inner in children(schema) {
         if inner["x-kubernetes-embedded-resource"] == true {
-            add_type(inner, OBJECT_META, flavour);
+            add_type(inner, OBJECT_META, version);
         }
-        complete(inner, flavour);
+        complete(inner, version);
     }
 }
 
-/// Drops what version 2.0 cannot say. What may be null, or holds fields that nobody described, is then of no type that
-/// could be checked.
-fn lose(schema: &mut Value) {
+/// Drops keywords that OpenAPI 2.0 lacks. Schemas that it cannot express (nullable, int-or-string, preserved unknown
+/// fields) lose their type or members, as upstream does, so that kubectl does not reject valid values.
+fn drop_unsupported(schema: &mut Value) {
     if let Value::Object(entries) = schema {
         let is_nullable = entries.get("nullable") == Some(&Value::Bool(true));
         let is_open =
             entries.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
         let is_either = entries.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true));
-        for keyword in LOST {
+        for keyword in UNSUPPORTED_KEYWORDS {
             entries.remove(keyword);
         }
         if is_nullable || is_either {
@@ -96,7 +97,7 @@ fn lose(schema: &mut Value) {
             }
         }
     }
-    children(schema).into_iter().for_each(lose);
+    children(schema).into_iter().for_each(drop_unsupported);
 }
 
 /// The schemas directly inside a schema.

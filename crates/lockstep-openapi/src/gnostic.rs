@@ -1,7 +1,7 @@
-//! A document of version 2.0 as protobuf: the `Document` message of the gnostic project's `OpenAPIv2.proto`, which is the
-//! only form that old clients ask for.
+//! OpenAPI 2.0 as protobuf: the `Document` message of gnostic's `OpenAPIv2.proto`, the only format that older clients
+//! request.
 //!
-//! Each message is a table of JSON names, tags and types; extensions (`x-…`) are kept as text.
+//! Each message is a table of JSON names, tags and types; extensions (`x-…`) are encoded as text.
 
 use prost::encoding::{WireType, encode_key, encode_varint};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// A field of a message.
 struct Row(&'static str, u32, Kind);
 
-/// What a field is.
+/// Type of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,

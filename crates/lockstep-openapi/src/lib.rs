@@ -1,8 +1,8 @@
-//! OpenAPI documents of what a server serves: one of version 3.0 for each group and version ([`v3::document`]), and one of
-//! version 2.0 for everything ([`v2::document`], as protobuf [`gnostic::encode`]).
+//! OpenAPI documents of a server: version 3.0 for each group version ([`v3::document`]), and a single document of
+//! version 2.0 ([`v2::document`], as protobuf [`gnostic::encode`]).
 //!
-//! Clients read more out of them than schemas: kubectl looks for a parameter of the `PATCH` of a kind to learn what the
-//! server can do, and finds kinds by `x-kubernetes-group-version-kind`.
+//! Clients depend on more than the schemas: kubectl detects server capabilities from a parameter of a kind's `PATCH`,
+//! and looks kinds up by `x-kubernetes-group-version-kind`.
 
 mod custom;
 pub mod gnostic;
@@ -26,15 +26,15 @@ pub struct Resource<'a> {
     pub kind: &'a str,
     /// The kind of its lists.
     pub list_kind: &'a str,
-    /// Whether its objects live in namespaces.
+    /// True for namespaced resources.
     pub is_namespaced: bool,
-    /// What can be done with it, in the words of RBAC.
+    /// Supported verbs.
     pub verbs: Vec<&'a str>,
-    /// Its parts with their own endpoints.
+    /// Subresources.
     pub parts: Vec<Part<'a>>,
     /// The media types of patches.
     pub patch_types: &'a [&'a str],
-    /// Where its fields are described.
+    /// Source of the schema.
     pub source: Source,
 }
 
@@ -43,13 +43,13 @@ pub struct Resource<'a> {
 pub struct Part<'a> {
     /// `status`
     pub name: &'a str,
-    /// What can be done with it, in the words of RBAC.
+    /// Supported verbs.
     pub verbs: Vec<&'a str>,
-    /// Group, version and kind of what it is shown as; none if that is the object.
+    /// Kind of the subresource's representation; none if it is the resource's own kind.
     pub kind: Option<[&'a str; 3]>,
 }
 
-/// Where the fields of a kind are described.
+/// Source of a kind's schema.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// In the table of built-in kinds.

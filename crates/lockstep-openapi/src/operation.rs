@@ -1,4 +1,4 @@
-//! What can be done with a resource: paths, methods and parameters, in no version of OpenAPI yet.
+//! Operations of a resource: paths, methods and parameters, independent of the OpenAPI version.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,12 @@ pub(crate) struct Operation<'a> {
     /// Codes, and what comes with them.
     pub(crate) answers: &'static [u16],
     pub(crate) answer: Schema,
-    /// Whether messages may be sent and asked for.
+    /// True if protobuf is supported.
     pub(crate) has_protobuf: bool,
     pub(crate) streams: bool,
 }
 
-/// What is sent.
+/// Request body.
 #[derive(Debug, Clone)]
 pub(crate) struct Body<'a> {
     pub(crate) schema: Schema,
@@ -276,7 +276,7 @@ fn operation<'a>(
     }
 }
 
-/// What is sent, and what comes back.
+/// Parameters, request body and response of an operation.
 struct Exchange<'a> {
     parameters: Vec<Parameter>,
     body: Option<Body<'a>>,

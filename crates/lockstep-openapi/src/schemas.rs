@@ -1,9 +1,9 @@
-//! The schemas that operations name, and everything those need.
+//! Schemas referenced by operations, with their transitive closure.
 
 use std::collections::BTreeMap;
 
 use lockstep_kinds::Table;
-use lockstep_kinds::schema::{self, Flavour, GroupVersionKind, closure, named};
+use lockstep_kinds::schema::{self, GroupVersionKind, OpenApiVersion, closure, named};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -73,7 +73,10 @@ pub(crate) enum Printed {
 }
 
 /// All schemas of some resources, by name.
-pub(crate) fn all(resources: Vec<Resource<'_>>, flavour: Flavour) -> BTreeMap<String, Printed> {
+pub(crate) fn all(
+    resources: Vec<Resource<'_>>,
+    version: OpenApiVersion,
+) -> BTreeMap<String, Printed> {
     let table = Table::builtin();
     let mut roots: Vec<_> = ALWAYS
         .iter()
@@ -93,8 +96,8 @@ pub(crate) fn all(resources: Vec<Resource<'_>>, flavour: Flavour) -> BTreeMap<St
             }
             Source::Custom(schema) => {
                 let schema = std::mem::take(schema);
-                let object = custom::object(&resource, schema, flavour);
-                let list = custom::list(&resource, flavour);
+                let object = custom::object(&resource, schema, version);
+                let list = custom::list(&resource, version);
                 for (kind, schema) in [(kind, object), (list_kind, list)] {
                     schemas.insert(published(&resource, kind), Printed::Custom(schema));
                 }
@@ -104,7 +107,7 @@ pub(crate) fn all(resources: Vec<Resource<'_>>, flavour: Flavour) -> BTreeMap<St
     let mut names = closure(table, roots);
     names.insert(PATCH.to_owned());
     for name in names {
-        if let Some(mut schema) = named(table, &name, flavour) {
+        if let Some(mut schema) = named(table, &name, version) {
             schema.kinds = kind(table, &name).map(|kind| [kind]);
             schemas.insert(name, Printed::BuiltIn(Box::new(schema)));
         }

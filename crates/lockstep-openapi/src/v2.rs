@@ -1,6 +1,6 @@
-//! OpenAPI 2.0: one document for everything.
+//! OpenAPI 2.0: a single document.
 
-use lockstep_kinds::schema::Flavour;
+use lockstep_kinds::schema::OpenApiVersion;
 use serde_json::{Map, Value, json};
 
 use crate::operation::{Operation, Parameter, Path, paths};
@@ -21,7 +21,7 @@ pub fn document(title: &str, version: &str, resources: Vec<Resource<'_>>) -> Val
         "swagger": "2.0",
         "info": {"title": title, "version": version},
         "paths": printed,
-        "definitions": schemas::all(resources, Flavour::V2),
+        "definitions": schemas::all(resources, OpenApiVersion::V2),
     })
 }
 
@@ -79,7 +79,7 @@ fn print(resource: &Resource<'_>, operation: &Operation<'_>) -> Value {
 }
 
 fn reference(name: &str) -> Value {
-    json!({"$ref": format!("{}{name}", Flavour::V2.prefix())})
+    json!({"$ref": format!("{}{name}", OpenApiVersion::V2.prefix())})
 }
 
 fn parameter(parameter: &Parameter) -> Value {

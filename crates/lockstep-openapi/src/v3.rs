@@ -1,19 +1,19 @@
-//! OpenAPI 3.0: a document for each group and version.
+//! OpenAPI 3.0: one document per group version.
 //!
-//! A document is printed as it is made, with its keys told in order, so that no tree of it is ever in memory.
+//! Documents are serialized directly, with keys in sorted order, so that no JSON tree is built in memory.
 
 use std::collections::BTreeMap;
 
-use lockstep_kinds::schema::{Flavour, GroupVersionKind};
+use lockstep_kinds::schema::{GroupVersionKind, OpenApiVersion};
 use serde::{Serialize, Serializer};
 
 use crate::Resource;
 use crate::operation::{Body, Operation, Parameter, Path, paths};
 use crate::schemas;
 
-/// What objects come in where no media type is named.
+/// Media type of request bodies that accept any encoding.
 const ANY: &[&str] = &["*/*"];
-/// What answers are written in, in order.
+/// Media types of responses, in order.
 const JSON: &str = "application/json";
 const STREAM: &str = "application/json;stream=watch";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -39,7 +39,7 @@ struct Info<'a> {
     version: &'a str,
 }
 
-/// What can be done at a path.
+/// Path item: the operations of a path.
 #[derive(Debug, Default, Serialize)]
 struct Item<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ struct RequestBody<'a> {
     required: Option<bool>,
 }
 
-/// The same schema in several media types.
+/// One schema under several media types.
 #[derive(Debug)]
 struct Content<'a> {
     /// Sorted.
@@ -172,7 +172,7 @@ pub fn document<'a>(
     }
     Document {
         components: Components {
-            schemas: schemas::all(resources, Flavour::V3),
+            schemas: schemas::all(resources, OpenApiVersion::V3),
         },
         info: Info { title, version },
         openapi: "3.0.0",
@@ -233,13 +233,13 @@ fn request_body<'a>(resource: &Resource<'a>, body: &Body<'a>) -> RequestBody<'a>
 }
 
 fn reference(name: &str) -> OfSchema {
-    let target = format!("{}{name}", Flavour::V3.prefix());
+    let target = format!("{}{name}", OpenApiVersion::V3.prefix());
     OfSchema {
         schema: Reference { target },
     }
 }
 
-/// What an answer may be written in.
+/// Media types of a response.
 fn media_types(operation: &Operation<'_>) -> Vec<&'static str> {
     let types = [
         Some(JSON),
@@ -263,7 +263,7 @@ fn parameter(parameter: &Parameter) -> PrintedParameter {
     }
 }
 
-/// What a code means.
+/// Description of a status code.
 pub(crate) fn reason(code: u16) -> &'static str {
     match code {
         201 => "Created",

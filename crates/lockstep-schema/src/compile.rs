@@ -1,4 +1,4 @@
-//! From the JSON of a schema to a [`Node`].
+//! Compilation of a JSON schema to a [`Node`].
 
 use crate::format::Format;
 use crate::keywords::{entries, flag, given, integer, list, number, schema, text, texts};
@@ -9,10 +9,10 @@ use crate::rules;
 use lockstep_cel::Version;
 use serde_json::Value;
 
-/// How deep schemas nest.
+/// Maximum nesting depth of schemas.
 pub const SCHEMA_DEPTH_MAX: usize = 100;
 
-/// Why a schema cannot be used.
+/// Errors of compiling a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
     /// Nested deeper than [`SCHEMA_DEPTH_MAX`].
@@ -23,7 +23,7 @@ pub enum CompileError {
     Type(String),
 }
 
-/// Where a schema stands.
+/// Position of a schema in the resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The whole resource.
@@ -62,7 +62,7 @@ fn compile_at(
     let additional = match json.get("additionalProperties") {
         Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
         Some(schema @ Value::Object(_)) => Additional::Schema(Box::new(part(schema)?)),
-        _ => Additional::Unsaid,
+        _ => Additional::Unspecified,
     };
     let below = Below {
         properties,
@@ -178,7 +178,7 @@ fn limits(json: &Value) -> Option<Limits> {
 
 impl Below {
     fn any(&self) -> bool {
-        let says_more = !matches!(self.additional, Additional::Unsaid);
+        let says_more = !matches!(self.additional, Additional::Unspecified);
         says_more || self.items.is_some() || !self.properties.is_empty()
     }
 }
@@ -208,7 +208,7 @@ fn work(node: &Node) -> Work {
     };
     let additional = match node.additional() {
         Additional::Schema(node) => Some(&**node),
-        Additional::Unsaid | Additional::Allowed(_) => None,
+        Additional::Unspecified | Additional::Allowed(_) => None,
     };
     let properties = node.properties().iter().map(|(_, property)| property);
     let below = properties.chain(additional).chain(node.items());

@@ -1,4 +1,4 @@
-//! Which stored value a new one replaces.
+//! Correlation of new values with the stored values they replace, for ratcheting and transition rules.
 
 use crate::lists::keys_of;
 use crate::node::{Additional, ListKind, Node};
@@ -13,7 +13,7 @@ pub(crate) struct Old<'a>(pub(crate) Option<&'a Value>);
 impl Old<'_> {
     pub(crate) const NONE: Old<'static> = Old(None);
 
-    /// Whether nothing changed here, by the schema of the value.
+    /// True if the value is unchanged, as its schema compares values.
     pub(crate) fn equals(self, node: &Node, value: &Value) -> bool {
         self.0.is_some_and(|old| is_same(node, old, value))
     }
@@ -28,7 +28,7 @@ impl Old<'_> {
     }
 }
 
-/// Whether two values are the same: the order of elements that are told apart by keys does not count.
+/// True if two values are equal; the order of items in associative lists is ignored.
 pub(crate) fn is_same(node: &Node, old: &Value, new: &Value) -> bool {
     if old == new {
         return true;
@@ -58,11 +58,11 @@ pub(crate) fn is_same(node: &Node, old: &Value, new: &Value) -> bool {
 fn child<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
     node.properties().get(name).or(match node.additional() {
         Additional::Schema(schema) => Some(schema),
-        Additional::Unsaid | Additional::Allowed(_) => None,
+        Additional::Unspecified | Additional::Allowed(_) => None,
     })
 }
 
-/// The stored elements of a list, by their keys. Elements without keys are not told apart.
+/// Stored items of an associative list by key. Items without keys do not correlate.
 pub(crate) struct List<'a> {
     keys: &'a [Box<str>],
     elements: BTreeMap<Vec<u8>, &'a Value>,

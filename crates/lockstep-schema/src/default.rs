@@ -1,4 +1,4 @@
-//! Filling in what an object left out.
+//! Defaulting.
 
 use crate::node::{Additional, Node};
 use serde_json::Value;

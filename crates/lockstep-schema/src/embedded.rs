@@ -1,4 +1,4 @@
-//! Resources inside resources: their type and metadata.
+//! Type and metadata of embedded resources (`x-kubernetes-embedded-resource`).
 
 use crate::node::{Additional, Node};
 use lockstep_object::GroupVersion;
@@ -7,7 +7,7 @@ use lockstep_object::metadata::{self, Malformed, Scope};
 use lockstep_object::names::{self, NameRule};
 use serde_json::{Map, Value};
 
-/// Brings the metadata of the resource and of every embedded one into shape; names unknown fields of metadata.
+/// Normalizes the metadata of the resource and of all embedded resources; reports unknown metadata fields.
 pub(crate) fn coerce_root(
     value: &mut Value,
     root: &Node,
@@ -17,7 +17,7 @@ pub(crate) fn coerce_root(
     Coercer { malformed, unknown }.value(value, root, true, &Path::ROOT)
 }
 
-/// The same for a part of a resource that stands at this path.
+/// Variant of [`coerce_root`] for a part of a resource at a path.
 pub(crate) fn coerce_part(
     value: &mut Value,
     node: &Node,
@@ -105,7 +105,7 @@ impl Coercer<'_> {
     }
 }
 
-/// What is wrong with the type and metadata of embedded resources. The root has rules of its own.
+/// Validates type and metadata of embedded resources. The root is validated elsewhere.
 pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut FieldErrors) {
     if !node.work.embedded {
         return;

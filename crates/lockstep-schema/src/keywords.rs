@@ -1,4 +1,4 @@
-//! Reading the keywords of a JSON schema. What is absent or of another type reads as not given.
+//! Access to the keywords of a JSON schema. Keywords that are absent or of another type read as not set.
 
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ pub(crate) fn entries<'a>(
     entries.into_iter().flatten()
 }
 
-/// A keyword that holds a schema.
+/// A keyword whose value is a schema.
 pub(crate) fn schema<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     schema.get(keyword).filter(|value| value.is_object())
 }

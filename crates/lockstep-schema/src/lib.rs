@@ -1,4 +1,4 @@
-//! Structural schemas: what a custom resource may contain.
+//! Structural schemas of custom resources: compilation, pruning, defaulting and validation.
 //!
 //! ```
 //! use lockstep_schema::{Part, Schema};
@@ -43,4 +43,4 @@ pub use definition::{
 };
 pub use rules::{RuleReads, rule_reads};
 pub use schema::{Outcome, Part, Schema};
-pub use view::{Elements, Others, ValueType, View};
+pub use view::{AdditionalProperties, ListType, ValueType, View};

@@ -1,4 +1,4 @@
-//! Lists whose elements are told apart: sets, and lists with keys.
+//! Uniqueness of items in sets and associative lists.
 
 use crate::node::{Additional, ListKind, Node};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
@@ -6,7 +6,7 @@ use lockstep_object::json;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Elements that stand twice in a set, or share the keys of another.
+/// Reports duplicate items of sets and duplicate keys of associative lists.
 pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut FieldErrors) {
     if !node.work.lists {
         return;
@@ -91,8 +91,8 @@ fn repeated(encoded: impl Iterator<Item = Vec<u8>>) -> Vec<usize> {
             None => {
                 seen.insert(text, false);
             }
-            Some(told) if !*told => {
-                *told = true;
+            Some(reported) if !*reported => {
+                *reported = true;
                 repeated.push(index);
             }
             Some(_) => {}

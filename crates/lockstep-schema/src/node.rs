@@ -1,4 +1,4 @@
-//! A schema in the form that requests are judged by: keywords read once, patterns and rules compiled.
+//! Compiled schemas: keywords decoded once, patterns and CEL rules compiled.
 
 mod limits;
 mod maybe;
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(crate) use limits::{Bound, Limits, TextPattern};
 pub(crate) use properties::Properties;
 
-/// The type a value has, or none when anything goes.
+/// Type of a value; `Any` if the schema sets none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     Any,
@@ -62,18 +62,18 @@ impl Type {
     }
 }
 
-/// What becomes of properties that are not declared.
+/// `additionalProperties`.
 #[derive(Debug)]
 pub(crate) enum Additional {
-    /// Nothing is said.
-    Unsaid,
+    /// Not specified.
+    Unspecified,
     /// `true` or `false`.
     Allowed(bool),
     /// They have this schema.
     Schema(Box<Node>),
 }
 
-/// How the elements of a list are told apart.
+/// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ListKind {
     Atomic,
@@ -81,7 +81,7 @@ pub(crate) enum ListKind {
     Map(Vec<Box<str>>),
 }
 
-/// Which kinds of work there are at a node or anywhere below it; walks skip what has none.
+/// Features used at a node or anywhere below it; walks skip subtrees that do not use theirs.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -105,8 +105,8 @@ impl Work {
     }
 }
 
-/// One schema. A cluster has many thousands of them and most say little more than a type, so what few of them
-/// have is behind pointers.
+/// A compiled schema node. A cluster has many thousands of nodes, and most consist of little more than a type, so rare
+/// keywords are behind pointers.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -118,7 +118,7 @@ pub(crate) struct Node {
     pub(crate) nullable: bool,
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded: bool,
-    /// Whether an apply owns the map as a whole.
+    /// True for an atomic map.
     pub(crate) atomic_map: bool,
     pub(crate) work: Work,
     pub(crate) below: Maybe<Below>,
@@ -136,7 +136,7 @@ pub(crate) struct Below {
 
 static NOTHING_BELOW: Below = Below {
     properties: Properties::NONE,
-    additional: Additional::Unsaid,
+    additional: Additional::Unspecified,
     items: None,
 };
 
@@ -146,7 +146,7 @@ impl Absent for Below {
     }
 }
 
-/// What few schemas say.
+/// Rarely used keywords, boxed together to keep nodes small.
 #[derive(Debug)]
 pub(crate) struct Extras {
     /// The format as the schema spells it, for messages.
@@ -186,7 +186,7 @@ impl Node {
         &self.below.properties
     }
 
-    /// What becomes of other fields.
+    /// `additionalProperties` of the schema.
     pub(crate) fn additional(&self) -> &Additional {
         &self.below.additional
     }
@@ -196,12 +196,12 @@ impl Node {
         self.below.items.as_ref()
     }
 
-    /// What it is when it is not there.
+    /// Default value.
     pub(crate) fn default(&self) -> Option<&Value> {
         self.extras.default.as_ref()
     }
 
-    /// How the elements of a list are told apart.
+    /// `x-kubernetes-list-type` of the schema.
     pub(crate) fn list_kind(&self) -> &ListKind {
         &self.extras.list_kind
     }

@@ -1,11 +1,11 @@
-//! Dropping what the schema does not know.
+//! Pruning of unknown fields.
 
 use crate::node::{Additional, Node};
 use lockstep_object::field::Path;
 use lockstep_object::metadata::is_type_or_metadata;
 use serde_json::Value;
 
-/// Drops unknown fields and names them. The root is a resource, whatever its schema says.
+/// Prunes unknown fields and reports their paths. The root is always treated as a resource.
 pub(crate) fn prune_root(value: &mut Value, root: &Node, unknown: &mut Vec<String>) {
     let place = Place {
         is_root: true,
@@ -14,12 +14,12 @@ pub(crate) fn prune_root(value: &mut Value, root: &Node, unknown: &mut Vec<Strin
     Pruner { unknown }.value(value, Some(root), place, &Path::ROOT);
 }
 
-/// The same for a part of a resource.
+/// Variant of [`prune_root`] for a part of a resource.
 pub(crate) fn prune_part(value: &mut Value, node: &Node, unknown: &mut Vec<String>) {
     Pruner { unknown }.value(value, Some(node), BELOW, &Path::ROOT);
 }
 
-/// What holds for a value besides its own schema.
+/// Context that affects pruning beyond the value's own schema.
 #[derive(Clone, Copy)]
 struct Place {
     is_root: bool,

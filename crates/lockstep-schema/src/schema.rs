@@ -1,4 +1,4 @@
-//! A schema that judges objects.
+//! The public interface of a compiled schema.
 
 use crate::compile::{self, CompileError, Place};
 use crate::correlate::Old;
@@ -14,24 +14,24 @@ use serde_json::Value;
 
 /// The compiled schema of one version of a custom resource.
 ///
-/// An object that comes in goes through [`coerce`](Self::coerce), [`prune`](Self::prune), [`default`](Self::default)
-/// and, after admission, [`validate`](Self::validate); one that is read from the store through the first three.
-/// The schema is not changed by any of them and can be shared between threads.
+/// Client input passes [`coerce`](Self::coerce), [`prune`](Self::prune), [`default`](Self::default) and, after
+/// admission, [`validate`](Self::validate); objects read from the store pass the first three. A schema is immutable and
+/// can be shared between threads.
 #[derive(Debug)]
 pub struct Schema {
     root: Node,
 }
 
-/// What a validation found.
+/// Result of a validation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// What is wrong, in the order it was found.
+    /// Validation errors, in order of discovery.
     pub errors: FieldErrors,
-    /// What is wrong in parts of the object that did not change, and forgiven.
+    /// Errors in unchanged parts of the object, ratcheted to warnings.
     pub warnings: Vec<String>,
 }
 
-/// Which part of an object a request may change.
+/// Part of an object that a request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
@@ -43,7 +43,7 @@ pub enum Part {
 impl Schema {
     /// Compiles a schema that was [checked](crate::check) when it was written.
     ///
-    /// Everything a schema could ever use compiles, so that what is stored goes on working.
+    /// CEL features of all versions are accepted, so that stored schemas keep working.
     pub fn compile(schema: &Value) -> Result<Self, CompileError> {
         let root = compile::compile(schema, Place::Root, Version::LATEST)?;
         Ok(Self { root })
@@ -54,8 +54,8 @@ impl Schema {
         View::of(&self.root)
     }
 
-    /// Brings type and metadata of the resource, and of resources embedded in it, into shape. Unknown fields of
-    /// metadata are dropped and named.
+    /// Normalizes type and metadata of the resource and of embedded resources. Unknown metadata fields are dropped and
+    /// reported.
     pub fn coerce(
         &self,
         object: &mut Value,
@@ -65,7 +65,7 @@ impl Schema {
         embedded::coerce_root(object, &self.root, malformed, unknown)
     }
 
-    /// The same for embedded resources alone: of one that has none, nothing is looked at.
+    /// Variant of [`coerce`](Self::coerce) for embedded resources only; free if the schema has none.
     pub fn coerce_embedded(
         &self,
         object: &mut Value,
@@ -90,7 +90,7 @@ impl Schema {
         default::default_root(object, &self.root);
     }
 
-    /// Whether it has rules, which are expressions.
+    /// True if the schema has CEL validation rules.
     pub fn has_rules(&self) -> bool {
         self.root.work.rules
     }

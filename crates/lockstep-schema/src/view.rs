@@ -1,4 +1,4 @@
-//! A compiled schema for those who walk it: which fields there are, of which type, and how lists and maps are merged.
+//! Read-only view of a compiled schema: fields, types, and merge granularity.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub struct View<'s>(&'s Node);
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
-    /// Anything goes.
+    /// Any type.
     Any,
     /// A struct or a map.
     Object,
@@ -29,21 +29,21 @@ pub enum ValueType {
     IntOrString,
 }
 
-/// What becomes of fields that are not declared.
+/// `additionalProperties`.
 #[derive(Debug, Clone, Copy)]
-pub enum Others<'s> {
-    /// Nothing is said.
-    Unsaid,
-    /// They may be there, or not.
+pub enum AdditionalProperties<'s> {
+    /// Not specified.
+    Unspecified,
+    /// A boolean.
     Allowed(bool),
     /// They have this schema.
     Schema(View<'s>),
 }
 
-/// How the elements of a list are told apart.
+/// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elements<'s> {
-    /// Not at all.
+pub enum ListType<'s> {
+    /// `atomic`.
     Atomic,
     /// By their values.
     Set,
@@ -81,12 +81,12 @@ impl<'s> View<'s> {
         self.0.properties().get(name).map(Self)
     }
 
-    /// What becomes of other fields.
-    pub fn others(self) -> Others<'s> {
+    /// `additionalProperties` of the schema.
+    pub fn additional_properties(self) -> AdditionalProperties<'s> {
         match self.0.additional() {
-            Additional::Unsaid => Others::Unsaid,
-            Additional::Allowed(allowed) => Others::Allowed(*allowed),
-            Additional::Schema(node) => Others::Schema(Self(node)),
+            Additional::Unspecified => AdditionalProperties::Unspecified,
+            Additional::Allowed(allowed) => AdditionalProperties::Allowed(*allowed),
+            Additional::Schema(node) => AdditionalProperties::Schema(Self(node)),
         }
     }
 
@@ -95,31 +95,31 @@ impl<'s> View<'s> {
         self.0.items().map(Self)
     }
 
-    /// How the elements of a list are told apart.
-    pub fn elements(self) -> Elements<'s> {
+    /// `x-kubernetes-list-type` of the schema.
+    pub fn list_type(self) -> ListType<'s> {
         match self.0.list_kind() {
-            ListKind::Atomic => Elements::Atomic,
-            ListKind::Set => Elements::Set,
-            ListKind::Map(keys) => Elements::Keys(keys),
+            ListKind::Atomic => ListType::Atomic,
+            ListKind::Set => ListType::Set,
+            ListKind::Map(keys) => ListType::Keys(keys),
         }
     }
 
-    /// Whether an apply owns the map as a whole.
+    /// True for an atomic map.
     pub fn is_atomic_map(self) -> bool {
         self.0.atomic_map
     }
 
-    /// Whether fields that are not declared are kept.
+    /// True if unknown fields are preserved.
     pub fn preserves_unknown(self) -> bool {
         self.0.preserve_unknown
     }
 
-    /// Whether it is an object of some kind, with type and metadata.
+    /// True for an embedded resource.
     pub fn is_embedded(self) -> bool {
         self.0.embedded
     }
 
-    /// What it is when it is not there.
+    /// Default value.
     pub fn default(self) -> Option<&'s Value> {
         self.0.default()
     }

@@ -1,6 +1,6 @@
-//! Roles of the parts of a cluster.
+//! Default roles of cluster components.
 
-use super::{Bound, EVENTS, NOBODY, READ, ROLE, Row, named, rule, users};
+use super::{Bound, EVENTS, READ, ROLE, Row, UNBOUND, named, rule, users};
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row] = &[
         rules: &[rule("list watch", "core", "endpoints services")],
         bound: Bound {
             accounts: "kube-dns",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -170,10 +170,10 @@ pub(super) const ROWS: &[Row] = &[
             rule("deletecollection", "resource.k8s.io", "resourceslices"),
             rule("get", "core", "serviceaccounts"),
         ],
-        // Nodes get what they may from an authorizer of their own; whoever has none adds their group here.
+        // Nodes are authorized by the node authorizer; clusters without one add the group `system:nodes` here.
         bound: Bound {
             name: "system:node",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -306,7 +306,7 @@ pub(super) const ROLES: &[Row] = &[
         bound: Bound {
             name: "system::extension-apiserver-authentication-reader",
             users: "system:kube-controller-manager system:kube-scheduler",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -328,7 +328,7 @@ pub(super) const ROLES: &[Row] = &[
         bound: Bound {
             users: "system:kube-controller-manager",
             accounts: "kube-controller-manager leader-election-controller",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -350,7 +350,7 @@ pub(super) const ROLES: &[Row] = &[
         bound: Bound {
             users: "system:kube-scheduler",
             accounts: "kube-scheduler",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -360,7 +360,7 @@ pub(super) const ROLES: &[Row] = &[
         rules: &[rule(READ, "core", "secrets")],
         bound: Bound {
             accounts: "bootstrap-signer",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -370,7 +370,7 @@ pub(super) const ROLES: &[Row] = &[
         rules: &[rule("create get list watch", "core", "configmaps")],
         bound: Bound {
             accounts: "cloud-provider",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -380,7 +380,7 @@ pub(super) const ROLES: &[Row] = &[
         rules: &[rule("delete get list watch", "core", "secrets"), EVENTS],
         bound: Bound {
             accounts: "token-cleaner",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },
@@ -394,7 +394,7 @@ pub(super) const ROLES: &[Row] = &[
         ],
         bound: Bound {
             accounts: "bootstrap-signer",
-            ..NOBODY
+            ..UNBOUND
         },
         ..ROLE
     },

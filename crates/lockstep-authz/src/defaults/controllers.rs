@@ -1,9 +1,9 @@
-//! Roles of controllers, each for a service account of the same name.
+//! Default roles of controllers, each bound to the service account of that name.
 
 use super::{EVENTS, READ, ROLE, Row, account, bind, named, rule};
 use lockstep_object::Object;
 
-/// What names of controllers' roles start with.
+/// Name prefix of controller roles.
 const PREFIX: &str = "system:controller:";
 
 /// Gives a role to the service account it is for.

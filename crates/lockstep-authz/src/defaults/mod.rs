@@ -1,7 +1,7 @@
-//! The roles and bindings that every cluster has: those of Kubernetes, as a table.
+//! Default roles and bindings of every cluster, as a table of the upstream ones.
 //!
-//! They are stored like all others, so that people can see and extend them. Each start adds what is missing
-//! ([`reconciled`]) and takes nothing away.
+//! They are stored like all others, so that administrators can inspect and extend them. Each start adds missing rules
+//! and subjects ([`reconciled`]) and removes none.
 
 mod components;
 mod controllers;
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 
 pub use reconcile::{Reconciled, reconciled};
 
-/// Marks what is repaired at each start; `false` on a stored object leaves it alone.
+/// Annotation of objects that are reconciled at each start; `false` opts a stored object out.
 pub const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 const BOOTSTRAPPING: (&str, &str) = ("kubernetes.io/bootstrapping", "rbac-defaults");
-/// What a role has that others gather, with the name of the gathering role behind it.
+/// Label prefix for aggregation; the name of the aggregating role follows.
 const AGGREGATE_TO: &str = "rbac.authorization.k8s.io/aggregate-to-";
-/// The core group in the tables, where nothing could not be seen.
+/// The core group in the tables, where an empty string would be easy to overlook.
 const CORE: &str = "core";
 
 /// A role and who has it. Lists are separated by spaces.
@@ -29,16 +29,16 @@ struct Row {
     namespace: &'static str,
     name: &'static str,
     rules: &'static [Rule],
-    /// The role that gathers this one.
+    /// The role that aggregates this one.
     gathered_by: &'static str,
-    /// Whether it gathers others.
-    gathers: bool,
+    /// True for an aggregating role.
+    aggregates: bool,
     bound: Bound,
 }
 
-/// Who has a role.
+/// The default binding of a role.
 struct Bound {
-    /// The name of the binding if it is not that of the role, or if there is one for nobody.
+    /// Name of the binding if it differs from the role's, or if it has no subjects.
     name: &'static str,
     users: &'static str,
     groups: &'static str,
@@ -55,7 +55,7 @@ struct Rule {
     paths: &'static str,
 }
 
-const NOBODY: Bound = Bound {
+const UNBOUND: Bound = Bound {
     name: "",
     users: "",
     groups: "",
@@ -67,8 +67,8 @@ const ROLE: Row = Row {
     name: "",
     rules: &[],
     gathered_by: "",
-    gathers: false,
-    bound: NOBODY,
+    aggregates: false,
+    bound: UNBOUND,
 };
 
 /// May write events, as nearly every component does.
@@ -106,11 +106,11 @@ const fn paths(verbs: &'static str, paths: &'static str) -> Rule {
 }
 
 const fn users(users: &'static str) -> Bound {
-    Bound { users, ..NOBODY }
+    Bound { users, ..UNBOUND }
 }
 
 const fn groups(groups: &'static str) -> Bound {
-    Bound { groups, ..NOBODY }
+    Bound { groups, ..UNBOUND }
 }
 
 /// All roles, then all bindings, complete but for uid and time. Roles that gather others have their rules already.
@@ -189,7 +189,7 @@ impl Row {
             let label = format!("{AGGREGATE_TO}{}", self.gathered_by);
             fields["metadata"]["labels"][label] = "true".into();
         }
-        if self.gathers {
+        if self.aggregates {
             let label = format!("{AGGREGATE_TO}{}", self.name);
             let selector = json!({ "matchLabels": { label: "true" } });
             let aggregation = json!({ "clusterRoleSelectors": [selector] });

@@ -1,4 +1,4 @@
-//! Roles for people, and for everybody.
+//! Default roles for users, and for all authenticated or unauthenticated requests.
 
 use super::{READ, ROLE, Row, WRITE, groups, paths, rule};
 
@@ -60,18 +60,18 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "admin",
-        gathers: true,
+        aggregates: true,
         ..ROLE
     },
     Row {
         name: "edit",
-        gathers: true,
+        aggregates: true,
         gathered_by: "admin",
         ..ROLE
     },
     Row {
         name: "view",
-        gathers: true,
+        aggregates: true,
         gathered_by: "edit",
         ..ROLE
     },

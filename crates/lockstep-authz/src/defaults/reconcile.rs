@@ -1,18 +1,18 @@
-//! What a stored role or binding lacks of what every cluster has.
+//! Reconciliation of a stored role or binding with its default.
 
 use super::AUTO_UPDATE;
 use crate::rule::{PolicyRule, uncovered};
 use lockstep_object::{Map, Object};
 use serde_json::Value;
 
-/// What becomes of a stored object.
+/// Result of the reconciliation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reconciled {
-    /// It stays: it has everything, or its owner wants it left alone.
+    /// No change: nothing is missing, or autoupdate is disabled by annotation.
     Unchanged,
-    /// It gets what it lacks.
+    /// The object with the missing rules or subjects added.
     Changed(Object),
-    /// It is made anew: a binding of another role cannot be changed into one of this.
+    /// The binding must be deleted and recreated, because `roleRef` is immutable.
     Replaced,
 }
 

@@ -1,4 +1,4 @@
-//! When APIs came and went, as a table.
+//! API lifecycle table: the versions in which APIs were introduced and removed.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use lockstep_featuregate::Version;
 
 const TEXT: &str = include_str!("../../data/lifecycles.txt");
 
-/// What the core group is called in the table.
+/// The core group in the table.
 const CORE: &str = "core";
 
 /// The versions between which an API exists.
@@ -26,14 +26,13 @@ impl Lifecycle {
         removed: None,
     };
 
-    /// Whether a version has it no more.
+    /// True if the API is removed in a version.
     pub(super) fn is_over(&self, at: Version) -> bool {
         self.removed.is_some_and(|removed| removed <= at)
     }
 }
 
-/// When a kind of Kubernetes came and went in a version of its group; none if the table does not
-/// know it.
+/// Lifecycle of a kind in a version of its group; none if the table lacks it.
 pub fn lifecycle(group: &str, version: &str, kind: &str) -> Option<Lifecycle> {
     type Key = (&'static str, &'static str, &'static str);
     static TABLE: LazyLock<HashMap<Key, Lifecycle>> = LazyLock::new(|| {

@@ -1,8 +1,7 @@
-//! Which of its APIs a server has: what existed at the version it emulates, and what its
-//! operator asks for.
+//! Selection of served APIs by emulated version and `--runtime-config`.
 //!
-//! An API is a resource in one version of its group. [`lifecycle`] knows when each came and went;
-//! [`RuntimeConfig`] is what `--runtime-config` says; [`served`] decides.
+//! An API is a resource in one version of its group. [`lifecycle`] records when each was introduced and removed,
+//! [`RuntimeConfig`] parses `--runtime-config`, and [`served`] decides.
 
 mod lifecycle;
 mod runtime_config;
@@ -21,7 +20,7 @@ pub struct Api<'a> {
     pub version: &'a str,
     /// The resource.
     pub plural: &'a str,
-    /// When it came and went.
+    /// Versions of introduction and removal.
     pub lifecycle: Lifecycle,
 }
 
@@ -35,7 +34,7 @@ impl Api<'_> {
     }
 }
 
-/// How far a version of an API is, by its name.
+/// Maturity of an API version, derived from its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Maturity {
     Alpha,

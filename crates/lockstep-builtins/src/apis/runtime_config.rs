@@ -1,22 +1,22 @@
-//! `--runtime-config`: APIs that an operator switches on or off.
+//! `--runtime-config`: enables or disables APIs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Api, Maturity, maturity};
 
-/// Keys that stand for many APIs, in the order in which they are applied.
+/// Keys that select sets of APIs, in order of application.
 const SETS: [(&str, Option<Maturity>); 4] = [
     ("api/all", None),
     ("api/ga", Some(Maturity::Stable)),
     ("api/beta", Some(Maturity::Beta)),
     ("api/alpha", Some(Maturity::Alpha)),
 ];
-/// What was once a set, is still taken, and means nothing.
+/// A former key that is accepted and ignored.
 const LEGACY: &str = "api/legacy";
 /// The core group, where keys name groups.
 const CORE: &str = "api";
 
-/// What an operator asks for: by set, by version of a group, by resource. The more exact wish wins.
+/// Settings by set (`api/all`), by group version and by resource. The most specific one wins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RuntimeConfig {
     sets: [Option<bool>; SETS.len()],
@@ -24,7 +24,7 @@ pub struct RuntimeConfig {
     resources: BTreeMap<(String, String, String), bool>,
 }
 
-/// Why a text is no runtime configuration.
+/// Errors of parsing `--runtime-config`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum RuntimeConfigError {
     /// Neither a set, nor a version, nor a resource.
@@ -35,7 +35,7 @@ pub enum RuntimeConfigError {
     SetValue {
         /// The set.
         key: String,
-        /// What stands behind it.
+        /// The given value.
         value: String,
     },
     /// Neither `true` nor `false`, nor one of their short forms.
@@ -43,9 +43,9 @@ pub enum RuntimeConfigError {
         "invalid value of {key}: {value}, err: strconv.ParseBool: parsing \"{value}\": invalid syntax"
     )]
     Value {
-        /// What is switched.
+        /// The key.
         key: String,
-        /// What stands behind it.
+        /// The given value.
         value: String,
     },
     /// A resource in capitals.
@@ -58,7 +58,7 @@ pub enum RuntimeConfigError {
         /// Its last part.
         resource: String,
     },
-    /// Groups that nobody knows.
+    /// Unknown API groups.
     #[error("unknown api groups {}", .0.join(","))]
     UnknownGroups(Vec<String>),
     /// A known group does not have the version.
@@ -70,8 +70,7 @@ pub enum RuntimeConfigError {
 }
 
 impl RuntimeConfig {
-    /// Reads `key=value,…`, any number of times; of two values of one key the later counts. Only
-    /// what is among `known` can be named.
+    /// Parses `key=value,…` arguments; the last value of a key wins. Only APIs in `known` can be named.
     pub fn read<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         known: &[Api<'_>],
@@ -152,19 +151,19 @@ impl RuntimeConfig {
         Ok(())
     }
 
-    /// What was asked for a resource in a version, by name.
+    /// Setting for a resource, by name.
     pub(super) fn of_resource(&self, api: &Api<'_>) -> Option<bool> {
         let key = (api.group.into(), api.version.into(), api.plural.into());
         self.resources.get(&key).copied()
     }
 
-    /// What was asked for a version of a group, by name.
+    /// Setting for a group version, by name.
     pub(super) fn of_version(&self, api: &Api<'_>) -> Option<bool> {
         let key = (api.group.into(), api.version.into());
         self.versions.get(&key).copied()
     }
 
-    /// Whether an API is wanted. What nobody mentions is.
+    /// True if the API is enabled by the sets; the default is enabled.
     pub(super) fn wants(&self, api: &Api<'_>) -> bool {
         let sets = SETS.iter().zip(self.sets).rev();
         let of_sets =

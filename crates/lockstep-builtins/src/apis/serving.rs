@@ -1,4 +1,4 @@
-//! The decision.
+//! The decision which APIs are served.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -16,12 +16,12 @@ pub struct Emulated {
     /// `--emulation-forward-compatible`: a resource that is served in one version is served in
     /// newer stable ones too.
     pub forward_compatible: bool,
-    /// `--runtime-config-emulation-forward-compatible`: what is asked for by name is served, however
-    /// new it is.
+    /// `--runtime-config-emulation-forward-compatible`: APIs enabled by name are served even if introduced after the
+    /// emulated version.
     pub runtime_config_forward_compatible: bool,
 }
 
-/// An API was asked for by name that the emulated version does not have.
+/// An API enabled by name does not exist in the emulated version.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum ServingError {
     /// A resource.
@@ -33,9 +33,9 @@ pub enum ServingError {
         api: String,
         /// The resource.
         plural: String,
-        /// When it came.
+        /// Version of introduction.
         introduced: Version,
-        /// What is emulated.
+        /// The emulated version.
         emulated: Version,
     },
     /// A version of a group.
@@ -45,12 +45,12 @@ pub enum ServingError {
     Version {
         /// Group and version.
         api: String,
-        /// What is emulated.
+        /// The emulated version.
         emulated: Version,
     },
 }
 
-/// For each API whether it is served, or everything that was asked for by name and cannot be.
+/// Decides for each API whether it is served; fails with all APIs that are enabled by name but unavailable.
 pub fn served(
     apis: &[Api<'_>],
     config: &RuntimeConfig,
@@ -92,7 +92,7 @@ fn newest_last(a: &Api<'_>, b: &Api<'_>) -> Ordering {
     compare_versions(b.version, a.version)
 }
 
-/// Whether an API exists at the emulated version, or may be served although it does not.
+/// True if the API exists in the emulated version, or forward compatibility allows it.
 fn exists(
     api: &Api<'_>,
     config: &RuntimeConfig,
@@ -118,7 +118,7 @@ fn exists(
     Ok(false)
 }
 
-/// Versions that were asked for and would be empty, since everything in them is too new.
+/// Enabled group versions that would have no resources, because all were introduced after the emulated version.
 fn versions_without_resources<'a>(
     apis: &'a [Api<'_>],
     is_served: &'a [bool],

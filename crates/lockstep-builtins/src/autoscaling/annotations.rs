@@ -1,4 +1,4 @@
-//! The texts of the annotations: as Go prints its structs, in the order of their fields.
+//! Annotation values in the JSON form and field order of Go structs.
 
 use lockstep_kinds::{Table, typed};
 use lockstep_object::{Map, Value, json};
@@ -110,7 +110,7 @@ fn print_rows(value: &Value, rows: &[Row], out: &mut String) {
     }
 }
 
-/// What an annotation says of a behavior, by the names of JSON. Go reads names in any case.
+/// Decodes the behavior annotation. Go matches field names case-insensitively.
 pub(super) fn behavior_of(value: Value) -> Value {
     read_rows(value, BEHAVIOR)
 }
@@ -135,7 +135,7 @@ fn read_rows(value: Value, rows: &[Row]) -> Value {
     }
 }
 
-/// Whether a value can stand in a field of the newer version: what cannot is not taken.
+/// True if a value has the type of the `v2` field; others are ignored.
 pub(super) fn fits(place: &str, field: &str, value: &Value) -> bool {
     let table = Table::builtin();
     let kind = table.kind("autoscaling", "v2", "HorizontalPodAutoscaler");

@@ -1,4 +1,4 @@
-//! Metrics as the older version writes them into annotations.
+//! Metrics in the annotations of `autoscaling/v1`.
 
 use lockstep_object::{Map, Value};
 use serde_json::json;
@@ -12,8 +12,8 @@ type Row = (
     &'static [(&'static str, &'static [&'static str])],
 );
 
-/// What is wanted.
-const WANTED: &[Row] = &[
+/// Fields of `spec.metrics`.
+const SPEC: &[Row] = &[
     (
         "Object",
         "object",
@@ -71,7 +71,7 @@ const WANTED: &[Row] = &[
     ),
 ];
 
-/// What there is.
+/// Fields of `status.currentMetrics`.
 const CURRENT: &[Row] = &[
     (
         "Object",
@@ -141,33 +141,33 @@ const ALWAYS: [(&str, &str); 7] = [
     ("External", "currentValue"),
 ];
 
-/// Whether metrics say what is wanted, or what there is.
+/// Distinguishes metric specs from current metric values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
-    Wanted,
+pub(super) enum MetricList {
+    Spec,
     Current,
 }
 
-impl Told {
+impl MetricList {
     fn rows(self) -> &'static [Row] {
         match self {
-            Self::Wanted => WANTED,
+            Self::Spec => SPEC,
             Self::Current => CURRENT,
         }
     }
 }
 
 /// Metrics in the older form.
-pub(super) fn to_old(metrics: &[Value], told: Told) -> Value {
+pub(super) fn to_old(metrics: &[Value], list: MetricList) -> Value {
     metrics
         .iter()
-        .map(|metric| old_form(metric, told))
+        .map(|metric| old_form(metric, list))
         .collect()
 }
 
-fn old_form(metric: &Value, told: Told) -> Value {
+fn old_form(metric: &Value, list: MetricList) -> Value {
     let kind = text(metric, "type");
-    let Some((_, field, places)) = told.rows().iter().find(|row| row.0 == kind) else {
+    let Some((_, field, places)) = list.rows().iter().find(|row| row.0 == kind) else {
         return metric.clone();
     };
     let mut source = Map::new();
@@ -185,19 +185,19 @@ fn old_form(metric: &Value, told: Told) -> Value {
 }
 
 /// Metrics in the newer form; what is no list of them stays what it is.
-pub(super) fn to_new(metrics: &Value, told: Told) -> Value {
+pub(super) fn to_new(metrics: &Value, list: MetricList) -> Value {
     let Value::Array(metrics) = metrics else {
         return metrics.clone();
     };
     metrics
         .iter()
-        .map(|metric| new_form(metric, told))
+        .map(|metric| new_form(metric, list))
         .collect()
 }
 
-fn new_form(metric: &Value, told: Told) -> Value {
+fn new_form(metric: &Value, list: MetricList) -> Value {
     let kind = text(metric, "type");
-    let Some((_, field, places)) = told.rows().iter().find(|row| row.0 == kind) else {
+    let Some((_, field, places)) = list.rows().iter().find(|row| row.0 == kind) else {
         return metric.clone();
     };
     let mut source = json!({});
@@ -209,7 +209,7 @@ fn new_form(metric: &Value, told: Told) -> Value {
             _ => {}
         }
     }
-    if told == Told::Wanted {
+    if list == MetricList::Spec {
         let target = &mut source["target"];
         if let Value::Object(fields) = target
             && kind == "Object"

@@ -1,7 +1,7 @@
-//! What fields hold that nobody set.
+//! Defaulting of built-in kinds.
 //!
-//! Most of it is a table by type (`data/defaults.txt`); what depends on other fields is a function of the struct it is
-//! in. A struct gets its own defaults before the structs inside it get theirs, and only structs that are there get any.
+//! Most defaults are a table by type (`data/defaults.txt`); defaults that depend on other fields are functions. A
+//! struct is defaulted before the structs inside it, and absent structs are not created.
 
 mod pods;
 mod services;
@@ -26,10 +26,10 @@ pub fn fill(kind: TypeId, object: &mut Map<String, Value>) {
 
 type Fields = Map<String, Value>;
 
-/// What becomes of a struct.
+/// Defaults of a struct type.
 #[derive(Default)]
 struct Struct {
-    /// What depends on other fields, and comes last.
+    /// Defaults that depend on other fields; applied last.
     compute: Option<fn(&mut Fields)>,
     /// Fields with their values, and whether zero counts as a value.
     fields: Vec<(&'static str, Value, bool)>,

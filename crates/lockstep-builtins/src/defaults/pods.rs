@@ -1,4 +1,4 @@
-//! Pods and their parts.
+//! Defaults of pods and their parts.
 
 use lockstep_object::{Map, Value};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Fields;
 use crate::look::{fill, map_in, maps_in};
 
-/// A pod asks for as much as it is limited to, and knows the services around it. Templates are left as they are.
+/// Defaults requests to limits, and enables service links. Pod templates are not changed.
 pub(super) fn pod(pod: &mut Fields) {
     addresses(pod);
     let spec = map_in(pod, "spec");
@@ -22,7 +22,7 @@ pub(super) fn pod(pod: &mut Fields) {
     }
 }
 
-/// The address of a pod is the first of its addresses. Where they differ the one is right.
+/// Synchronizes `podIP` with the first of `podIPs`; `podIP` takes precedence.
 fn addresses(pod: &mut Fields) {
     let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else {
         return;
@@ -118,7 +118,7 @@ fn drop_stop_signal(container: &mut Fields) {
     }
 }
 
-/// Whether an image has the tag `latest`, or neither tag nor digest. One that cannot be read has no tag.
+/// True if an image has the tag `latest`, or neither tag nor digest. An unparseable image counts as not latest.
 fn is_latest(image: &str) -> bool {
     let (name, digest) = match image.split_once('@') {
         Some((name, digest)) => (name, Some(digest)),
@@ -133,12 +133,12 @@ fn is_latest(image: &str) -> bool {
     }
 }
 
-/// Whether a text is the name of an image: what cannot be read has neither tag nor digest, and is not the latest.
+/// True if a text is a valid image name.
 fn is_readable(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-/:[]".contains(c);
     let (repository, _) = name.rsplit_once(':').unwrap_or((name, ""));
     let paths = match repository.split_once('/') {
-        // The host may be in capitals, the rest may not.
+        // Only the registry host may contain upper-case letters.
         Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,
         _ => repository,
     };

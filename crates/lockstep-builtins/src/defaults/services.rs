@@ -1,4 +1,4 @@
-//! Services and policies of the network, and what limits things.
+//! Defaults of services, network policies, nodes and limit ranges.
 
 use lockstep_object::{Map, Value};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Fields;
 use crate::look::{fill, map_in};
 
-/// How long a client stays with one endpoint.
+/// Default timeout of `ClientIP` session affinity.
 const AFFINITY_SECONDS: i64 = 10_800;
 
 fn text<'v>(fields: &'v Fields, field: &str) -> &'v str {
@@ -16,7 +16,7 @@ fn text<'v>(fields: &'v Fields, field: &str) -> &'v str {
         .unwrap_or_default()
 }
 
-/// What follows from the type of a service, and from the affinity of its clients.
+/// Defaults that depend on the service type and session affinity.
 pub(super) fn service_spec(spec: &mut Fields) {
     match text(spec, "sessionAffinity") {
         "None" => drop(spec.remove("sessionAffinityConfig")),
@@ -56,7 +56,7 @@ pub(super) fn service_port(port: &mut Fields) {
     }
 }
 
-/// What a node has can be used, unless it says otherwise.
+/// `allocatable` defaults to `capacity`.
 pub(super) fn node_status(status: &mut Fields) {
     let has_own = status.get("allocatable").is_some_and(Value::is_object);
     let capacity = status.get("capacity").filter(|_| !has_own).cloned();
@@ -65,7 +65,7 @@ pub(super) fn node_status(status: &mut Fields) {
     }
 }
 
-/// What a container gets that asks for nothing follows from what it may get.
+/// Defaults of container limit range items: default limits from maxima, default requests from limits and minima.
 pub(super) fn limit_range_item(item: &mut Fields) {
     if text(item, "type") != "Container" {
         return;
@@ -90,7 +90,7 @@ pub(super) fn limit_range_item(item: &mut Fields) {
     fill_from(item, "defaultRequest", min);
 }
 
-/// A policy is about what comes in, and about what goes out if it says anything about that.
+/// `policyTypes` defaults to Ingress, plus Egress if there are egress rules.
 pub(super) fn network_policy_spec(spec: &mut Fields) {
     let types = spec.get("policyTypes").and_then(Value::as_array);
     if types.is_some_and(|types| !types.is_empty()) {
@@ -105,7 +105,7 @@ pub(super) fn network_policy_spec(spec: &mut Fields) {
     spec.insert("policyTypes".to_owned(), types);
 }
 
-/// A level without limits is exempt, and says how little that means.
+/// Defaults of an exempt priority level.
 pub(super) fn priority_level_spec(spec: &mut Fields) {
     if text(spec, "type") == "Exempt" {
         map_in(spec, "exempt");

@@ -1,4 +1,4 @@
-//! Which structs have defaults that depend on other fields.
+//! Table of structs whose defaults depend on other fields.
 
 use super::{Fields, pods, services, workloads};
 

@@ -1,4 +1,4 @@
-//! Kinds that make pods, and those that count them.
+//! Defaults of workloads and autoscalers.
 
 use lockstep_object::{Map, Value};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn template_labels(object: &Fields) -> Map<String, Value> {
         .unwrap_or_default()
 }
 
-/// The object is labelled like its pods unless it has labels of its own.
+/// Labels default to those of the pod template.
 fn label_like_template(object: &mut Fields, labels: &Map<String, Value>) {
     let metadata = map_in(object, "metadata");
     let own = metadata.get("labels").and_then(Value::as_object);
@@ -48,7 +48,7 @@ pub(super) fn rolling_update_unless_other(strategy: &mut Fields) {
     }
 }
 
-/// A rolling update that says something begins with all; the gate of the other field is closed.
+/// Defaults `partition` to zero. `maxUnavailable` has no default, because its feature gate is off.
 pub(super) fn stateful_set_strategy(strategy: &mut Fields) {
     let is_rolling = is_rolling(strategy);
     if let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate") {
@@ -59,7 +59,7 @@ pub(super) fn stateful_set_strategy(strategy: &mut Fields) {
     }
 }
 
-/// A set that does not say how it is updated is updated bit by bit. Claims in a template are whole objects.
+/// The update strategy defaults to `RollingUpdate`. Claim templates are defaulted as whole objects.
 pub(super) fn stateful_set_spec(spec: &mut Fields) {
     let strategy = map_in(spec, "updateStrategy");
     let kind = strategy.get("type").and_then(Value::as_str);
@@ -72,7 +72,7 @@ pub(super) fn stateful_set_spec(spec: &mut Fields) {
     }
 }
 
-/// How often a pod may fail, if each index of the job counts its own failures.
+/// Backoff limit of jobs with a limit per index.
 const UNLIMITED: i64 = i32::MAX as i64;
 
 pub(super) fn job(job: &mut Fields) {
@@ -112,7 +112,7 @@ pub(super) fn autoscaler_spec(spec: &mut Fields) {
     }
 }
 
-/// Rules that say something about one direction say everything about both.
+/// If one scaling direction has rules, both get all their defaults.
 pub(super) fn autoscaler_behavior(behavior: &mut Fields) {
     let policy = |kind: &str, value: i64, seconds: i64| json!({ "type": kind, "value": value, "periodSeconds": seconds });
     let up = [policy("Pods", 4, 15), policy("Percent", 100, 15)];

@@ -1,4 +1,4 @@
-//! What a write adds to quotas, if they allow it.
+//! Quota admission: charges a write to the quotas it matches.
 
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::Value;
@@ -10,20 +10,20 @@ use crate::amounts::{self, Amounts};
 /// A write that is to be charged.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
-    /// What is done.
+    /// The operation.
     pub write: Write,
     /// The object as it is to be.
     pub new: &'a Value,
     /// The object as it is.
     pub old: Option<&'a Value>,
-    /// When.
+    /// Time of the write.
     pub now: Seconds,
 }
 
-/// What becomes of a quota.
+/// A quota after a charge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Charge {
-    /// Which of those that were handed in.
+    /// Index into the given quotas.
     pub index: usize,
     /// The quota with what is used then.
     pub quota: Quota,
@@ -46,8 +46,8 @@ pub fn charge(
         .collect();
     for (_, quota) in &about {
         let limited: Vec<&str> = quota.limited(meter).collect();
-        if let Some(unsaid) = meter.unsaid(attempt.new, &limited) {
-            return Err(format!("failed quota: {}: {unsaid}", quota.name));
+        if let Some(missing_resources) = meter.missing_resources(attempt.new, &limited) {
+            return Err(format!("failed quota: {}: {missing_resources}", quota.name));
         }
     }
     let is_negative = |(_, amount): &(&String, &Quantity)| amount.sign() < 0;
@@ -61,7 +61,7 @@ pub fn charge(
     let old = attempt.old.map(|old| meter.counted(old, attempt.now));
     let mut charges = Vec::new();
     for (index, quota) in about {
-        // What was not counted before is counted whole.
+        // An object that was out of scope before is charged in full.
         let before = old.as_ref().filter(|old| quota.is_about(meter, old));
         let more = match before {
             Some(before) => increase(&new.uses, &before.uses),
@@ -84,22 +84,22 @@ impl Quota {
         amounts::add(&mut charged.used, asked);
         let is_over = |name: &str| charged.used.get(name) > self.hard.get(name);
         let over: Vec<&String> = asked.keys().filter(|name| is_over(name)).collect();
-        // What a status tells happened already.
+        // A status update reports usage that already exists, so it is never rejected.
         if over.is_empty() || write == Write::Status {
             return Ok(charged);
         }
-        let told = |amounts: &Amounts| {
-            let told = over
+        let list = |amounts: &Amounts| {
+            let listed = over
                 .iter()
                 .filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
-            told.collect::<Vec<_>>().join(",")
+            listed.collect::<Vec<_>>().join(",")
         };
         Err(format!(
             "exceeded quota: {}, requested: {}, used: {}, limited: {}",
             self.name,
-            told(asked),
-            told(&self.used),
-            told(&self.hard)
+            list(asked),
+            list(&self.used),
+            list(&self.hard)
         ))
     }
 }
@@ -108,7 +108,7 @@ fn name_of<'a>((name, _): (&'a String, &Quantity)) -> &'a str {
     name
 }
 
-/// What is more than it was.
+/// The increase from old to new usage.
 fn increase(new: &Amounts, old: &Amounts) -> Amounts {
     let more = new.iter().map(|(name, amount)| {
         let difference = old.get(name).and_then(|old| amount.sub(old).ok());

@@ -1,4 +1,4 @@
-//! What claims of volumes use.
+//! Quota usage of persistent volume claims.
 
 use lockstep_cel::ext::quantity::Quantity;
 use lockstep_object::Value;
@@ -9,7 +9,7 @@ use crate::look::text;
 
 const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
-/// What follows the name of a class.
+/// Suffix after a storage class name.
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
 
 pub(super) fn use_some(name: &str) -> bool {
@@ -38,7 +38,7 @@ pub(super) fn uses(claim: &Value) -> Amounts {
     uses
 }
 
-/// What is asked for, or what was given if that is more, in whole bytes.
+/// The requested storage, or the allocated storage if larger, in whole bytes.
 fn storage(claim: &Value) -> Option<Quantity> {
     let asked = amount(claim["spec"]["resources"]["requests"].get("storage")?);
     let given = allocated(claim).map(amount);
@@ -50,7 +50,7 @@ fn allocated(claim: &Value) -> Option<&Value> {
     claim["status"]["allocatedResources"].get("storage")
 }
 
-/// Whether a change of the status may use more.
+/// True if a status update may increase usage.
 pub(super) fn is_other(new: &Value, old: &Value) -> bool {
     allocated(new) != allocated(old) || scopes::of_claim(new) != scopes::of_claim(old)
 }

@@ -1,4 +1,4 @@
-//! What claims of devices use.
+//! Quota usage of resource claims.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use lockstep_object::Value;
 use crate::amounts::{self, Amounts};
 use crate::look::{list, number, text};
 
-/// What follows the name of a class.
+/// Suffix after a device class name.
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// Whoever asks for all devices of a class may get so many.
+/// Upper bound charged for a request with allocation mode `All`.
 const DEVICES_MAX: i64 = 32;
 
 pub(super) fn use_some(name: &str) -> bool {

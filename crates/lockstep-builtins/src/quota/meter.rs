@@ -1,11 +1,11 @@
-//! What objects use, by resource.
+//! Usage evaluators by resource.
 
 use std::collections::BTreeMap;
 
 use lockstep_object::Value;
 use lockstep_object::metadata::Seconds;
 
-use super::scopes::{self, Standing};
+use super::scopes::{self, ScopeProperties};
 use super::{claims, device_claims, pods, services};
 use crate::amounts::{self, Amounts};
 
@@ -27,7 +27,7 @@ enum Measure {
     Count(Option<&'static str>),
 }
 
-/// What is done to an object, as far as quotas care.
+/// Kind of write, as far as quotas distinguish it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Write {
     /// It is new.
@@ -36,7 +36,7 @@ pub enum Write {
     Update,
     /// Its status is changed.
     Status,
-    /// What the containers of a pod may use is changed.
+    /// An update through the resize subresource of a pod.
     Resize,
     /// Anything else.
     Other,
@@ -45,14 +45,14 @@ pub enum Write {
 /// One object, as far as quotas care.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Counted {
-    /// What it uses.
+    /// The usage.
     pub(super) uses: Amounts,
-    pub(super) standing: Standing,
-    /// When it uses less without being changed.
+    pub(super) scope_properties: ScopeProperties,
+    /// Time at which usage drops without a write.
     frees_at: Option<Seconds>,
 }
 
-/// What is counted under a second, older name.
+/// Resources counted under a legacy name too.
 const ALIASES: [&str; 4] = [
     "configmaps",
     "replicationcontrollers",
@@ -61,7 +61,7 @@ const ALIASES: [&str; 4] = [
 ];
 
 impl Meter {
-    /// What measures a resource; none if no quota is about it.
+    /// The evaluator of a resource; none if quotas cannot limit it.
     pub fn of(group: &str, plural: &str) -> Option<Self> {
         if Self::ignores(group, plural) {
             return None;
@@ -81,12 +81,12 @@ impl Meter {
         Some(Self { count, measure })
     }
 
-    /// Whether no quota is about a resource.
+    /// True if quotas cannot limit a resource.
     pub fn ignores(group: &str, plural: &str) -> bool {
         matches!((group, plural), ("" | "events.k8s.io", "events"))
     }
 
-    /// Whether objects of the resource may use something.
+    /// True if objects of the resource may use this quota resource.
     pub fn measures(&self, name: &str) -> bool {
         name == self.count
             || match self.measure {
@@ -98,12 +98,12 @@ impl Meter {
             }
     }
 
-    /// Whether it matters what is in an object, and not only that it is there.
+    /// True if usage depends on the contents of an object, not only on its existence.
     pub fn looks_inside(&self) -> bool {
         !matches!(self.measure, Measure::Count(_))
     }
 
-    /// Whether a write may use more than was used before.
+    /// True if a write may increase usage.
     pub fn minds(&self, write: Write, new: &Value, old: Option<&Value>) -> bool {
         match (self.measure, write) {
             (Measure::Pods, Write::Update) => {
@@ -118,12 +118,12 @@ impl Meter {
         }
     }
 
-    /// What an object uses at a time.
+    /// Usage of an object at a time.
     pub fn counted(&self, object: &Value, now: Seconds) -> Counted {
         let one = || amounts::whole(1);
         let mut uses = BTreeMap::from([(self.count.clone(), one())]);
         let mut frees_at = None;
-        let standing = match self.measure {
+        let scope_properties = match self.measure {
             Measure::Pods => {
                 frees_at = pods::frees_at(object).filter(|at| *at > now);
                 if !pods::is_over(object, now) {
@@ -133,7 +133,7 @@ impl Meter {
             }
             Measure::Services => {
                 uses.extend(services::uses(object));
-                Standing::Other
+                ScopeProperties::Other
             }
             Measure::Claims => {
                 uses.extend(claims::uses(object));
@@ -141,31 +141,31 @@ impl Meter {
             }
             Measure::DeviceClaims => {
                 uses.extend(device_claims::uses(object));
-                Standing::Other
+                ScopeProperties::Other
             }
             Measure::Count(alias) => {
                 uses.extend(alias.map(|alias| (alias.to_owned(), one())));
-                Standing::Other
+                ScopeProperties::Other
             }
         };
         Counted {
             uses,
-            standing,
+            scope_properties,
             frees_at,
         }
     }
 
-    /// What an object has to say before a quota that limits something lets it in.
-    pub(super) fn unsaid(&self, object: &Value, limited: &[&str]) -> Option<String> {
+    /// Fields that an object must specify for the limited resources, as an error message.
+    pub(super) fn missing_resources(&self, object: &Value, limited: &[&str]) -> Option<String> {
         match self.measure {
-            Measure::Pods => pods::unsaid(object, limited),
+            Measure::Pods => pods::missing_resources(object, limited),
             _ => None,
         }
     }
 }
 
 impl Counted {
-    /// Whether the object uses less by now than it was counted with.
+    /// True if the counted usage has expired.
     pub fn is_stale(&self, now: Seconds) -> bool {
         self.frees_at.is_some_and(|at| at < now)
     }

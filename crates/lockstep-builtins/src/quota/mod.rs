@@ -1,11 +1,11 @@
-//! Quotas: what objects use of what is limited in a namespace, and whether there is enough of it.
+//! Resource quotas: usage of objects, and enforcement.
 //!
-//! [`Meter`] knows what objects of a resource use ([`Counted`]), [`Quota`] what a quota limits and what was used of it,
-//! [`charge`] what a write adds to the quotas of its namespace, if they allow it.
+//! [`Meter`] computes the usage of objects of a resource ([`Counted`]), [`Quota`] has limits and current usage, and
+//! [`charge`] adds the usage of a write to the matching quotas or rejects it.
 //!
-//! A quota is in force as it is written: its limits are those of its `spec`, and what its `status` does not tell of them
-//! is counted before anything is charged. What the status does tell is true of the revision that the quota has, as long
-//! as every write that uses more raises it in the same transaction.
+//! A quota takes effect with its write: limits come from `spec`, and usage missing in `status` is counted before
+//! anything is charged. Usage in `status` is exact for the quota's revision, because every write that increases it
+//! updates the quota in the same transaction.
 
 mod charge;
 mod claims;
@@ -27,13 +27,13 @@ use scopes::Selector;
 use crate::amounts::{self, Amounts};
 use crate::look::{list, map_in, text};
 
-/// A quota as its object says.
+/// A decoded resource quota.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quota {
     name: String,
     /// Its limits.
     hard: Amounts,
-    /// What was used of them.
+    /// Current usage.
     used: Amounts,
     selectors: Vec<Selector>,
 }
@@ -53,12 +53,12 @@ impl Quota {
         }
     }
 
-    /// Whether anything that objects of a resource use is limited.
+    /// True if the quota limits a resource's usage.
     pub fn limits(&self, meter: &Meter) -> bool {
         self.limited(meter).next().is_some()
     }
 
-    /// Whether it is not known how much objects of a resource use of what is limited.
+    /// True if the usage of a limited resource is not recorded yet.
     pub fn is_uncounted(&self, meter: &Meter) -> bool {
         self.limited(meter)
             .any(|name| !self.used.contains_key(name))
@@ -70,7 +70,7 @@ impl Quota {
         names.filter(|name| meter.measures(name))
     }
 
-    /// Whether the quota is about an object of a resource.
+    /// True if an object is in the scopes of the quota.
     fn is_about(&self, meter: &Meter, object: &Counted) -> bool {
         self.limits(meter) && self.selects(object)
     }
@@ -106,13 +106,13 @@ impl Quota {
         self.used = used;
     }
 
-    /// The same from nothing: forgets what was used of what objects of a resource use.
+    /// Recounts the usage of a resource from scratch.
     pub fn recount<'o>(&mut self, meter: &Meter, objects: impl IntoIterator<Item = &'o Counted>) {
         self.used.retain(|name, _| !meter.measures(name));
         self.count(meter, objects);
     }
 
-    /// What is limited of amounts.
+    /// The amounts that the quota limits.
     fn of_limited(&self, all: &Amounts) -> Amounts {
         let limited = all.iter().filter(|(name, _)| self.hard.contains_key(*name));
         limited
@@ -120,7 +120,7 @@ impl Quota {
             .collect()
     }
 
-    /// Writes the limits that are in force and what is used of them into the status. Tells whether that is news.
+    /// Writes limits and usage into the status. Returns true if it changed.
     pub fn tell(&self, quota: &mut Object) -> bool {
         let hard = quota.at(&["spec", "hard"]).cloned();
         let hard = hard.unwrap_or_else(|| Value::Object(Map::new()));
@@ -134,7 +134,7 @@ impl Quota {
     }
 }
 
-/// Puts amounts into a field. There is none without them: whoever writes the object would take it away.
+/// Sets amounts in a field, or omits it if empty: a client's update would drop an empty map.
 fn put_amounts(status: &mut Map<String, Value>, field: &str, amounts: Value) {
     if amounts.as_object().is_some_and(Map::is_empty) {
         status.remove(field);
@@ -153,7 +153,7 @@ fn shown(amounts: &BTreeMap<String, Quantity>) -> Value {
     )
 }
 
-/// What a quota tells of its use goes if it is not about the same any more.
+/// Removes reported usage if the scope of the quota changed.
 pub(crate) fn keep_what_still_counts(quota: &mut Object, old: &Object) {
     let scopes = |quota: &Object| Selector::all(&quota.as_value()["spec"]);
     let has = |quota: &Object, name: &str| quota.at(&["spec", "hard", name]).is_some();

@@ -1,4 +1,4 @@
-//! What pods use.
+//! Quota usage of pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use crate::look::{list, number, text};
 const PODS: &str = "pods";
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
-/// Devices of a class, asked for as if they were resources.
+/// Prefix of device class requests in container resources.
 const DEVICES: &str = "deviceclass.resource.kubernetes.io/";
 
-/// What every container has to say something about, if it is limited: how much of it, as quotas name it.
+/// Resources that every container must specify if limited, under their quota names.
 const REQUIRED: [&str; 6] = [
     "cpu",
     "limits.cpu",
@@ -25,7 +25,7 @@ const REQUIRED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// What quotas know of what containers ask for and may have.
+/// Compute resources with quota names for requests and limits.
 const NAMED: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 pub(super) fn use_some(name: &str) -> bool {
@@ -41,20 +41,20 @@ fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether quotas count what is asked for under this name with `requests.` before it.
+/// True for extended resources, which quotas count under `requests.`.
 fn is_extended(name: &str) -> bool {
     let is_foreign = !is_native(name) && !name.starts_with(REQUESTS);
     let is_named = || names::qualified_name(&format!("{REQUESTS}{name}")).is_empty();
     name.starts_with(DEVICES) || is_foreign && is_named()
 }
 
-/// Whether a pod uses nothing any more: it ended, or should have long since.
+/// True if a pod no longer counts: it is terminal, or its deletion grace period is over.
 pub(super) fn is_over(pod: &Value, now: Seconds) -> bool {
     let has_ended = ["Failed", "Succeeded"].contains(&text(&pod["status"], "phase"));
     has_ended || frees_at(pod).is_some_and(|at| at < now)
 }
 
-/// When a pod that is going is counted no more, be it there or not.
+/// Time at which a pod being deleted stops counting, even if it still exists.
 pub(super) fn frees_at(pod: &Value) -> Option<Seconds> {
     let metadata = &pod["metadata"];
     let grace = number(metadata, "deletionGracePeriodSeconds")?;
@@ -62,7 +62,7 @@ pub(super) fn frees_at(pod: &Value) -> Option<Seconds> {
     Seconds::from_unix(going.unix().saturating_add(grace))
 }
 
-/// What a pod uses that is not over.
+/// Usage of a pod that has not finished.
 pub(super) fn uses(pod: &Value) -> Amounts {
     let spec = &pod["spec"];
     let mut requests = amounts::of_pod(spec, "requests", &|container| {
@@ -80,7 +80,7 @@ pub(super) fn uses(pod: &Value) -> Amounts {
     named(&requests, &limits)
 }
 
-/// What is asked for and allowed, as quotas name it.
+/// Requests and limits under their quota names.
 fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut uses = BTreeMap::from([(PODS.to_owned(), amounts::whole(1))]);
     for (name, amount) in requests {
@@ -100,7 +100,7 @@ fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     uses
 }
 
-/// What a container asks for, or has: while it is being resized, whichever is more.
+/// Desired or allocated resources of a container, whichever is larger during a resize.
 fn effective(pod: &Value, container: &Value, field: &str) -> Amounts {
     let wanted = amounts::read(&container["resources"], field);
     let status = status_of(pod, container);
@@ -117,7 +117,7 @@ fn effective(pod: &Value, container: &Value, field: &str) -> Amounts {
     all
 }
 
-/// What is known of a container, unless it runs and ends before the others.
+/// Status of a container; null for init containers, which finish before the others start.
 fn status_of<'v>(pod: &'v Value, container: &Value) -> &'v Value {
     let status = &pod["status"];
     let of = |field| list(status, field).iter();
@@ -133,17 +133,17 @@ fn status_of<'v>(pod: &'v Value, container: &Value) -> &'v Value {
     found.unwrap_or(&Value::Null)
 }
 
-/// Whether what is wanted of a pod can never be given.
+/// True if a requested resize is infeasible.
 fn is_infeasible(pod: &Value) -> bool {
     let mut conditions = list(&pod["status"], "conditions").iter();
     let pending = conditions.find(|condition| text(condition, "type") == "PodResizePending");
     pending.is_some_and(|condition| text(condition, "reason") == "Infeasible")
 }
 
-/// The containers that do not say how much they need of what is limited.
-pub(super) fn unsaid(pod: &Value, limited: &[&str]) -> Option<String> {
+/// Containers that lack requests or limits for limited resources, as an error message.
+pub(super) fn missing_resources(pod: &Value, limited: &[&str]) -> Option<String> {
     let spec = &pod["spec"];
-    if says_for_all(&spec["resources"]) {
+    if has_pod_level_resources(&spec["resources"]) {
         return None;
     }
     let required = limited.iter().filter(|name| REQUIRED.contains(name));
@@ -160,16 +160,16 @@ pub(super) fn unsaid(pod: &Value, limited: &[&str]) -> Option<String> {
             }
         }
     }
-    let told = missing.into_iter().map(|(name, containers)| {
+    let messages = missing.into_iter().map(|(name, containers)| {
         let containers: Vec<&str> = containers.into_iter().collect();
         format!("{name} for: {}", containers.join(","))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("must specify {}", told.join("; ")))
+    let messages: Vec<String> = messages.collect();
+    (!messages.is_empty()).then(|| format!("must specify {}", messages.join("; ")))
 }
 
-/// Whether a pod says what its containers need together.
-fn says_for_all(resources: &Value) -> bool {
+/// True if a pod has pod-level resources.
+fn has_pod_level_resources(resources: &Value) -> bool {
     let counts =
         |name: &String| ["cpu", "memory"].contains(&name.as_str()) || name.starts_with(HUGE_PAGES);
     ["requests", "limits"]

@@ -1,4 +1,4 @@
-//! Which objects a quota is about.
+//! Quota scopes.
 
 use lockstep_object::Value;
 
@@ -7,19 +7,19 @@ use super::texts;
 use crate::look::{list, some, text};
 use crate::qos::{self, QosClass};
 
-/// What of an object scopes ask about.
+/// Properties of an object that scopes select by.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Standing {
+pub(super) enum ScopeProperties {
     Pod {
-        /// Whether it ends by itself.
+        /// True if `activeDeadlineSeconds` is set.
         is_terminating: bool,
         is_best_effort: bool,
-        /// Whether it wants to be near, or far from, pods of other namespaces.
+        /// True if it has pod affinity terms for other namespaces.
         crosses_namespaces: bool,
         /// Empty if it has none.
         priority_class: String,
     },
-    /// A claim of a volume, with the classes that it has, wants or is given.
+    /// A volume claim with its current and requested attributes classes.
     Claim(Vec<String>),
     /// No scope is about others.
     Other,
@@ -54,8 +54,8 @@ impl Selector {
     }
 
     pub(super) fn selects(&self, object: &Counted) -> bool {
-        match &object.standing {
-            Standing::Pod {
+        match &object.scope_properties {
+            ScopeProperties::Pod {
                 is_terminating,
                 is_best_effort,
                 crosses_namespaces,
@@ -72,13 +72,13 @@ impl Selector {
                 }
                 _ => false,
             },
-            Standing::Claim(classes) if self.scope == "VolumeAttributesClass" => {
+            ScopeProperties::Claim(classes) if self.scope == "VolumeAttributesClass" => {
                 match classes.as_slice() {
                     [] => self.wants(None),
                     some => some.iter().any(|class| self.wants(Some(class))),
                 }
             }
-            Standing::Claim(_) | Standing::Other => false,
+            ScopeProperties::Claim(_) | ScopeProperties::Other => false,
         }
     }
 
@@ -94,11 +94,11 @@ impl Selector {
     }
 }
 
-/// Where a pod stands.
-pub(super) fn of_pod(pod: &Value) -> Standing {
+/// Scope properties of a pod.
+pub(super) fn of_pod(pod: &Value) -> ScopeProperties {
     let spec = &pod["spec"];
     let deadline = spec["activeDeadlineSeconds"].as_i64();
-    Standing::Pod {
+    ScopeProperties::Pod {
         is_terminating: deadline.is_some_and(|seconds| seconds >= 0),
         is_best_effort: qos::class(spec) == QosClass::BestEffort,
         crosses_namespaces: crosses_namespaces(&spec["affinity"]),
@@ -119,8 +119,8 @@ fn crosses_namespaces(affinity: &Value) -> bool {
     })
 }
 
-/// Where a claim of a volume stands.
-pub(super) fn of_claim(claim: &Value) -> Standing {
+/// Scope properties of a volume claim.
+pub(super) fn of_claim(claim: &Value) -> ScopeProperties {
     let status = &claim["status"];
     let classes = [
         text(&claim["spec"], "volumeAttributesClassName"),
@@ -131,5 +131,5 @@ pub(super) fn of_claim(claim: &Value) -> Standing {
         ),
     ];
     let classes = classes.iter().filter(|class| !class.is_empty());
-    Standing::Claim(classes.map(|class| (*class).to_owned()).collect())
+    ScopeProperties::Claim(classes.map(|class| (*class).to_owned()).collect())
 }

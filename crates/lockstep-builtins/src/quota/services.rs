@@ -1,4 +1,4 @@
-//! What services use.
+//! Quota usage of services.
 
 use lockstep_object::Value;
 
@@ -13,7 +13,7 @@ pub(super) fn use_some(name: &str) -> bool {
     [SERVICES, NODE_PORTS, LOAD_BALANCERS].contains(&name)
 }
 
-/// A service is charged for the ports that it will be given, whether it has them yet or not.
+/// A service is charged for node ports before they are allocated.
 pub(super) fn uses(service: &Value) -> Amounts {
     let spec = &service["spec"];
     let ports = list(spec, "ports");

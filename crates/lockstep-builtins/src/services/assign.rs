@@ -1,4 +1,4 @@
-//! Who gets which address and which ports.
+//! Allocation of cluster IPs and node ports.
 
 use std::net::IpAddr;
 
@@ -11,23 +11,23 @@ use crate::look::{map_in, maps_in, text};
 
 /// The ports of nodes that lead to services.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
-/// How often chance is asked before everything is looked at.
+/// Number of random attempts before a linear search.
 const GUESSES_MAX: usize = 16;
 
-/// What can be given, and what is given already.
+/// Allocatable addresses and ports.
 pub struct Pool<'a> {
     /// The addresses.
     pub range: ServiceRange,
-    /// Whether somebody else has an address.
+    /// True if another service has the address.
     pub is_address_taken: &'a dyn Fn(&str) -> bool,
-    /// Whether somebody else has a port.
+    /// True if another service has the port.
     pub is_port_taken: &'a dyn Fn(i64) -> bool,
-    /// A number that nobody can foresee.
+    /// Injected randomness.
     pub random: &'a mut dyn FnMut() -> u128,
 }
 
-/// Gives a service the address and ports that it needs and does not have, and refuses those it may not have. `old` is
-/// what it has already.
+/// Allocates missing addresses and ports of a service, and rejects requested ones that are unavailable. `old` is the
+/// stored service.
 pub fn assign(
     service: &mut Object,
     old: Option<&Object>,
@@ -74,7 +74,7 @@ fn address(
         spec.insert("clusterIPs".to_owned(), json!([found]));
         return Ok(());
     }
-    // What is no address at all is for validation to refuse.
+    // Invalid addresses are left to validation.
     let Ok(parsed) = asked.parse::<IpAddr>() else {
         return Ok(());
     };
@@ -167,7 +167,7 @@ fn ports(
         .map(|(index, _)| index)
         .collect();
     for index in needy {
-        // The same port of another protocol may have the same port on nodes.
+        // Ports with equal numbers and different protocols share a node port.
         let list = spec.get("ports").and_then(Value::as_array);
         let number = list
             .and_then(|list| list.get(index))

@@ -1,10 +1,10 @@
-//! The addresses that services get.
+//! Service CIDR ranges.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The most bits that tell addresses of a range apart; a larger range is used up to here.
+/// Maximum number of host bits; of a larger range only the first addresses are used.
 const HOST_BITS_MAX: u32 = 20;
 
 /// A network of addresses for services: `10.0.0.0/24`.
@@ -14,7 +14,7 @@ pub struct ServiceRange {
     prefix: u32,
 }
 
-/// Why a text is no range.
+/// The text is not a valid CIDR range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRange(String);
 
@@ -64,7 +64,7 @@ impl fmt::Display for ServiceRange {
     }
 }
 
-/// An address with only some bits kept, plus a number.
+/// An address masked to some bits, plus an offset.
 fn shifted(address: IpAddr, by: u128, kept: u128) -> IpAddr {
     match address {
         IpAddr::V4(four) => {
@@ -80,7 +80,7 @@ fn shifted(address: IpAddr, by: u128, kept: u128) -> IpAddr {
 }
 
 impl ServiceRange {
-    /// How many addresses services may have: all but the first, and the last of an IPv4 network.
+    /// Number of allocatable addresses: all but the first, and but the last of an IPv4 network.
     pub fn size(self) -> u128 {
         let bits = if self.network.is_ipv4() { 32 } else { 128 };
         let host_bits = (bits - self.prefix).min(HOST_BITS_MAX);
@@ -97,7 +97,7 @@ impl ServiceRange {
         shifted(self.network, at % self.size() + 1, u128::MAX)
     }
 
-    /// Whether an address is one that a service may have.
+    /// True if an address is allocatable to services.
     pub fn contains(self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {
             IpAddr::V4(four) => u128::from(four.to_bits()),

@@ -1,18 +1,18 @@
-//! Where pods want to be: near nodes and near other pods.
+//! Validation of node and pod affinity.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 use lockstep_object::selector::validate_label_selector;
 
-use super::{Errors, subdomain, told};
+use super::{Errors, push_problems, subdomain};
 use crate::look::{list, number, some, text};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const NO_OPERATOR: &str = "not a valid selector operator";
 
-/// Whether values of labels that are none are let pass: a wish for such a node cannot hurt.
+/// Handling of invalid label values: tolerated in preferred terms, as upstream does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Values {
     Checked,
@@ -44,7 +44,7 @@ fn node_affinity(nodes: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a node has to be like: one of some terms.
+/// Validates a node selector.
 pub(super) fn node_selector(selector: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("nodeSelectorTerms");
     let terms = list(selector, "nodeSelectorTerms");
@@ -92,11 +92,11 @@ fn label_requirement(rule: &Value, values: Values, path: &Path<'_>, errors: &mut
         )),
     }
     let key = text(rule, "key");
-    told(names::qualified_name(key), key, &path.field("key"), errors);
+    push_problems(names::qualified_name(key), key, &path.field("key"), errors);
     if values == Values::Checked {
         for (index, value) in given.iter().enumerate() {
             let value = value.as_str().unwrap_or_default();
-            told(
+            push_problems(
                 names::label_value(value),
                 value,
                 &place.index(index),
@@ -106,7 +106,7 @@ fn label_requirement(rule: &Value, values: Values, path: &Path<'_>, errors: &mut
     }
 }
 
-/// Of the fields of nodes, only the name can be asked for.
+/// Validates a field requirement; `metadata.name` is the only supported field.
 fn field_requirement(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let given = list(rule, "values");
     let place = path.field("values");
@@ -166,14 +166,14 @@ fn pod_term(term: &Value, path: &Path<'_>, errors: &mut Errors) {
     for name in list(term, "namespaces") {
         let name = name.as_str().unwrap_or_default();
         let problems = names::dns1123_label(name);
-        told(problems, name, &path.field("namespace"), errors);
+        push_problems(problems, name, &path.field("namespace"), errors);
     }
     label_keys(term, path, errors);
     let (key, path) = (text(term, "topologyKey"), path.field("topologyKey"));
     if key.is_empty() {
         errors.push(FieldError::required(&path, "can not be empty"));
     }
-    told(names::qualified_name(key), key, &path, errors);
+    push_problems(names::qualified_name(key), key, &path, errors);
 }
 
 /// Keys whose values of the pod itself become a part of the selector.
@@ -187,7 +187,7 @@ pub(super) fn label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         for (index, key) in keys.iter().enumerate() {
             let key = key.as_str().unwrap_or_default();
-            told(names::qualified_name(key), key, &path.index(index), errors);
+            push_problems(names::qualified_name(key), key, &path.index(index), errors);
         }
     }
     let place = path.field("matchLabelKeys");

@@ -1,4 +1,4 @@
-//! Kinds that keep pods running.
+//! Validation of `apps` workloads.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::scalar::{amount_or_percent, is_nothing, not_more_than_all};
 use super::storage::claim_spec;
 use super::templates::{is_empty, lasting, selector, selects, template, unselected};
-use super::{Errors, immutable_field, label, non_negative, required, told};
+use super::{Errors, immutable_field, label, non_negative, push_problems, required};
 use crate::look::{list, number, some, text};
 
 const SPEC: &Path<'static> = &Path::ROOT;
@@ -113,7 +113,7 @@ pub(crate) fn stateful_set(set: &Value, errors: &mut Errors) {
     stateful_set_spec(set, When::Created, errors);
 }
 
-/// When a spec is looked at: what cannot change is not looked at again.
+/// Phase of a validation: immutable fields are not validated again on update.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum When {
     Created,
@@ -230,7 +230,7 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What may change in a stateful set.
+/// Mutable fields of a stateful set's spec.
 const STATEFUL_SET_CHANGES: [&str; 7] = [
     "replicas",
     "ordinals",
@@ -364,7 +364,7 @@ pub(crate) fn revision_update(new: &Value, old: &Value, errors: &mut Errors) {
     immutable_field(new, old, "data", SPEC, errors);
 }
 
-/// A budget of pods that may go.
+/// Validates a pod disruption budget.
 pub(crate) fn budget(budget: &Value, errors: &mut Errors) {
     let (spec, path) = (spec_of(budget), SPEC.field("spec"));
     let (least, most) = (some(spec, "minAvailable"), some(spec, "maxUnavailable"));
@@ -397,12 +397,12 @@ pub(super) fn named_kind(reference: &Value, path: &Path<'_>, errors: &mut Errors
         if required(reference, field, path, errors) {
             let given = text(reference, field);
             let problems = NameRule::PathSegment.check(given, Part::Whole);
-            told(problems, given, &path.field(field), errors);
+            push_problems(problems, given, &path.field(field), errors);
         }
     }
 }
 
-/// The same for one that says its group too.
+/// Variant of [`named_kind`] for references with a group.
 pub(super) fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
     named_kind(reference, path, errors);
     let group = text(reference, "apiVersion")

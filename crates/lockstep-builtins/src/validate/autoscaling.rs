@@ -1,4 +1,4 @@
-//! Autoscalers.
+//! Validation of autoscalers.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -36,7 +36,7 @@ pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
     all_metrics(spec, least, &path, errors);
     metrics::behavior(spec, &path, errors);
     if let Some(percent) = number(spec, "targetCPUUtilizationPercentage").filter(|it| *it < 1) {
-        // `v1` says in a number what is a metric inside.
+        // The CPU target of `v1` is a metric in the internal version.
         let path = path.field("metrics");
         let path = path.index(0);
         let path = path.field("resource");

@@ -1,4 +1,4 @@
-//! Jobs, and schedules of them.
+//! Validation of jobs and cron jobs.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::{from_label_selector, validate_label_selector};
@@ -9,9 +9,9 @@ use super::templates::{selects, template, unselected};
 use super::{Errors, cron, immutable_field, job_policies, non_negative, one_of, one_of_or_none};
 use crate::look::{number, some, text};
 
-/// What the controller of schedules appends to names leaves this much of them.
+/// Maximum length of a cron job name; the controller appends an 11-character suffix to job names.
 const CRON_JOB_NAME_BYTES_MAX: usize = 52;
-/// The most pods of an indexed job at once.
+/// Maximum parallelism of an indexed job.
 const INDEXED_PARALLELISM_MAX: i64 = 100_000;
 
 fn spec_of(object: &Value) -> &Value {
@@ -304,7 +304,7 @@ fn cron_spec(cron: &Value, old: Option<&Value>, errors: &mut Errors) {
     non_negative(spec, "failedJobsHistoryLimit", &path, errors);
 }
 
-/// A zone that looks like one: which zones there are is up to whoever makes the jobs.
+/// Validates the form of a time zone; the controller knows which zones exist.
 fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
     if zone.is_empty() {
         let why = "timeZone must be nil or non-empty string";

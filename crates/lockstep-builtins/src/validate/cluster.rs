@@ -1,4 +1,4 @@
-//! Nodes, priorities, certificates.
+//! Validation of nodes, priority classes and certificate signing requests.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
 use super::pod_spec::tolerations;
-use super::{Errors, immutable_field, label, labels, network, one_of_or_none, told};
+use super::{Errors, immutable_field, label, labels, network, one_of_or_none, push_problems};
 use crate::look::{list, number, text};
 
-/// The highest priority that users give.
+/// Highest priority that users may set.
 const PRIORITY_MAX: i64 = 1_000_000_000;
 const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
@@ -24,7 +24,7 @@ pub(crate) fn node(node: &Value, errors: &mut Errors) {
     for (index, taint) in list(spec, "taints").iter().enumerate() {
         let path = path.index(index);
         let (key, effect) = (text(taint, "key"), text(taint, "effect"));
-        told(names::qualified_name(key), key, &path.field("key"), errors);
+        push_problems(names::qualified_name(key), key, &path.field("key"), errors);
         let value = text(taint, "value");
         let problems = names::label_value(value);
         if !problems.is_empty() {
@@ -114,7 +114,7 @@ pub(crate) fn runtime_update(new: &Value, old: &Value, errors: &mut Errors) {
     immutable_field(new, old, "handler", &Path::ROOT, errors);
 }
 
-/// The shortest time that a certificate may be asked for.
+/// Minimum requested lifetime of a certificate.
 const EXPIRATION_SECONDS_MIN: i64 = 600;
 
 pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
@@ -129,7 +129,7 @@ pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
     match signer.split_once('/') {
         _ if signer.is_empty() => errors.push(FieldError::required(&place, "")),
         Some((domain, rest)) if !rest.is_empty() => {
-            told(names::dns1123_subdomain(domain), domain, &place, errors);
+            push_problems(names::dns1123_subdomain(domain), domain, &place, errors);
         }
         _ => {
             let why =
@@ -150,7 +150,7 @@ pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
     }
 }
 
-/// What keys of certificates are for.
+/// Key usages of certificates.
 const USAGES: [&str; 23] = [
     "any",
     "cert sign",
@@ -197,14 +197,13 @@ fn usages(usages: &[Value], path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Between what a request for a certificate stands.
+/// PEM markers of a certificate request.
 const REQUEST_START: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 const REQUEST_END: &str = "-----END CERTIFICATE REQUEST-----";
-/// How a sequence starts, of which a request is one.
+/// ASN.1 tag of a sequence.
 const SEQUENCE: u8 = 0x30;
 
-/// Refuses bytes, in base64, that are no request for a certificate in PEM. Whether its signature is right is the
-/// business of those who sign.
+/// Rejects base64 that is not a PEM certificate request. The signature is verified by the signer.
 fn check_request(encoded: &str) -> Result<(), &'static str> {
     let no_block = "PEM block type must be CERTIFICATE REQUEST";
     let decoded = STANDARD.decode(encoded).unwrap_or_default();
@@ -223,7 +222,7 @@ fn check_request(encoded: &str) -> Result<(), &'static str> {
     }
 }
 
-/// How many bytes the sequence takes that bytes begin with, its head included.
+/// Total length of the leading ASN.1 sequence, including its header.
 fn sequence_length(bytes: &[u8]) -> Option<usize> {
     let (SEQUENCE, [first, rest @ ..]) = bytes.split_first().map(|(tag, rest)| (*tag, rest))?
     else {
@@ -246,7 +245,9 @@ pub(crate) fn signing_request_update(new: &Value, old: &Value, errors: &mut Erro
     immutable_field(new, old, "spec", &Path::ROOT, errors);
     let of = |request: &Value, name: &str| {
         let conditions = list(&request["status"], "conditions").iter();
-        conditions.filter(|told| text(told, "type") == name).count()
+        conditions
+            .filter(|condition| text(condition, "type") == name)
+            .count()
     };
     if of(new, "Approved") > 0 && of(new, "Denied") > 0 {
         let status = Path::ROOT.field("status");

@@ -1,4 +1,4 @@
-//! Containers of pods.
+//! Validation of containers.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use lockstep_object::field::{FieldError, Path};
 
 use super::scalar::{port_name, port_number};
 use super::{
-    Errors, env, label, one_of, one_of_or_none, pod_claims, probes, required, resources, restarts,
-    security, told, volumes,
+    Errors, env, label, one_of, one_of_or_none, pod_claims, probes, push_problems, required,
+    resources, restarts, security, volumes,
 };
 use crate::look::{list, number, some, text};
 
@@ -56,7 +56,7 @@ pub(super) fn containers(
     ephemeral(spec, &names, volumes, path, errors);
 }
 
-/// What init containers may have depends on whether they run beside the others.
+/// Fields that init containers may only have as sidecars (`restartPolicy: Always`).
 fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     restarts::policy(container, path, errors);
     if text(container, "restartPolicy") == "Always" {
@@ -161,7 +161,7 @@ fn ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         if !name.is_empty() {
             let problems = port_name(name);
             if !problems.is_empty() {
-                told(problems, name, &path.field("name"), errors);
+                push_problems(problems, name, &path.field("name"), errors);
             } else if !names.insert(name) {
                 errors.push(FieldError::duplicate(&path.field("name"), name));
             }

@@ -1,6 +1,6 @@
-//! Schedules: five fields, or a word that stands for them.
+//! Validation of cron schedules: five fields or a macro such as `@daily`.
 
-/// Words that stand for schedules.
+/// Schedule macros.
 const DESCRIPTORS: [&str; 7] = [
     "@yearly",
     "@annually",
@@ -51,7 +51,7 @@ const FIELDS: [Bounds; 5] = [
     },
 ];
 
-/// Whether a text is a schedule; else what is wrong with it.
+/// Validates a schedule.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     let mut rest = schedule;
     if schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=") {
@@ -85,7 +85,7 @@ fn descriptor(text: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a text is a sum of numbers with units: `1h30m`.
+/// True for a Go duration: `1h30m`.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&str; 7] = ["ns", "us", "µs", "ms", "s", "m", "h"];
     let mut rest = text;

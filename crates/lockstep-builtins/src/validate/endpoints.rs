@@ -1,4 +1,4 @@
-//! Where services lead.
+//! Validation of endpoints and endpoint slices.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use lockstep_object::{Value, names};
 use super::network::IP;
 use super::scalar::port_number;
 use super::services::{PROTOCOLS, app_protocol};
-use super::{Errors, label, one_of_or_none, subdomain, told};
+use super::{Errors, label, one_of_or_none, push_problems, subdomain};
 use crate::look::{list, number, some, text};
 
 pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
@@ -94,7 +94,7 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
     }
 }
 
-/// Where an endpoint is, and who should use it.
+/// Validates node name, host name, zone and hints of an endpoint.
 fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
     let given = |field: &str| some(endpoint, field).and_then(Value::as_str);
     if let Some(node) = given("nodeName") {
@@ -112,7 +112,7 @@ fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
         if !seen.insert(name) {
             errors.push(FieldError::duplicate(&path, name));
         }
-        told(names::label_value(name), name, &path, errors);
+        push_problems(names::label_value(name), name, &path, errors);
     }
 }
 

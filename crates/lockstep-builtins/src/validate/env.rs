@@ -1,9 +1,9 @@
-//! The environment of containers.
+//! Validation of environment variables.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
-use super::{Errors, resources, subdomain, told};
+use super::{Errors, push_problems, resources, subdomain};
 use crate::look::{list, some, text};
 
 const SOURCES: [&str; 5] = [
@@ -14,7 +14,7 @@ const SOURCES: [&str; 5] = [
     "fileKeyRef",
 ];
 
-/// Fields of a pod that its containers can be told.
+/// Pod fields available to the downward API.
 const FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -44,7 +44,7 @@ pub(super) fn variables(container: &Value, path: &Path<'_>, errors: &mut Errors)
         if name.is_empty() {
             errors.push(FieldError::required(&path.field("name"), ""));
         } else {
-            told(name_problems(name), name, &path.field("name"), errors);
+            push_problems(name_problems(name), name, &path.field("name"), errors);
         }
         if let Some(from) = some(variable, "valueFrom") {
             let is_set = !text(variable, "value").is_empty();
@@ -85,7 +85,7 @@ fn key_of(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::required(&path.field("key"), ""));
     } else {
         let problems = lockstep_object::names::config_key(key);
-        told(problems, key, &path.field("key"), errors);
+        push_problems(problems, key, &path.field("key"), errors);
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn sources(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, source) in list(container, "envFrom").iter().enumerate() {
         let place = path.index(index);
         let prefix = text(source, "prefix");
-        told(
+        push_problems(
             name_problems(prefix),
             prefix,
             &place.field("prefix"),

@@ -1,4 +1,4 @@
-//! Flow schemas and priority levels.
+//! Validation of flow schemas and priority levels.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
@@ -6,11 +6,11 @@ use lockstep_object::{Value, names};
 use super::{Errors, label, one_of, required, subdomain};
 use crate::look::{list, number, some, text};
 
-/// The schema and the level that nobody else may be like.
+/// Name of the mandatory exempt flow schema and priority level.
 const EXEMPT: &str = "exempt";
 const PRECEDENCE_MAX: i64 = 10_000;
 const QUEUES_MAX: i64 = 10_000_000;
-/// How many bits of a hash deal queues to a flow.
+/// Maximum entropy of shuffle sharding: the number of hash bits available.
 const HASH_BITS_MAX: f64 = 60.0;
 const VERBS: [&str; 9] = [
     "create",
@@ -117,7 +117,7 @@ fn subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
         Some(account) if *field == "serviceAccount" => service_account(account, &place, errors),
         Some(named) => drop(required(named, "name", &place, errors)),
     }
-    // Upstream looks at accounts, users, groups.
+    // Upstream's order: service accounts, users, groups.
     for (other, field) in [SUBJECTS[1], SUBJECTS[2], SUBJECTS[0]] {
         if other != kind && some(subject, field).is_some() {
             let why = format!("{field} is forbidden when subject kind is not '{other}'");
@@ -141,7 +141,7 @@ fn service_account(account: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Checks a list that must not be empty, and in which `*` stands alone. Tells whether single items matter.
+/// Validates a list that must not be empty and in which `*` stands alone. Returns true if its items need validation.
 fn items_matter(
     rule: &Value,
     (field, what): (&str, &str),
@@ -346,7 +346,7 @@ fn queues(queuing: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// How many bits it takes to deal so many of so many queues.
+/// Entropy of a shuffle-sharding hand.
 #[expect(
     clippy::cast_precision_loss,
     reason = "it is an estimate, and numbers of 32 bits are exact"

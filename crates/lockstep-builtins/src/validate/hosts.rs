@@ -1,4 +1,4 @@
-//! How a pod finds others by name, and what it changes on its node.
+//! Validation of pod DNS, host aliases and sysctls.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
 use super::network::IP;
-use super::{Errors, subdomain, told};
+use super::{Errors, push_problems, subdomain};
 use crate::look::{list, some, text};
 
 const NAMESERVERS_MAX: usize = 3;
@@ -16,7 +16,7 @@ const SEARCHES_MAX: usize = 32;
 const SEARCH_BYTES_MAX: usize = 2048;
 const SYSCTL_BYTES_MAX: usize = 253;
 const SYSCTL: &str = "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-/// What starts the names of parameters that pods of one network, or of one memory, share.
+/// Sysctl prefixes of the network and IPC namespaces.
 const OF_NETWORK: [&str; 1] = ["net."];
 const OF_MEMORY: [&str; 4] = ["kernel.shm", "kernel.msg", "fs.mqueue.", "kernel.sem"];
 
@@ -40,7 +40,7 @@ pub(super) fn aliases(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whom the pod asks for names.
+/// Validates `dnsConfig`.
 pub(super) fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("dnsConfig");
     let is_own = text(spec, "dnsPolicy") == "None";
@@ -99,7 +99,7 @@ fn searches(config: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, search) in texts.enumerate().filter(|(_, search)| *search != ".") {
         let search = search.strip_suffix('.').unwrap_or(search);
         let problems = names::dns1123_subdomain_with_underscore(search);
-        told(problems, search, &path.index(index), errors);
+        push_problems(problems, search, &path.index(index), errors);
     }
 }
 

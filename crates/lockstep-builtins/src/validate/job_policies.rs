@@ -1,11 +1,11 @@
-//! When a job has failed or succeeded, said by rules.
+//! Validation of job success and failure policies.
 
 use std::collections::BTreeSet;
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
-use super::{Errors, non_negative, told};
+use super::{Errors, non_negative, push_problems};
 use crate::look::{list, number, some, text};
 
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
@@ -14,7 +14,7 @@ const OPERATORS: [&str; 2] = ["In", "NotIn"];
 const RULES_MAX: usize = 20;
 const VALUES_MAX: usize = 255;
 
-/// Who else looks after a job: a domain and a path.
+/// Validates `managedBy`: a domain and a path.
 pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     const BYTES_MAX: usize = 63;
     let Some(name) = some(spec, "managedBy").and_then(Value::as_str) else {
@@ -24,7 +24,7 @@ pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     match name.split_once('/') {
         _ if name.is_empty() => errors.push(FieldError::required(&path, "")),
         Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
-            told(names::dns1123_subdomain(domain), domain, &path, errors);
+            push_problems(names::dns1123_subdomain(domain), domain, &path, errors);
         }
         _ => {
             let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
@@ -36,7 +36,7 @@ pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Which failures of pods count, and how.
+/// Validates `podFailurePolicy`.
 pub(super) fn failure(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let Some(policy) = some(spec, "podFailurePolicy") else {
         return;
@@ -62,7 +62,7 @@ fn too_many(items: &[Value], most: usize, path: &Path<'_>, errors: &mut Errors) 
     }
 }
 
-/// A text out of some, which are told if there is none.
+/// Validates an enumerated value; the error lists the supported ones.
 fn known(given: &str, known: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if given.is_empty() {
         let quoted: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
@@ -96,7 +96,7 @@ fn failure_rule(
     for (index, condition) in conditions.iter().enumerate() {
         let (name, path) = (text(condition, "type"), place.index(index));
         let problems = names::qualified_name(name);
-        told(problems, name, &path.field("type"), errors);
+        push_problems(problems, name, &path.field("type"), errors);
         let status = text(condition, "status");
         known(status, &STATUSES, &path.field("status"), errors);
     }
@@ -140,7 +140,7 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
     }
 }
 
-/// Which indexes are enough.
+/// Validates `successPolicy`.
 pub(super) fn success(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let Some(policy) = some(spec, "successPolicy") else {
         return;
@@ -195,7 +195,7 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
     }
 }
 
-/// How many indexes a text like `1,3-5` names.
+/// Number of indexes in a text like `1,3-5`.
 pub(super) fn count_indexes(text: &str, completions: i64) -> Result<i64, String> {
     let mut total = 0;
     let mut last: Option<i64> = None;

@@ -1,4 +1,4 @@
-//! What a controller of jobs says about one: how it ended fits with everything else.
+//! Validation of job status: conditions, counters and indexes must be consistent.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -59,7 +59,7 @@ fn is(status: &Value, condition: &str) -> bool {
     conditions.any(|it| text(it, "type") == condition && text(it, "status") == "True")
 }
 
-/// How a job ended.
+/// Validates the finished conditions.
 fn conditions(status: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("status");
     let place = path.field("conditions");
@@ -110,7 +110,7 @@ fn conditions(status: &Value, errors: &mut Errors) {
     }
 }
 
-/// Which indexes ended.
+/// Validates completed and failed indexes.
 fn indexes(job: &Value, errors: &mut Errors) {
     let (spec, status, path) = (&job["spec"], &job["status"], Path::ROOT.field("status"));
     let completions = number(spec, "completions");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
-use super::{Errors, told};
+use super::{Errors, push_problems};
 use crate::amounts::amount;
 use crate::look::{entries, list, text};
 
@@ -31,7 +31,7 @@ fn kind_of_limit(kind: &str, path: &Path<'_>, errors: &mut Errors) {
         let why = "must be a standard limit type or fully qualified";
         errors.push(FieldError::invalid(path, kind, why));
     }
-    told(problems, kind, path, errors);
+    push_problems(problems, kind, path, errors);
 }
 
 fn limit(item: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {

@@ -1,14 +1,14 @@
-//! What autoscalers look at, and how fast they act.
+//! Validation of autoscaler metrics and scaling behavior.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names::{NameRule, Part};
 
-use super::{Errors, apps, label, told};
+use super::{Errors, apps, label, push_problems};
 use crate::amounts::amount;
 use crate::look::{list, number, some, text};
 
-/// Kinds of sources, and the field of each, in the order in which upstream looks at them.
+/// Metric source types with their fields, in upstream's order.
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
     ("External", "external"),
@@ -91,7 +91,7 @@ fn identifier(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     if name.is_empty() {
         errors.push(FieldError::required(&path, "must specify a metric name"));
     } else {
-        told(
+        push_problems(
             NameRule::PathSegment.check(name, Part::Whole),
             name,
             &path,
@@ -127,7 +127,7 @@ fn target(target: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Which of the targets a source has.
+/// Validates the target values of a metric.
 fn targets(target: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     let has = |field: &str| some(target, field).is_some();
     let (value, average) = (has("value"), has("averageValue"));
@@ -161,7 +161,7 @@ fn targets(target: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// How fast an autoscaler acts in either direction.
+/// Validates the scaling behavior.
 pub(super) fn behavior(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("behavior");
     for field in ["scaleUp", "scaleDown"] {

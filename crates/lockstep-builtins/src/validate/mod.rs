@@ -1,6 +1,6 @@
-//! What is wrong with objects of built-in kinds, in upstream's words.
+//! Validation of built-in kinds, with upstream's messages.
 //!
-//! Everything here takes a value, the place it is at, and the list that faults are added to, in upstream's order.
+//! Each function takes a value, its path, and the error list, to which errors are added in upstream's order.
 
 mod affinity;
 pub(crate) mod apps;
@@ -62,7 +62,7 @@ fn one_of(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors)
     }
 }
 
-/// The same for a text that may be absent.
+/// Variant of [`one_of`] for an optional text.
 fn one_of_or_none(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if !value.is_empty() && !supported.contains(&value) {
         let supported = supported.iter().copied();
@@ -78,29 +78,29 @@ fn non_negative(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors
     }
 }
 
-/// What is wrong with a text, as faults of its place.
-fn told(problems: Vec<String>, value: &str, path: &Path<'_>, errors: &mut Errors) {
+/// Converts messages to field errors of a value.
+fn push_problems(problems: Vec<String>, value: &str, path: &Path<'_>, errors: &mut Errors) {
     let errors_of = problems.into_iter();
     errors.extend(errors_of.map(|problem| FieldError::invalid(path, value, problem)));
 }
 
 /// A label of RFC 1123.
 fn label(value: &str, path: &Path<'_>, errors: &mut Errors) {
-    told(names::dns1123_label(value), value, path, errors);
+    push_problems(names::dns1123_label(value), value, path, errors);
 }
 
 /// Labels of RFC 1123 with dots between.
 fn subdomain(value: &str, path: &Path<'_>, errors: &mut Errors) {
-    told(names::dns1123_subdomain(value), value, path, errors);
+    push_problems(names::dns1123_subdomain(value), value, path, errors);
 }
 
 /// Labels of an object, or what selects them.
 fn labels(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let entries = value.as_object().into_iter().flatten();
     for (key, value) in entries {
-        told(names::qualified_name(key), key, path, errors);
+        push_problems(names::qualified_name(key), key, path, errors);
         let value = value.as_str().unwrap_or_default();
-        told(names::label_value(value), value, path, errors);
+        push_problems(names::label_value(value), value, path, errors);
     }
 }
 
@@ -108,18 +108,18 @@ fn labels(value: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn annotations(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (key, _) in value.as_object().into_iter().flatten() {
         let problems = names::qualified_name(&key.to_lowercase());
-        told(problems, key, path, errors);
+        push_problems(problems, key, path, errors);
     }
 }
 
-/// A field that may not change.
+/// Rejects changes of an immutable field.
 pub(crate) fn immutable(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     if new != old {
         errors.push(FieldError::invalid(path, new.clone(), "field is immutable"));
     }
 }
 
-/// The same for a field of a map.
+/// Variant of [`immutable`] for a field of a map.
 pub(crate) fn immutable_field(
     new: &Value,
     old: &Value,

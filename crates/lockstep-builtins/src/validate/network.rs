@@ -1,4 +1,4 @@
-//! Addresses, ingresses, policies of the network.
+//! Validation of ingresses and network policies.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use lockstep_object::names::{NameRule, Part};
 use lockstep_object::selector::validate_label_selector;
 
 use super::scalar::{port_number, port_or_name};
-use super::{Errors, immutable_field, label, required, subdomain, told};
+use super::{Errors, immutable_field, label, push_problems, required, subdomain};
 use crate::look::{list, number, some, text};
 
 pub(super) const IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
@@ -125,7 +125,7 @@ fn host(name: &str, path: &Path<'_>, errors: &mut Errors) {
     wildcard(name, path, errors);
 }
 
-/// A name whose first part may stand for any.
+/// Validates a wildcard host name.
 fn wildcard(name: &str, path: &Path<'_>, errors: &mut Errors) {
     match name.strip_prefix("*.") {
         Some(rest) if lockstep_object::names::dns1123_subdomain(rest).is_empty() => {}
@@ -137,9 +137,9 @@ fn wildcard(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a path may not have in it.
+/// Forbidden sequences in an ingress path.
 const IN_PATH: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
-/// What it may not end with.
+/// Forbidden suffixes of an ingress path.
 const AT_END: [&str; 2] = ["/..", "/."];
 
 fn http_path(row: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -205,7 +205,7 @@ fn resource_backend(resource: &Value, path: &Path<'_>, errors: &mut Errors) {
         if required(resource, field, path, errors) {
             let given = text(resource, field);
             let problems = NameRule::PathSegment.check(given, Part::Whole);
-            told(problems, given, &path.field(field), errors);
+            push_problems(problems, given, &path.field(field), errors);
         }
     }
 }

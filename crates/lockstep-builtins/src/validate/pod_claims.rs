@@ -1,4 +1,4 @@
-//! Devices that pods claim, and that their containers name.
+//! Validation of resource claims of pods and containers.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ pub(super) fn names(spec: &Value) -> BTreeSet<&str> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// What a container names is claimed by its pod.
+/// Requires that a container's claims are declared by its pod.
 pub(super) fn of_container(
     resources: &Value,
     claimed: &BTreeSet<&str>,
@@ -67,12 +67,12 @@ pub(super) fn of_container(
             continue;
         }
         if !seen.insert((name, request)) {
-            let told = if request.is_empty() {
+            let push_problems = if request.is_empty() {
                 name.to_owned()
             } else {
                 format!("{name}/{request}")
             };
-            errors.push(FieldError::duplicate(&path, told));
+            errors.push(FieldError::duplicate(&path, push_problems));
         }
         if !claimed.contains(name) {
             let why = "must be one of the names in pod.spec.resourceClaims";

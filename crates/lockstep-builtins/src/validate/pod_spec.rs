@@ -1,4 +1,4 @@
-//! The spec of a pod, or of a template of pods.
+//! Validation of pod specs.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -8,13 +8,13 @@ use lockstep_object::selector::validate_label_selector;
 use super::scalar::between;
 use super::{
     Errors, affinity, containers, hosts, label, labels, one_of, one_of_or_none, pod_claims,
-    security, subdomain, told, volumes,
+    push_problems, security, subdomain, volumes,
 };
 use crate::look::{list, number, some, text};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// What is wrong with a spec.
+/// Validates a pod spec.
 pub(super) fn check(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let known = volumes::volumes(spec, path, errors);
     pod_claims::of_pod(spec, path, errors);
@@ -88,7 +88,7 @@ fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, gate) in list(spec, "readinessGates").iter().enumerate() {
         let name = text(gate, "conditionType");
         let path = ready_path.index(index);
-        told(
+        push_problems(
             names::qualified_name(name),
             name,
             &path.field("conditionType"),
@@ -99,7 +99,7 @@ fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let mut seen: Vec<&str> = Vec::new();
     for (index, gate) in list(spec, "schedulingGates").iter().enumerate() {
         let (name, path) = (text(gate, "name"), path.index(index));
-        told(names::qualified_name(name), name, &path, errors);
+        push_problems(names::qualified_name(name), name, &path, errors);
         if seen.contains(&name) {
             errors.push(FieldError::duplicate(&path, name));
         }
@@ -144,7 +144,7 @@ fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Which nodes count when pods are spread.
+/// Validates `minDomains` and the node inclusion policies of a topology spread constraint.
 fn spread_nodes(rule: &Value, wish: &str, path: &Path<'_>, errors: &mut Errors) {
     if let Some(domains) = number(rule, "minDomains") {
         let path = path.field("minDomains");
@@ -175,7 +175,7 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (key, operator) = (text(toleration, "key"), text(toleration, "operator"));
         let (value, effect) = (text(toleration, "value"), text(toleration, "effect"));
         if !key.is_empty() {
-            told(names::qualified_name(key), key, &path.field("key"), errors);
+            push_problems(names::qualified_name(key), key, &path.field("key"), errors);
         }
         if key.is_empty() && operator != "Exists" {
             let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
@@ -201,8 +201,8 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             other => {
                 // Upstream knows two more, which are behind a gate that is closed.
                 let known = ["Equal", "Exists", "Lt", "Gt"];
-                let told = if known.contains(&other) { 4 } else { 2 };
-                let known = known.into_iter().take(told);
+                let push_problems = if known.contains(&other) { 4 } else { 2 };
+                let known = known.into_iter().take(push_problems);
                 errors.push(FieldError::not_supported(&place, other, known));
             }
         }

@@ -1,4 +1,4 @@
-//! Pods, and what of them may change.
+//! Validation of pods and pod updates.
 
 use std::net::IpAddr;
 
@@ -63,10 +63,10 @@ fn images(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What of a pod may change once it is there.
+/// Mutable fields of a pod, as upstream's message lists them.
 const CHANGES: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// Where a pod is, and how well it is treated, which follows from its spec.
+/// Validates the pod status: observed generation, pod and host IPs, and the immutable `QoS` class.
 pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     let (status, path) = (&new["status"], Path::ROOT.field("status"));
     let observed = number(status, "observedGeneration").unwrap_or_default();
@@ -128,7 +128,7 @@ pub(crate) fn pod_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// A deadline may come nearer, and may not go. Tells whether anything else is worth looking at.
+/// `activeDeadlineSeconds` may only decrease. Returns true if the rest of the spec is to be compared.
 fn deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
     let path = path.field("activeDeadlineSeconds");
     let last = i64::from(i32::MAX);
@@ -224,12 +224,12 @@ fn stripped(spec: &Value, is_gated: bool) -> Map<String, Value> {
     spec
 }
 
-/// What the containers may use has changed.
+/// Validates an update through the resize subresource.
 pub(crate) fn resized(pod: &Value, errors: &mut Errors) {
     pod_spec::check(spec_of(pod), &Path::ROOT.field("spec"), errors);
 }
 
-/// Containers may be added beside the others, and not taken away or changed.
+/// Ephemeral containers can be added, but not removed or changed.
 pub(crate) fn ephemeral_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
     pod_spec::check(spec_of(new), &path, errors);

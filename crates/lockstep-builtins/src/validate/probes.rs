@@ -1,4 +1,4 @@
-//! Probes, and what happens at the start and the end of a container.
+//! Validation of probes and lifecycle hooks.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -9,7 +9,7 @@ use crate::look::{list, number, some, text};
 
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
-/// What may be sent, and where.
+/// Validates a handler: exactly one action.
 pub(super) fn handler(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let given = HANDLERS
         .into_iter()
@@ -43,12 +43,12 @@ pub(super) fn handler(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether a container has succeeded after one success.
+/// Restriction of `successThreshold` to 1, for liveness and startup probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Successes {
-    /// It has to.
+    /// Exactly one success.
     One,
-    /// It may take more.
+    /// Any number of successes.
     Any,
 }
 
@@ -103,7 +103,7 @@ fn probe(
     }
 }
 
-/// What happens after the start, and before the end.
+/// Validates `postStart` and `preStop`.
 pub(super) fn lifecycle(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     let Some(lifecycle) = some(container, "lifecycle") else {
         return;

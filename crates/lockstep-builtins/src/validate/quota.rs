@@ -1,4 +1,4 @@
-//! Quotas.
+//! Validation of resource quotas.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::resources::{is_known_name, non_negative_amount, resource_name};
 use crate::amounts::amount;
 use crate::look::{entries, list, text};
 
-/// What is counted in whole numbers, besides extended resources.
+/// Resources counted in integers, apart from extended resources.
 const COUNTED: [&str; 9] = [
     "configmaps",
     "persistentvolumeclaims",
@@ -32,7 +32,7 @@ const SCOPES: [&str; 7] = [
     "Terminating",
     "VolumeAttributesClass",
 ];
-/// Scopes that a pod is in or not, and nothing else can be asked about.
+/// Scopes that support only `Exists`.
 const PLAIN_SCOPES: [&str; 5] = [
     "BestEffort",
     "CrossNamespacePodAffinity",
@@ -44,7 +44,7 @@ const OPPOSITES: [(&str, &str); 2] = [
     ("BestEffort", "NotBestEffort"),
     ("Terminating", "NotTerminating"),
 ];
-/// What pods use that quotas with scopes can be about.
+/// Compute resources, which scopes can select pods for.
 const COMPUTE: [&str; 6] = [
     "cpu",
     "limits.cpu",
@@ -90,11 +90,11 @@ pub(crate) fn quota_status(quota: &Value, _old: &Value, errors: &mut Errors) {
 }
 
 fn is_standard(name: &str) -> bool {
-    // Storage is asked for, and never bare.
+    // `storage` is only valid with the prefix `requests.`.
     is_known_name(name) && name != "storage"
 }
 
-/// Whether a resource is one that a cluster was given by somebody else.
+/// True for extended resources.
 fn is_extended(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");
     let asked = format!("requests.{name}");
@@ -119,7 +119,7 @@ fn amounts(parent: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether what a quota with a scope says of a resource can ever matter.
+/// True if a scope applies to a quota resource.
 fn is_scope_of(scope: &str, resource: &str) -> bool {
     match scope {
         "BestEffort" => resource == "pods",
@@ -141,8 +141,8 @@ fn scopes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let place = path.field("scopes");
     let scopes = list(spec, "scopes");
     let all = || Value::Array(scopes.to_vec());
-    let told: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
-    for scope in &told {
+    let given: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+    for scope in &given {
         if !SCOPES.contains(scope) {
             errors.push(FieldError::invalid(&place, all(), "unsupported scope"));
         }
@@ -151,12 +151,12 @@ fn scopes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::invalid(&place, all(), why));
         }
     }
-    opposites(&told, &place, &all(), errors);
+    opposites(&given, &place, &all(), errors);
 }
 
-fn opposites(told: &[&str], place: &Path<'_>, shown: &Value, errors: &mut Errors) {
+fn opposites(given: &[&str], place: &Path<'_>, shown: &Value, errors: &mut Errors) {
     for (one, other) in OPPOSITES {
-        if told.contains(&one) && told.contains(&other) {
+        if given.contains(&one) && given.contains(&other) {
             errors.push(FieldError::invalid(
                 place,
                 shown.clone(),
@@ -184,8 +184,8 @@ fn selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         operator(expression, scope, &place, errors);
     }
     let scopes = expressions.iter().map(|item| text(item, "scopeName"));
-    let told: Vec<&str> = scopes.collect();
-    opposites(&told, &place, &spec["scopes"], errors);
+    let given: Vec<&str> = scopes.collect();
+    opposites(&given, &place, &spec["scopes"], errors);
 }
 
 fn operator(expression: &Value, scope: &str, place: &Path<'_>, errors: &mut Errors) {
@@ -215,7 +215,7 @@ fn operator(expression: &Value, scope: &str, place: &Path<'_>, errors: &mut Erro
     }
 }
 
-/// A selector as upstream shows it: in the names of its own type.
+/// A scope selector with the field names of upstream's internal type, as messages print it.
 fn shown(expressions: &[Value]) -> Value {
     let expressions = expressions.iter().map(|item| {
         json!({ "ScopeName": item["scopeName"], "Operator": item["operator"], "Values": item["values"] })

@@ -1,4 +1,4 @@
-//! Addresses as objects, and the ranges that they come from.
+//! Validation of `IPAddress` and `ServiceCIDR`.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use lockstep_object::names::{NameRule, Part};
 use lockstep_object::{Value, names};
 
 use super::network::{CIDR, IP};
-use super::{Errors, immutable_field, told};
+use super::{Errors, immutable_field, push_problems};
 use crate::look::{list, some, text};
 
 /// The most networks of one range: one of each family.
@@ -17,7 +17,7 @@ const IMMUTABLE: &str = "field is immutable";
 pub(crate) fn address(address: &Value, errors: &mut Errors) {
     let name = text(&address["metadata"], "name");
     let path = Path::ROOT.field("metadata");
-    told(written_ip(name), name, &path.field("name"), errors);
+    push_problems(written_ip(name), name, &path.field("name"), errors);
     let path = Path::ROOT.field("spec");
     let path = path.field("parentRef");
     let Some(parent) = some(&address["spec"], "parentRef") else {
@@ -27,13 +27,13 @@ pub(crate) fn address(address: &Value, errors: &mut Errors) {
     let group = text(parent, "group");
     if !group.is_empty() {
         let problems = names::dns1123_subdomain(group);
-        told(problems, group, &path.field("group"), errors);
+        push_problems(problems, group, &path.field("group"), errors);
     }
     for (field, is_required) in [("resource", true), ("name", true), ("namespace", false)] {
         let (value, path) = (text(parent, field), path.field(field));
         if !value.is_empty() {
             let problems = NameRule::PathSegment.check(value, Part::Whole);
-            told(problems, value, &path, errors);
+            push_problems(problems, value, &path, errors);
         } else if is_required {
             errors.push(FieldError::required(&path, ""));
         }
@@ -63,7 +63,7 @@ pub(crate) fn range(range: &Value, errors: &mut Errors) {
     }
     for (index, network) in networks.iter().enumerate() {
         let network = network.as_str().unwrap_or_default();
-        told(
+        push_problems(
             written_network(network),
             network,
             &path.index(index),
@@ -104,7 +104,7 @@ pub(crate) fn range_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// What is wrong with an address that has to be written in one way only.
+/// Validates that an IP address is in canonical form.
 fn written_ip(text: &str) -> Vec<String> {
     let Ok(ip) = text.parse::<IpAddr>() else {
         let is_padded = without_leading_zeros(text).parse::<IpAddr>().is_ok();
@@ -121,7 +121,7 @@ fn written_ip(text: &str) -> Vec<String> {
     canonical(text, &ip.to_string())
 }
 
-/// The same for a network.
+/// Validates that a CIDR is in canonical form.
 fn written_network(text: &str) -> Vec<String> {
     let Some((address, prefix)) = text.split_once('/') else {
         return vec![CIDR.to_owned()];

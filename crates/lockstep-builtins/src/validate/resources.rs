@@ -1,16 +1,16 @@
-//! Amounts of resources.
+//! Validation of resource requirements.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
-use super::{Errors, told};
+use super::{Errors, push_problems};
 use crate::amounts::amount;
 use crate::look::{entries, text};
 
-/// Resources that containers may ask for without naming a domain.
+/// Standard container resources.
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// Other resources that are known without a domain.
+/// Other resource names without a domain.
 const KNOWN: [&str; 17] = [
     "configmaps",
     "limits.cpu",
@@ -31,7 +31,7 @@ const KNOWN: [&str; 17] = [
     "storage",
 ];
 
-/// Whether a name without a domain means something.
+/// True for standard resource names without a domain.
 pub(super) fn is_known_name(name: &str) -> bool {
     STANDARD.contains(&name) || KNOWN.contains(&name) || is_quota_huge_pages(name)
 }
@@ -57,7 +57,7 @@ pub(super) fn non_negative_amount(value: &Value, path: &Path<'_>, errors: &mut E
 pub(super) fn resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
     let problems = names::qualified_name(name);
     let is_name = problems.is_empty();
-    told(problems, name, path, errors);
+    push_problems(problems, name, path, errors);
     let is_known = is_known_name(name);
     if is_name && !name.contains('/') && !is_known {
         let why = "must be a standard resource type or fully qualified";
@@ -74,13 +74,13 @@ fn container_resource(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether more can be promised than there is.
+/// True if limits may exceed requests.
 fn can_overcommit(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");
     is_native && !is_huge_pages(name)
 }
 
-/// What a container asks for, and what it may have.
+/// Validates requests and limits.
 pub(super) fn requirements(resources: &Value, path: &Path<'_>, errors: &mut Errors) {
     let limits_path = path.field("limits");
     for (name, amount) in entries(resources, "limits") {
@@ -124,7 +124,7 @@ fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a container may ask about itself.
+/// Validates a `resourceFieldRef`.
 pub(super) fn field_selector(selector: &Value, path: &Path<'_>, errors: &mut Errors) {
     const KNOWN: [&str; 6] = [
         "limits.cpu",

@@ -1,4 +1,4 @@
-//! When containers of pods start again, each by its own rule, and what a change of their resources means to them.
+//! Validation of container restart policies, restart rules and resize policies.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -45,7 +45,7 @@ pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether a container starts again when it gets more or less of something.
+/// Validates the resize policies of a container.
 pub(super) fn resize(container: &Value, of_pod: &str, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("resizePolicy");
     let rules = list(container, "resizePolicy");

@@ -1,14 +1,14 @@
-//! Ports, percentages, paths, and other single values.
+//! Validation of ports, percentages, paths and other scalars.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
-use super::{Errors, told};
+use super::{Errors, push_problems};
 
 /// The longest name of a port.
 const PORT_NAME_BYTES_MAX: usize = 15;
 
-/// What is wrong with the name of a port.
+/// Error messages for a port name.
 pub(super) fn port_name(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > PORT_NAME_BYTES_MAX {
@@ -50,7 +50,7 @@ pub(super) fn between(first: i64, last: i64) -> String {
 /// A port by number or by name.
 pub(super) fn port_or_name(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     match port {
-        Value::String(name) => told(port_name(name), name, path, errors),
+        Value::String(name) => push_problems(port_name(name), name, path, errors),
         port => port_number(port.as_i64().unwrap_or_default(), path, errors),
     }
 }
@@ -85,7 +85,7 @@ fn percent(value: &Value) -> Option<u64> {
     value.as_str()?.strip_suffix('%')?.parse().ok()
 }
 
-/// Whether a number or percentage is nothing.
+/// True if a number or percentage is zero.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::String(_) => percent(value).is_none_or(|percent| percent == 0),

@@ -1,4 +1,4 @@
-//! What pods and containers are allowed to do.
+//! Validation of security contexts.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};

@@ -1,4 +1,4 @@
-//! Services, and where they lead.
+//! Validation of services.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::network::{IP, address, network};
 use super::scalar::{port_number, port_or_name};
-use super::{Errors, label, labels, one_of_or_none, subdomain, told};
+use super::{Errors, label, labels, one_of_or_none, push_problems, subdomain};
 use crate::look::{list, number, some, text};
 use crate::services::{HEADLESS, has_address, has_health_port, has_node_ports, is_outside};
 
@@ -62,15 +62,15 @@ pub(crate) fn service(service: &Value, errors: &mut Errors) {
     distribution(spec, &path, errors);
 }
 
-/// What a port speaks, if it says so.
+/// Validates `appProtocol`.
 pub(super) fn app_protocol(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(protocol) = some(port, "appProtocol").and_then(Value::as_str) {
         let problems = names::qualified_name(protocol);
-        told(problems, protocol, &path.field("appProtocol"), errors);
+        push_problems(problems, protocol, &path.field("appProtocol"), errors);
     }
 }
 
-/// Whom a balancer lets in.
+/// Validates `loadBalancerSourceRanges`.
 fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let ranges = list(spec, "loadBalancerSourceRanges");
     // Upstream's spelling.
@@ -84,7 +84,7 @@ fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Which endpoints are preferred.
+/// Validates `trafficDistribution`.
 fn distribution(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
     let wish = some(spec, "trafficDistribution").and_then(Value::as_str);
@@ -241,7 +241,7 @@ fn class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     let path = path.field("loadBalancerClass");
     if text(spec, "type") == "LoadBalancer" {
-        told(names::qualified_name(class), class, &path, errors);
+        push_problems(names::qualified_name(class), class, &path, errors);
     } else {
         errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
     }

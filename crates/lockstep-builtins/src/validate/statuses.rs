@@ -1,4 +1,4 @@
-//! What controllers say about workloads: numbers that fit together.
+//! Validation of workload status: counters must be consistent.
 
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
@@ -10,7 +10,7 @@ use crate::look::number;
 struct Numbers {
     counts: &'static [&'static str],
     of_all: &'static [&'static str],
-    /// What upstream calls the number of those that are ready.
+    /// Upstream's name of the ready counter.
     ready: &'static str,
 }
 
@@ -119,7 +119,7 @@ fn replicas(status: &Value, numbers: &Numbers, errors: &mut Errors) {
     }
 }
 
-/// How often names were taken already only grows.
+/// `collisionCount` must not decrease.
 fn collisions(status: &Value, old: &Value, errors: &mut Errors) {
     let of = |status: &Value| number(status, "collisionCount");
     if of(old).is_some_and(|old| of(status).unwrap_or_default() < old) {

@@ -1,4 +1,4 @@
-//! Volumes, claims, classes and drivers.
+//! Validation of persistent volumes, claims, storage classes and CSI drivers.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use lockstep_object::{Map, Value, names};
 
 use super::resources::non_negative_amount;
 use super::{
-    Errors, immutable_field, one_of, one_of_or_none, required, subdomain, told, volume_sources,
+    Errors, immutable_field, one_of, one_of_or_none, push_problems, required, subdomain,
+    volume_sources,
 };
 use crate::amounts::amount;
 use crate::look::{list, some, text};
@@ -40,7 +41,7 @@ fn access_modes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a volume is.
+/// The volume source fields of a spec.
 fn source(spec: &Value) -> Map<String, Value> {
     let mut fields = spec.as_object().cloned().unwrap_or_default();
     fields.retain(|name, value| !ABOUT_VOLUME.contains(&name.as_str()) && !value.is_null());
@@ -119,7 +120,7 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
     claim_spec(&claim["spec"], &Path::ROOT.field("spec"), errors);
 }
 
-/// What is claimed, by a claim or by a template of claims.
+/// Validates the spec of a claim or claim template.
 pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if list(spec, "accessModes").is_empty() {
         let why = "at least 1 access mode is required";
@@ -167,7 +168,7 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     errors.push(FieldError::invalid(path, Value::Object(Map::new()), why));
 }
 
-/// What a volume is filled with.
+/// Validates a data source.
 fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     required(source, "name", path, errors);
     required(source, "kind", path, errors);
@@ -225,11 +226,11 @@ fn provisioner(object: &Value, field: &str, errors: &mut Errors) {
     if required(object, field, &Path::ROOT, errors) {
         let name = text(object, field).to_lowercase();
         let problems = names::qualified_name(&name);
-        told(problems, &name, &Path::ROOT.field(field), errors);
+        push_problems(problems, &name, &Path::ROOT.field(field), errors);
     }
 }
 
-/// Where volumes of a class may be: no place twice.
+/// Validates `allowedTopologies`: no duplicates.
 fn topologies(class: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("allowedTopologies");
     let terms = list(class, "allowedTopologies");
@@ -248,7 +249,7 @@ fn topologies(class: &Value, errors: &mut Errors) {
                     errors.push(FieldError::duplicate(&place.index(at), value.clone()));
                 }
             }
-            told(names::qualified_name(key), key, &path.field("key"), errors);
+            push_problems(names::qualified_name(key), key, &path.field("key"), errors);
             if rules[..at].iter().any(|other| text(other, "key") == key) {
                 errors.push(FieldError::duplicate(&path.field("key"), key));
             }
@@ -264,7 +265,7 @@ fn topologies(class: &Value, errors: &mut Errors) {
     }
 }
 
-/// What may change of volumes that are there.
+/// Validates a volume attributes class.
 pub(crate) fn attributes(class: &Value, errors: &mut Errors) {
     provisioner(class, "driverName", errors);
     if class["parameters"].as_object().is_none_or(Map::is_empty) {

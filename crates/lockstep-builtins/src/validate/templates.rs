@@ -1,4 +1,4 @@
-//! Templates of pods, and the selectors that have to fit them.
+//! Validation of pod templates and their selectors.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::{from_label_selector, validate_label_selector};
@@ -27,7 +27,7 @@ pub(super) fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Pods that are kept running: they start again, and have no deadline.
+/// Pod templates of long-running workloads: `restartPolicy: Always` and no `activeDeadlineSeconds`.
 pub(super) fn lasting(template: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let spec = &template["spec"];
     let path = path.field("spec");
@@ -45,7 +45,7 @@ pub(super) fn lasting(template: &Value, kind: &str, path: &Path<'_>, errors: &mu
     }
 }
 
-/// Whether a selector selects the pods of a template; an absent one selects nothing. None if it cannot be read.
+/// True if a selector matches the labels of a template; an absent one matches nothing. None if it is invalid.
 pub(super) fn selects(selector: Option<&Value>, template: &Value) -> Option<bool> {
     let Some(selector) = selector else {
         return Some(false);
@@ -78,7 +78,7 @@ pub(super) fn selector(spec: &Value, kind: &str, path: &Path<'_>, errors: &mut E
     }
 }
 
-/// Whether a selector selects everything.
+/// True for the empty selector.
 pub(super) fn is_empty(selector: &Value) -> bool {
     let labels = selector["matchLabels"].as_object();
     labels.is_none_or(Map::is_empty) && list(selector, "matchExpressions").is_empty()

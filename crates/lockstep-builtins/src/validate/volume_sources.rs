@@ -1,10 +1,10 @@
-//! What volumes of the cluster are, and where they can be reached.
+//! Validation of persistent volume sources and node affinity.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
 use super::scalar::path_without_way_up;
-use super::{Errors, affinity, required, told};
+use super::{Errors, affinity, push_problems, required};
 use crate::look::{some, text};
 
 const CSI_SECRETS: [&str; 5] = [
@@ -42,7 +42,7 @@ fn driver(csi: &Value, path: &Path<'_>, errors: &mut Errors) {
     if required(csi, "driver", path, errors) {
         let name = text(csi, "driver");
         let problems = names::dns1123_subdomain(&name.to_lowercase());
-        told(problems, name, &path.field("driver"), errors);
+        push_problems(problems, name, &path.field("driver"), errors);
     }
     required(csi, "volumeHandle", path, errors);
     for field in CSI_SECRETS {
@@ -70,7 +70,7 @@ pub(super) fn reach(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Once told, they stay.
+/// Node affinity is immutable once set.
 pub(super) fn reach_stays(new: &Value, old: &Value, errors: &mut Errors) {
     if some(old, "nodeAffinity").is_some() && new["nodeAffinity"] != old["nodeAffinity"] {
         let path = Path::ROOT.field("nodeAffinity");

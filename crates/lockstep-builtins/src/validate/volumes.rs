@@ -1,4 +1,4 @@
-//! Volumes of pods, and where they are mounted.
+//! Validation of pod volumes and mounts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Errors, label, one_of_or_none};
 use crate::amounts::amount;
 use crate::look::{list, number, text};
 
-/// The volumes that can be mounted, by name; what is wrong with the others is told.
+/// Validates volumes and returns the mountable ones by name.
 pub(super) fn volumes<'v>(
     spec: &'v Value,
     path: &Path<'_>,
@@ -136,7 +136,7 @@ fn details(name: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Where a container mounts volumes.
+/// Validates the volume mounts of a container.
 pub(super) fn mounts(
     container: &Value,
     volumes: &BTreeSet<&str>,
@@ -192,7 +192,7 @@ fn sub_paths(mount: &Value, path: &Path<'_>, list_path: &Path<'_>, errors: &mut 
     }
 }
 
-/// Whether mounts are seen on the other side, and whether nothing below them can be written.
+/// Validates mount propagation and recursive read-only mounts.
 fn propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut Errors) {
     let propagation = text(mount, "mountPropagation");
     let known = ["Bidirectional", "HostToContainer", "None"];

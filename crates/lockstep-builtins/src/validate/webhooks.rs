@@ -1,4 +1,4 @@
-//! Configurations of webhooks: who is asked, about what.
+//! Validation of webhook configurations.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Value, names};
 
-use super::{Errors, one_of_or_none, required, told};
+use super::{Errors, one_of_or_none, push_problems, required};
 use crate::look::{list, number, some, text};
 
-/// How long a webhook may take.
+/// Allowed range of a webhook timeout.
 const TIMEOUT_SECONDS: std::ops::RangeInclusive<i64> = 1..=30;
-/// How many conditions a webhook may have.
+/// Maximum number of match conditions per webhook.
 const CONDITIONS_MAX: usize = 64;
 /// Versions of reviews that are sent.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
@@ -40,7 +40,7 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     if name.is_empty() {
         errors.push(FieldError::required(&place, ""));
     } else if !problems.is_empty() {
-        told(problems, name, &place, errors);
+        push_problems(problems, name, &place, errors);
     } else if name.split('.').count() < 3 {
         let why = "should be a domain with at least three segments separated by dots";
         errors.push(FieldError::invalid(&place, name, why));
@@ -95,8 +95,7 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     conditions(webhook, &path.field("matchConditions"), errors);
 }
 
-/// Names of conditions, and that there is something to decide. Whether it can be decided is the
-/// business of whoever knows the language.
+/// Validates names and presence of match conditions. The CEL expressions are compiled by the API server.
 fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let all = list(webhook, "matchConditions");
     if all.len() > CONDITIONS_MAX {
@@ -113,7 +112,7 @@ fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::required(&place, ""));
             continue;
         }
-        told(names::qualified_name(name), name, &place, errors);
+        push_problems(names::qualified_name(name), name, &place, errors);
         if !seen.insert(name) {
             errors.push(FieldError::duplicate(&place, name));
         }
@@ -136,7 +135,7 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::invalid(&place, version, "duplicate version"));
             continue;
         }
-        told(names::dns1035_label(version), version, &place, errors);
+        push_problems(names::dns1035_label(version), version, &place, errors);
     }
     let known = |version: &Value| version.as_str().is_some_and(|name| REVIEWS.contains(&name));
     if !versions.iter().any(known) {
@@ -190,7 +189,7 @@ fn empty_items(items: &[Value], path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Resources and their parts, none of which is said twice.
+/// Validates resources and subresources of a rule, without duplicates.
 fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let all = list(rule, "resources");
     if all.is_empty() {
@@ -260,7 +259,7 @@ fn check_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::required(path, why));
         return;
     }
-    // What has no scheme has no host either.
+    // A URL without a scheme has no host either.
     let (scheme, rest) = url.split_once("://").unwrap_or(("", ""));
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let host = place.split(['/', '#']).next().unwrap_or_default();
@@ -315,6 +314,6 @@ fn check_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
                 .map(|problem| format!("segment[{index}]: {problem}"))
                 .collect(),
         };
-        told(problems, own, &place, errors);
+        push_problems(problems, own, &place, errors);
     }
 }

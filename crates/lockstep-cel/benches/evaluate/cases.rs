@@ -1,4 +1,4 @@
-//! The cases of the performance table (cel.md §15), shared by whoever times, counts or weighs them.
+//! Cases of the performance table (cel.md §15), shared by the time, instruction and memory benchmarks.
 
 use lockstep_cel::schema::{Resource, Schema};
 use lockstep_cel::{Activation, Arena, Budget, Env, Program, Type, Version};
@@ -47,7 +47,7 @@ const REPEATED: &[(&str, &str)] = &[
     ),
 ];
 
-/// How many containers or items there are.
+/// Numbers of containers or items.
 const SIZES: [usize; 3] = [1, 10, 100];
 
 /// A rule of a CRD over a list with a schema.

@@ -1,4 +1,4 @@
-//! Calls: which overloads fit the arguments, and the type of the result.
+//! Overload resolution of calls.
 
 use super::expr::dotted;
 use super::{Checker, Reference};

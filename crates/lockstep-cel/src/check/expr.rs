@@ -1,4 +1,4 @@
-//! One rule for each kind of node.
+//! Type rules of expressions.
 
 use super::unify::most_general;
 use super::{Checker, Reference};

@@ -1,4 +1,4 @@
-//! `"…".format([…])` with a literal text and a literal list is checked before it runs.
+//! Compile-time check of `"…".format([…])` with literal arguments.
 
 use super::Checked;
 use crate::ast::{Ast, Expr, Literal, NodeId};

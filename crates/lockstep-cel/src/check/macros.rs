@@ -1,4 +1,4 @@
-//! Macros: the variables they bind and the type they give.
+//! Type rules of macros.
 
 use super::{Checker, Reference};
 use crate::ast::{Fold, FoldKind, NodeId};
@@ -18,7 +18,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Types of the first and second variable of a macro over a range; what is wrong with it is said at `at`.
+    /// Types of the first and second loop variable over a range; issues are reported at `at`.
     fn range(&mut self, range: NodeId, at: NodeId, pairs: bool) -> (Type, Type) {
         let ty = self.node(range);
         match self.unifier.substitute(&ty) {
@@ -124,7 +124,7 @@ impl Checker<'_> {
             }
             found => {
                 let shown = self.unifier.settle(&found).in_message();
-                // The expansion asks twice.
+                // The macro expansion calls both functions, and each call reports.
                 for function in ["hasValue", "value"] {
                     let message = format!(
                         "found no matching overload for '{function}' applied to '{shown}.()'"

@@ -1,4 +1,4 @@
-//! The checker: a type for every node, the overloads of every call, and what is wrong with the rest.
+//! The type checker: assigns types to nodes and overloads to calls, and reports issues.
 
 mod call;
 mod expr;
@@ -15,7 +15,7 @@ use crate::types::Type;
 pub(crate) use expr::dotted;
 use unify::Unifier;
 
-/// What the checker found out about one node.
+/// Resolved reference of a node.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Reference {
     /// Nothing beyond the type.

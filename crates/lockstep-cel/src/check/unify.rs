@@ -1,4 +1,4 @@
-//! Type parameters and when one type may stand for another.
+//! Type parameters and assignability.
 
 use crate::types::Type;
 use std::sync::Arc;
@@ -49,12 +49,12 @@ impl Unifier {
         })
     }
 
-    /// Whether values of the two types can be one; binds variables if so.
+    /// True if the types are assignable; binds type parameters in that case.
     pub(super) fn assignable(&mut self, left: &Type, right: &Type) -> bool {
         self.all_assignable(&[(left, right)])
     }
 
-    /// Whether all pairs fit together; binds variables only if they do.
+    /// True if all pairs are assignable; binds type parameters only in that case.
     pub(super) fn all_assignable(&mut self, pairs: &[(&Type, &Type)]) -> bool {
         let mark = self.log.len();
         if pairs
@@ -114,7 +114,7 @@ impl Unifier {
         }
     }
 
-    /// Whether `ty` can be what variable `number` stands for, and whether that variable was bound before.
+    /// Tries to substitute `ty` for type parameter `number`; also returns true if the parameter was bound before.
     fn try_substitution(&mut self, ty: &Type, number: u32) -> (bool, bool) {
         if *ty == Type::Var(number) {
             return (true, true);
@@ -169,7 +169,7 @@ fn takes_null(ty: &Type) -> bool {
     )
 }
 
-/// Of two types that fit together, the one that says less.
+/// The more general of two assignable types.
 pub(super) fn most_general(left: &Type, right: &Type) -> Type {
     if says_no_more(left, right) {
         left.clone()

@@ -1,4 +1,4 @@
-//! Checks of the whole tree after types are known: uniform literals and constant arguments.
+//! AST validators that run after type checking: homogeneous literals and constant arguments.
 
 use super::{Checked, Reference, format, type_mismatch};
 use crate::ast::{Ast, Element, Entry, Expr, Literal, NodeId, for_each_child};

@@ -1,4 +1,4 @@
-//! Cases of the Kubernetes dialect.
+//! Conformance cases of the Kubernetes dialect.
 
 use super::report::{Report, text};
 use super::tagged::tagged;

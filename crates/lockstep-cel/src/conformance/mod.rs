@@ -1,6 +1,6 @@
-//! Runs case files: the language's own suite as JSON, and cases of the Kubernetes dialect.
+//! Runner for conformance cases: the CEL suite as JSON, and cases of the Kubernetes dialect.
 //!
-//! A case fails when anything it states is wrong: value, static type, cost, estimate, phase, position or text of an
+//! A case fails if any of its expectations does: value, static type, cost, estimate, phase, position or text of an
 //! error.
 
 mod kubernetes;
@@ -15,20 +15,20 @@ use crate::env::Profile;
 use crate::issue::{Issue, Phase};
 use serde_json::Value as Json;
 
-/// What became of one case.
+/// Result of one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Names the case within its file.
     pub id: String,
     /// The section the case counts for.
     pub section: String,
-    /// Whether all that was stated holds.
+    /// True if all expectations are met.
     pub pass: bool,
-    /// Whether every build must pass it.
+    /// True if every build must pass the case.
     pub required: bool,
-    /// What the case states.
+    /// The expected result.
     pub expected: String,
-    /// What was observed.
+    /// The actual result.
     pub actual: String,
 }
 
@@ -43,7 +43,7 @@ pub enum FileError {
     Format,
 }
 
-/// Runs all cases of a file. `deviations` says which cases of the suite end differently in the Kubernetes dialect.
+/// Runs all cases of a file. `deviations` lists the suite's cases with a different result in the Kubernetes dialect.
 pub fn run(
     text: &str,
     profile: Profile,

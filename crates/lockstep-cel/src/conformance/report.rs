@@ -1,4 +1,4 @@
-//! What was observed of a case, held against what the case states.
+//! Comparison of a case's actual results with its expectations.
 
 use super::tagged::normalized;
 use super::{Observed, phase_name};
@@ -36,7 +36,7 @@ impl Report {
         text
     }
 
-    /// What an expectation states and the report does not show; one that states nothing we know is wrong itself.
+    /// Unmet expectations; an unknown expectation is an error of the case.
     pub(super) fn complaints(&self, expect: &Json) -> Vec<String> {
         let mut complaints = unknown_statements(expect);
         if let Some(value) = expect.get("value")
@@ -130,7 +130,7 @@ impl Report {
     }
 }
 
-/// What a case may state.
+/// Supported expectations.
 const STATEMENTS: [&str; 7] = [
     "value",
     "static_type",

@@ -1,4 +1,4 @@
-//! The language's own suite.
+//! The CEL conformance suite.
 
 use super::tagged::{double, tagged};
 use super::{Observed, Outcome};
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which tests end differently in the Kubernetes dialect, and how.
+/// Tests with a different result in the Kubernetes dialect, and that result.
 #[derive(Debug, Clone, Default)]
 pub struct Deviations {
     outcomes: BTreeMap<(String, String, String), Json>,

@@ -1,4 +1,4 @@
-//! Values as JSON that keeps their types, for comparing expectation and outcome.
+//! JSON form of values that preserves their CEL types, for comparisons.
 
 use crate::value::{Object, Opaque, Value};
 use base64::Engine as _;

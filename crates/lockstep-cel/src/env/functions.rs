@@ -1,4 +1,4 @@
-//! The functions of an environment and their overloads.
+//! Function declarations of an environment.
 
 use super::{Profile, Version};
 use crate::cost::Cost;

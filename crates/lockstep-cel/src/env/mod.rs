@@ -1,4 +1,4 @@
-//! Environments: which names, functions, types and syntax an expression may use.
+//! Environments: variables, functions, types and syntax available to an expression.
 
 mod functions;
 mod version;
@@ -13,7 +13,7 @@ use crate::types::Type;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which dialect of the language.
+/// Dialect of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// The specification with all its optional libraries.
@@ -38,11 +38,11 @@ pub struct Env {
 #[derive(Debug, Clone)]
 pub(crate) struct Variable {
     pub(crate) ty: Type,
-    /// How bound JSON is read; JSON without a schema is `dyn`.
+    /// Schema of a JSON binding; without one it is `dyn`.
     pub(crate) schema: Option<Arc<Schema>>,
 }
 
-/// What a name stands for.
+/// Resolution of a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Resolved {
     Variable(Box<str>, Type),
@@ -196,7 +196,7 @@ impl Env {
         names
     }
 
-    /// What a full name stands for.
+    /// Resolves a fully qualified name.
     pub(crate) fn global(&self, name: &str) -> Option<Resolved> {
         if let Some(variable) = self.variables.get(name) {
             return Some(Resolved::Variable(name.into(), variable.ty.clone()));

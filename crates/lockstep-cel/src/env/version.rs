@@ -1,4 +1,4 @@
-//! Which feature came with which Kubernetes version.
+//! Kubernetes versions that introduced each feature.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The text is no `major.minor`.
+/// The text is not a `major.minor` version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no version of the form `1.30`")]
 pub struct VersionError(String);

@@ -1,4 +1,4 @@
-//! Calls: their price, and the size of what they return.
+//! Cost and result size estimates of calls.
 
 use super::{Estimate, Estimator, Known, Path, path_size};
 use crate::ast::{Expr, Literal, NodeId};
@@ -7,7 +7,7 @@ use crate::cost::Cost;
 use crate::env::Feature;
 use crate::types::Type;
 
-/// Longest regular expression a named format stands for.
+/// Length of the longest regular expression of a named format.
 const FORMAT_PATTERN_SIZE_MAX: u64 = 128;
 const NEW_LIST: Estimate = Estimate::exactly(11);
 
@@ -157,7 +157,7 @@ impl<'a> Estimator<'a> {
         list.size.times(each)
     }
 
-    /// The size of a list's elements as its schema tells it.
+    /// Size of a list's elements according to its schema.
     fn element_size(&self, list: &Operand<'a>) -> Estimate {
         if matches!(list.known.path, Path::Nowhere) {
             return Estimate::UNKNOWN;
@@ -213,7 +213,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The size of what a call returns, when its operands tell.
+    /// Size of a call's result, if it follows from its operands.
     fn result_size(&self, function: &str, operands: &[Operand<'a>]) -> Option<Estimate> {
         let size = |index: usize| operands[index].size;
         match function {

@@ -1,4 +1,4 @@
-//! Macros: a turn of the loop, as often as the range can be long.
+//! Cost estimate of comprehensions: the loop body times the maximum size of the range.
 
 use super::{Estimate, Estimator, Known, Path, call};
 use crate::ast::{Fold, FoldKind, NodeId};

@@ -1,4 +1,4 @@
-//! What an expression can cost at most, from its tree and the sizes its schemas allow.
+//! Static cost estimation, from the AST and the maximum sizes in schemas.
 
 mod call;
 mod fold;
@@ -30,18 +30,18 @@ pub(crate) fn estimate(ast: &Ast, checked: &Checked, env: &Env) -> Estimate {
     estimator.node(ast.root()).cost
 }
 
-/// What is known of one node.
+/// Estimates of one node.
 #[derive(Debug, Clone, Copy)]
 struct Known<'a> {
     cost: Estimate,
     /// The size found from the tree.
     size: Option<Estimate>,
-    /// Sizes of keys and values, when the tree tells both.
+    /// Sizes of keys and values, if both are known from the AST.
     entries: Option<(Estimate, Estimate)>,
     path: Path<'a>,
 }
 
-/// Where in the schemas a value comes from.
+/// Schema path that a value comes from.
 #[derive(Debug, Clone, Copy)]
 enum Path<'a> {
     /// Computed: from nowhere.

@@ -1,4 +1,4 @@
-//! Ranges of costs and sizes, with arithmetic that saturates instead of overflowing.
+//! Cost and size ranges with saturating arithmetic.
 
 /// From the least to the most something can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Estimate {
     }
 }
 
-/// `ceil(value · count / 10)`; what is unknown stays unknown.
+/// `ceil(value · count / 10)`; an unknown bound stays unknown.
 fn tenths(value: u64, count: u64) -> u64 {
     if value == u64::MAX {
         // The product in floating point reaches the next power of two, a tenth of it does not.

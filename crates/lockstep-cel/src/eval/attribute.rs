@@ -1,4 +1,4 @@
-//! Reading variables and selecting from values.
+//! Evaluation of variables and selections.
 
 use super::Machine;
 use super::overload::no_qualifier;
@@ -14,7 +14,7 @@ enum Found<'a> {
     Value(Value<'a>),
     /// There is nothing: an error, or an empty optional.
     Missing(Fault<'a>),
-    /// It cannot even be asked for.
+    /// The qualifier itself is invalid.
     Refused(Fault<'a>),
 }
 
@@ -148,7 +148,7 @@ impl<'a> Machine<'a, '_, '_> {
         }
     }
 
-    /// The value of a lazy variable; computed once, by whoever comes first.
+    /// The value of a lazy variable, computed on first use.
     fn force(&mut self, lazy: &Lazy<'a>) -> Eval<'a> {
         if let Some(outcome) = lazy.outcome.get() {
             return *outcome;

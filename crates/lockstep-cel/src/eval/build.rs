@@ -1,4 +1,4 @@
-//! List, map and object literals.
+//! Evaluation of list, map and object literals.
 
 use super::Machine;
 use crate::cost;
@@ -116,7 +116,7 @@ pub(crate) fn build_map<'a>(
     Ok(Value::Map(Map::Built(arena.put(map))))
 }
 
-/// Keys without an order stand after the others, as they were written.
+/// Sort rank of a key; unordered keys come last, in source order.
 fn rank(key: &Value<'_>) -> u8 {
     u8::from(key_order(key, key) != Some(Ordering::Equal))
 }

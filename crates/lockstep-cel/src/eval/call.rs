@@ -1,4 +1,4 @@
-//! Running library functions.
+//! Evaluation of function calls.
 
 use super::overload::no_overload;
 use super::{Machine, Scope};
@@ -12,7 +12,7 @@ const ARGUMENTS_MAX: usize = 4;
 /// Going over one value to find a price and again to compute, in bytes of work; short strings cost nothing.
 const WORK_PER_WALKED_VALUE: usize = 64;
 
-/// Up to four evaluated arguments, kept on the stack.
+/// Up to four evaluated arguments on the stack.
 struct Arguments<'a> {
     values: [Value<'a>; ARGUMENTS_MAX],
     count: usize,
@@ -187,7 +187,7 @@ pub(crate) fn dispatch_first<'a>(
     Err(Fault::NoSuchOverload)
 }
 
-/// Whether values are of the parameter types; what lists and maps hold is not looked at.
+/// True if values match the parameter types; element types of lists and maps are not checked.
 fn fits(params: &[Type], args: &[Value<'_>]) -> bool {
     params
         .iter()

@@ -1,5 +1,4 @@
-//! Loops over lists and maps. Each kind has its own loop; what it costs is the sum of the parts that the macro
-//! would expand to.
+//! Evaluation of comprehensions. Each kind has a dedicated loop, charged with the cost of the macro's expansion.
 
 use super::Machine;
 use super::overload::no_range;
@@ -15,7 +14,7 @@ const EXISTS_CONDITION: u64 = 3;
 const LOGIC_STEP: u64 = 1;
 /// Accumulator, new list, addition.
 pub(super) const LIST_STEP: u64 = 12;
-/// The same when the new list is a constant.
+/// Step cost if the accumulated list is a constant.
 pub(super) const CONSTANT_LIST_STEP: u64 = 2;
 const COUNT_STEP: u64 = 2;
 /// Accumulator, key, insertion.
@@ -70,7 +69,7 @@ impl<'a> Machine<'a, '_, '_> {
         self.result(progress)
     }
 
-    /// Charges the loop condition and tells whether the loop is over.
+    /// Charges the loop condition; returns true if the loop ends.
     fn ends(&mut self, state: &State<'a>) -> Result<bool, Fault<'a>> {
         self.budget.step()?;
         match state {
@@ -117,7 +116,7 @@ impl<'a> Machine<'a, '_, '_> {
         Ok(())
     }
 
-    /// Adds what one turn computes; nothing is kept once the loop has failed.
+    /// Adds the result of one iteration; ignored once the loop has failed.
     fn add(
         &mut self,
         fold: &'a Fold,
@@ -244,7 +243,7 @@ fn absorb<'a>(
     Ok(())
 }
 
-/// What a loop has so far, and what went wrong in it.
+/// Accumulated result and error of a loop.
 struct Progress<'a> {
     state: State<'a>,
     fault: Option<Fault<'a>>,
@@ -259,7 +258,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// What is computed.
+/// Accumulator of a comprehension.
 enum State<'a> {
     Logic {
         stop: bool,

@@ -1,4 +1,4 @@
-//! The evaluator: walks a plan, charges for what it does, and lets logic absorb faults.
+//! The evaluator: executes a plan within a budget; logical operators absorb errors as CEL defines.
 
 mod attribute;
 mod build;
@@ -162,7 +162,7 @@ impl<'a> Machine<'a, '_, '_> {
                 found if value || matches!(found, Value::Optional(_)) => Ok(found),
                 _ => Err(Fault::NoSuchOverload),
             },
-            // A value that is no optional stands for itself, as it does upstream.
+            // A non-optional value is used as it is, as upstream does.
             other => Ok(other),
         }
     }

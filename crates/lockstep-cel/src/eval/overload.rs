@@ -1,10 +1,10 @@
-//! What is said when no overload of a function fits the values.
+//! Runtime errors for missing overloads.
 
 use super::Scope;
 use crate::value::{Fault, List, Map, Value};
 
-/// Operators name themselves when their first operand has no such operator at all, and say nothing more when it has;
-/// most other functions name the types they were called with.
+/// Error for a call without a matching overload. An operator is named only if its first operand has no such operator at
+/// all; most other functions list their argument types.
 pub(super) fn no_overload<'a>(
     scope: &Scope<'a>,
     function: &'a str,
@@ -44,7 +44,7 @@ fn no_flatten<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Fault<'a> {
     ))
 }
 
-/// What a loop says of a value that is neither list nor map.
+/// Error of a comprehension over a value that is neither a list nor a map.
 pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) -> Fault<'a> {
     let name = upstream_name(value);
     if pairs {
@@ -53,7 +53,7 @@ pub(super) fn no_range<'a>(scope: &Scope<'a>, value: &Value<'a>, pairs: bool) ->
     scope.fault(format_args!("got '{name}', expected iterable type"))
 }
 
-/// What is said of a value that selects nothing, whatever it is asked of.
+/// Error of a selection with a value that is not a valid key type.
 pub(super) fn no_qualifier<'a>(scope: &Scope<'a>, value: &Value<'a>) -> Fault<'a> {
     let name = match value {
         Value::Null => "<nil>",
@@ -84,8 +84,8 @@ pub(crate) fn upstream_name<'a>(value: &Value<'a>) -> &'a str {
     }
 }
 
-/// Whether a value has the operator for some second operand. Texts and times take any operator's name as that of a
-/// method, and complain themselves.
+/// True if a value supports the operator with some second operand. Strings and times count as supporting every
+/// operator, because upstream lets their own methods report the error.
 fn knows(function: &str, value: &Value<'_>) -> bool {
     use Value::{Bool, Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
     if matches!(value, String(_) | Timestamp(_) | Duration(_)) {

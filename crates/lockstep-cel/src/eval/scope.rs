@@ -1,4 +1,4 @@
-//! What library functions may use.
+//! Context of library functions during an evaluation.
 
 use crate::env::Profile;
 use crate::ext::re2::Pattern;
@@ -41,8 +41,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Compiles a pattern of the data; using the same text again, as loops do, compiles nothing. `complaint` stands
-    /// before what is wrong with it.
+    /// Compiles a pattern computed at run time; the last one is cached for loops. `complaint` is the prefix of
+    /// its error.
     pub(crate) fn pattern(&self, text: &'a str, complaint: &str) -> Result<Rc<Pattern>, Fault<'a>> {
         if let Some((address, length, pattern)) = &*self.compiled.borrow()
             && (*address, *length) == (text.as_ptr(), text.len())
@@ -58,7 +58,7 @@ impl<'a> Scope<'a> {
         Ok(pattern)
     }
 
-    /// Counts bytes gone over without a price that says so.
+    /// Charges work on bytes that no cost covers.
     pub(crate) fn work(&self, bytes: usize) -> Result<(), Fault<'a>> {
         let work = self.work.get().saturating_add(bytes as u64);
         self.work.set(work);

@@ -1,4 +1,4 @@
-//! `sortBy`: a loop that computes keys, and a call that sorts by them.
+//! `sortBy`: computes keys, then sorts by them.
 
 use super::Machine;
 use super::fold::{CONSTANT_LIST_STEP, LIST_STEP, RESULT};
@@ -45,7 +45,7 @@ impl<'a> Machine<'a, '_, '_> {
         }
     }
 
-    /// The elements with their keys, or the first fault of a key; the loop goes on after it as others do.
+    /// The elements with their keys, or the first key error; like other loops it continues after an error.
     fn keyed(
         &mut self,
         sort: &'a SortBy,

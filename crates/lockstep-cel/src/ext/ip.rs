@@ -9,7 +9,7 @@ use super::go_quote::quote_for_error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip(IpAddr);
 
-/// Why an address was refused.
+/// Errors of parsing an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IpError {
     /// Not an address.
@@ -93,7 +93,7 @@ impl fmt::Display for Ip {
     }
 }
 
-/// `ip.isCanonical`: whether the text is what the address prints as. Fails if it is no address.
+/// `ip.isCanonical`: true if the text equals the canonical form of the address; fails for an invalid address.
 pub fn is_canonical(text: &str) -> Result<bool, IpError> {
     Ip::parse(text).map(|address| address.to_string() == text)
 }
@@ -102,14 +102,14 @@ fn is_mapped(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some())
 }
 
-/// An address block; host bits are kept, and count for equality.
+/// A CIDR block; host bits are preserved and count for equality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr {
     address: IpAddr,
     prefix_length: u8,
 }
 
-/// Why a block was refused.
+/// Error of parsing a CIDR block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("network address parse error during conversion from string: {fault}")]
 pub struct CidrError {
@@ -168,7 +168,7 @@ impl Cidr {
         i64::from(self.prefix_length)
     }
 
-    /// The same block with its host bits cleared.
+    /// The block with its host bits cleared.
     #[must_use]
     pub fn masked(self) -> Self {
         let address = match self.address {
@@ -184,7 +184,7 @@ impl Cidr {
         Self { address, ..self }
     }
 
-    /// Whether the address lies in the block. An address of the other family never does.
+    /// True if the block contains the address; always false across address families.
     pub fn contains_ip(self, ip: Ip) -> bool {
         let single = Self {
             address: ip.0,
@@ -193,7 +193,7 @@ impl Cidr {
         self.address.is_ipv4() == ip.0.is_ipv4() && self.masked() == single.masked()
     }
 
-    /// Whether every address of `other` lies in the block.
+    /// True if the block contains every address of `other`.
     pub fn contains_cidr(self, other: Self) -> bool {
         self.prefix_length <= other.prefix_length && self.contains_ip(other.ip())
     }
@@ -205,7 +205,7 @@ impl fmt::Display for Cidr {
     }
 }
 
-/// The address in front of the slash, or what Go says about it.
+/// Parses the address before the slash, with Go's error message.
 fn parse_block_address(text: &str) -> Result<IpAddr, String> {
     match Ip::parse(text) {
         Ok(ip) => Ok(ip.0),

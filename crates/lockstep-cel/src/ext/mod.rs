@@ -1,4 +1,4 @@
-//! Value types and text rules of the Kubernetes function libraries, free of the language itself.
+//! Value types and text formats of the Kubernetes function libraries, independent of CEL itself.
 
 pub mod formats;
 pub mod go_duration;

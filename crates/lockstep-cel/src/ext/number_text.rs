@@ -1,9 +1,9 @@
-//! Numbers as text: what `string(x)` writes, what `int(s)` and its siblings read, and the verbs of `format`.
+//! Number formatting and parsing: `string(x)`, `int(s)` and the verbs of `format`.
 
 /// Most digits behind the point that `format` writes; every double ends well before.
 pub const PRECISION_MAX: usize = 1_100;
 
-/// Why a number could not be converted. The messages are cel-go's.
+/// Errors of number conversion, with cel-go's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// Text that is not a number of the type.
@@ -15,12 +15,12 @@ pub enum NumberError {
     /// A value outside the unsigned range.
     #[error("unsigned integer overflow")]
     UintOverflow,
-    /// More than [`PRECISION_MAX`] digits were asked for.
+    /// The requested precision exceeds [`PRECISION_MAX`].
     #[error("precision {0} exceeds maximum allowed precision {PRECISION_MAX}")]
     Precision(usize),
 }
 
-/// Which form of `%f` and `%e` to write.
+/// Form of `%f` and `%e`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberStyle {
     /// The strings library as Kubernetes pins it, written for readers of American English: `1,234.500000`,

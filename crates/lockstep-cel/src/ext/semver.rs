@@ -1,4 +1,4 @@
-//! Semantic versions as the Kubernetes library reads them.
+//! Semantic versions of the Kubernetes semver library.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ pub struct Semver {
     pre_release: PreRelease,
 }
 
-/// Why a version was refused.
+/// Errors of parsing a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SemverError {
     /// The text is empty.
@@ -33,7 +33,7 @@ pub enum SemverError {
     /// A number begins with a zero it does not need.
     #[error("{part} must not contain leading zeroes {}", quote_for_error(.text))]
     LeadingZeroes {
-        /// What the number is, as a message begins.
+        /// Name of the part, as the message starts.
         part: &'static str,
         /// The number as written.
         text: String,
@@ -56,12 +56,12 @@ pub enum SemverError {
     /// A build identifier has a character outside `0-9A-Za-z-`.
     #[error("Invalid character(s) found in build meta data {}", quote_for_error(.0))]
     InvalidBuild(String),
-    /// A shortened version with a pre-release or build part, which could not be told apart.
+    /// A shortened version with a pre-release or build suffix, which would be ambiguous.
     #[error("short version cannot contain PreRelease/Build meta data")]
     ShortWithSuffix,
 }
 
-/// How lenient [`Semver::parse`] is.
+/// Leniency of [`Semver::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalize {
     /// Exactly `SemVer` 2.

@@ -1,6 +1,6 @@
-//! The strings library: pure functions that count in code points.
+//! The strings library: pure functions that count code points.
 
-/// Why a text function failed.
+/// Errors of string functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// An index before the text or after its end.
@@ -16,12 +16,12 @@ pub enum TextError {
     },
 }
 
-/// What searching from an offset behind the text means.
+/// Behaviour of a search from an offset beyond the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffsetBeyondEnd {
     /// Nothing is found: −1, as Kubernetes answers.
     NotFound,
-    /// An error, as the language's own test suite asks.
+    /// An error, as the CEL conformance suite requires.
     Fails,
 }
 
@@ -96,7 +96,7 @@ pub fn last_index_of_until(
     Ok(found.map_or(-1, |at| size(&text[..at])))
 }
 
-/// Where a search with an offset begins.
+/// Result of resolving a search offset.
 enum Search {
     /// At this byte.
     From(usize),
@@ -104,7 +104,7 @@ enum Search {
     Decided(i64),
 }
 
-/// Where to search from. An empty text is found at the offset itself.
+/// Resolves the offset of a search. An empty text is found at the offset itself.
 fn search_start(
     text: &str,
     wanted: &str,
@@ -113,7 +113,7 @@ fn search_start(
 ) -> Result<Search, TextError> {
     let is_lenient = beyond == OffsetBeyondEnd::NotFound;
     match byte_offset(text, offset) {
-        // Kubernetes answers with the offset before it looks at the text.
+        // Kubernetes returns the offset without inspecting the text.
         Ok(_) if wanted.is_empty() => Ok(Search::Decided(offset)),
         Err(_) if is_lenient && wanted.is_empty() => Ok(Search::Decided(offset)),
         // Kubernetes looks no further from the very end, not even backward.

@@ -1,6 +1,6 @@
-//! String and bytes literals: where they end, and what they mean.
+//! String and bytes literals: delimiters and escapes.
 
-/// Why a well-delimited literal has no value.
+/// Errors in the value of a terminated literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StringFault {
     /// An escape names a surrogate or something past U+10FFFF.

@@ -1,4 +1,4 @@
-//! `+ - * / %` and unary minus.
+//! Arithmetic operators: `+ - * / %` and unary minus.
 
 use super::{Row, row};
 use crate::cost::Cost::{Both, One};
@@ -164,7 +164,7 @@ fn item_digest(value: &Value<'_>, keys: &[Box<str>]) -> u64 {
     }
 }
 
-/// Whether two elements are one: equal in a set, of equal keys in a keyed list.
+/// True if two elements have one identity: equal in a set, with equal keys in an associative list.
 fn same_item(left: &Value<'_>, right: &Value<'_>, keys: &[Box<str>]) -> bool {
     if keys.is_empty() {
         return equal(left, right);

@@ -1,4 +1,4 @@
-//! Authorization checks.
+//! Authorizer library.
 
 use super::{Row, row};
 use crate::authorizer::{Authorization, Decision, ResourceAttributes, ResourceCheck};

@@ -1,4 +1,4 @@
-//! `int`, `uint`, `double`, `string`, `bool`, `bytes`, `dyn`, `type`, `size`.
+//! Type conversions and `size`: `int`, `uint`, `double`, `string`, `bool`, `bytes`, `dyn`, `type`.
 
 use super::arithmetic::{OVERFLOW, UNSIGNED_OVERFLOW};
 use super::{Row, row};

@@ -1,4 +1,4 @@
-//! Base64.
+//! Encoders library: base64.
 
 use super::{Row, row};
 use crate::cost::Cost::Tenth;

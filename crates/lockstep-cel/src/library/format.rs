@@ -1,4 +1,4 @@
-//! `"…".format([…])`: the clauses of a format text and how each writes a value.
+//! `"…".format([…])`: parsing of format strings and formatting of values.
 
 use crate::env::Profile;
 use crate::eval::Scope;
@@ -30,7 +30,7 @@ pub(crate) struct Clause {
     precision: Option<usize>,
 }
 
-/// Why a format text is none.
+/// Errors of parsing a format string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FormatFault {
     End,
@@ -39,7 +39,7 @@ pub(crate) enum FormatFault {
 }
 
 impl FormatFault {
-    /// Whether a missing argument would have been noticed first.
+    /// True if a missing argument takes precedence over this error.
     pub(crate) fn needs_argument(&self) -> bool {
         *self != Self::End
     }
@@ -113,7 +113,7 @@ fn clause(text: &str) -> Result<(Clause, &str), FormatFault> {
     Ok((Clause { verb, precision }, letters.as_str()))
 }
 
-/// What Kubernetes says when a verb is given a type it does not write, or nothing when it does.
+/// Kubernetes' error message for a verb with an unsupported type; none if it is supported.
 pub(crate) fn refusal(clause: Clause, type_name: &str) -> Option<String> {
     let (accepted, text): (&[&str], &str) = match clause.verb {
         'd' => (
@@ -209,7 +209,7 @@ impl Writer {
         }
     }
 
-    /// Adds a value as its clause says; what needs no text of its own gets none.
+    /// Appends a value in the format of its clause, without an intermediate string where possible.
     fn write(&self, out: &mut String, clause: Clause, value: &Value<'_>) -> Result<(), String> {
         match (clause.verb, value) {
             ('s', Value::String(text)) => out.push_str(text),

@@ -1,4 +1,4 @@
-//! The Kubernetes list library.
+//! Kubernetes list library.
 
 use super::{Row, arithmetic, row};
 use crate::cost::Cost::Elements;
@@ -189,7 +189,8 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-/// What a list of mixed types is told; a list that starts with a value of no overload names the function.
+/// Error for lists of mixed types. A list whose first element has no overload gets an error with the function name
+/// instead.
 const MIXED: Fault<'static> = Fault::Fixed("no such overload");
 
 /// The elements of a list whose first one is of a type some overload takes.

@@ -1,4 +1,4 @@
-//! The extended list library.
+//! CEL extended list library.
 
 use super::{Row, row};
 use crate::cost::Cost::{Flatten, NewList, Pairs};

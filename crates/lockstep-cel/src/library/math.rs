@@ -1,4 +1,4 @@
-//! Mathematics beyond the operators; only the specification has it.
+//! CEL math library; not part of the Kubernetes dialect.
 
 use super::{Row, arithmetic, row};
 use crate::cost::Cost::One;

@@ -1,4 +1,4 @@
-//! The function libraries: tables of overloads, each with its signature, price and implementation.
+//! Function libraries: tables of overloads with signature, cost and implementation.
 
 mod arithmetic;
 mod authorizer;
@@ -49,7 +49,7 @@ pub(crate) const fn row(id: &'static str, signature: &'static str, cost: Cost, r
     }
 }
 
-/// Where a library is to be found.
+/// Availability of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Availability {
     /// In both dialects, in Kubernetes since a version.
@@ -62,7 +62,7 @@ enum Availability {
     Mutation,
 }
 
-/// A set of overloads that comes and goes together.
+/// A set of overloads that is enabled as a whole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Library {
     availability: Availability,

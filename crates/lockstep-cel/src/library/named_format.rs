@@ -1,4 +1,4 @@
-//! Named formats, such as those of object names.
+//! Kubernetes format library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Validate};
@@ -143,7 +143,7 @@ fn datetime<'a>(scope: &Scope<'a>, _: &[Value<'a>]) -> Eval<'a> {
     constant(scope, "datetime")
 }
 
-/// Nothing when the text has the format, else what is wrong with it.
+/// `validate`: none if the text has the format, otherwise the list of error messages.
 fn validate<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let Value::Opaque(Opaque::Format(format)) = args[0] else {
         return Err(Fault::NoSuchOverload);

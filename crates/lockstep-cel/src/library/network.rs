@@ -1,4 +1,4 @@
-//! IP addresses and networks.
+//! Kubernetes IP and CIDR libraries.
 
 use super::{Row, row};
 use crate::cost::Cost::{
@@ -172,7 +172,7 @@ fn is_cidr<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 fn contains_ip<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let cidr = of_cidr(&args[0])?;
     let ip = match args[1] {
-        // A text that is no address is not told apart from a value of another type.
+        // An invalid address text gives the error of an unsupported type, as upstream does.
         Value::String(text) => to_ip(scope, text).map_err(|_| Fault::Fixed("no such overload"))?,
         ref other => of_ip(other)?,
     };

@@ -1,4 +1,4 @@
-//! Comparison, membership, indexing, the conditional and the operators of logic.
+//! Comparison, membership, indexing, conditional and logical operators.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Second, Smaller};

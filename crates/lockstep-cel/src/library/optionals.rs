@@ -1,4 +1,4 @@
-//! Optional values.
+//! Optional types library.
 
 use super::{Row, row};
 use crate::cost::Cost::One;

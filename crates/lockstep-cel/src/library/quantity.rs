@@ -1,4 +1,4 @@
-//! Quantities.
+//! Kubernetes quantity library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};

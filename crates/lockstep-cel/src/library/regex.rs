@@ -1,11 +1,11 @@
-//! Regular expressions whose pattern is only known when the expression runs.
+//! Regex library, for patterns known only at run time.
 
 use super::{Row, row};
 use crate::cost::Cost::Regex;
 use crate::eval::Scope;
 use crate::value::{Eval, List, Value};
 
-/// What `find` and `findAll` say before a fault of their pattern; `matches` says nothing.
+/// Error prefix of `find` and `findAll` for invalid patterns; `matches` has none.
 const SEARCH_COMPLAINT: &str = "Illegal regex: ";
 
 pub(super) const MATCHES_ROWS: &[Row] = &[

@@ -1,4 +1,4 @@
-//! Semantic versions.
+//! Kubernetes semver library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};

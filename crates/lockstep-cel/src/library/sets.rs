@@ -1,4 +1,4 @@
-//! Lists seen as sets.
+//! CEL sets library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Product};
@@ -37,7 +37,7 @@ fn has<'a>(scope: &Scope<'a>, list: List<'a>, wanted: &Value<'a>) -> Result<bool
     Ok(scope.position(list.values(), wanted)?.is_some())
 }
 
-/// Whether some element of `list` is in `other` (`wanted` is true), or some is not.
+/// True if some element of `list` is in `other` (`wanted` is true), or is not in it (`wanted` is false).
 fn any<'a>(
     scope: &Scope<'a>,
     list: List<'a>,

@@ -1,4 +1,4 @@
-//! Strings: the standard functions and the extended library.
+//! String functions and the CEL extended strings library.
 
 use super::{Row, format, row};
 use crate::cost::Cost::{Elements, Fifth, Join, One, Search, Tenth};

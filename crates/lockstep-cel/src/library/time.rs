@@ -1,4 +1,4 @@
-//! Timestamps and durations.
+//! Timestamp and duration functions.
 
 use super::{Row, row};
 use crate::cost::Cost::One;

@@ -1,4 +1,4 @@
-//! URLs.
+//! Kubernetes URL library.
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};

@@ -1,4 +1,4 @@
-//! Calls that are macros: they bind names, so they become nodes of their own.
+//! Parsing of macros, which become dedicated nodes because they bind variables.
 
 use super::Parser;
 use crate::ast::{Element, Expr, Fold, FoldKind, NodeId, SelectMode};
@@ -176,7 +176,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether a node is a constant, map or object: something that no list can come from.
+    /// True for a constant, map or object literal, which cannot evaluate to a list.
     fn is_written_whole(&self, node: NodeId) -> bool {
         matches!(
             self.ast.expr(node),

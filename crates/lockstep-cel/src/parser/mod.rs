@@ -1,4 +1,4 @@
-//! From tokens to the tree: precedence climbing by hand, with limits and several errors in one go.
+//! The parser: hand-written precedence climbing with limits and error recovery.
 
 mod macros;
 mod operand;
@@ -10,12 +10,12 @@ use crate::source::Source;
 
 /// Longest expression, in code points.
 pub(crate) const EXPRESSION_CODE_POINTS_MAX: usize = 100_000;
-/// How deep brackets, calls and conditionals may nest.
+/// Maximum nesting depth of brackets, calls and conditionals.
 pub(crate) const NESTING_MAX: u16 = 250;
-/// After this many errors the parser stops.
+/// Maximum number of errors before parsing stops.
 pub(crate) const ERRORS_MAX: usize = 100;
 
-/// What the text may use beyond the core grammar.
+/// Syntax extensions beyond the core grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,

@@ -1,4 +1,4 @@
-//! Literals, names, calls, selections and the three kinds of brackets.
+//! Parsing of literals, identifiers, calls, selections and bracketed expressions.
 
 use super::Parser;
 use crate::ast::{Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};

@@ -1,4 +1,4 @@
-//! What the parser accepts and refuses, case by case.
+//! Parser tests: accepted and rejected expressions.
 
 use super::*;
 use crate::issue;

@@ -1,6 +1,6 @@
-//! What an expression reads and what its result writes, found without running it.
+//! Static analysis of the fields that an expression reads and its result writes.
 //!
-//! Both are never too small: where a path cannot be followed, the whole value it starts from counts.
+//! The result is conservative: if a path cannot be followed, the whole value at its start counts as read or written.
 
 mod pointer;
 mod read;
@@ -18,9 +18,9 @@ use std::fmt;
 /// Reads and writes of one expression.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Paths {
-    /// What is read, each path with everything below it.
+    /// Paths that are read, including everything below them.
     pub reads: BTreeSet<FieldPath>,
-    /// What the resulting object or patch sets, from the root of the object.
+    /// Paths that the resulting object or patch sets.
     pub writes: BTreeSet<Write>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Write {
 }
 
 impl Program {
-    /// What this expression reads and writes. An expression that was not checked reads and writes everything.
+    /// Paths that this expression reads and writes. An unchecked expression reads and writes everything.
     pub fn paths(&self) -> Paths {
         let Some(mut walker) = read::Walker::of(self) else {
             let variables = self.env.variables.keys();
@@ -68,8 +68,8 @@ impl Program {
         paths
     }
 
-    /// What this expression asks for without needing it to be there: by `has()`, `.?field` or `[?key]`. An expression
-    /// that was not checked asks for nothing so.
+    /// Paths tested for presence by `has()`, `.?field` or `[?key]`, which need not exist. Empty for an unchecked
+    /// expression.
     pub fn probed_paths(&self) -> BTreeSet<FieldPath> {
         let Some(mut walker) = read::Walker::of(self) else {
             return BTreeSet::new();

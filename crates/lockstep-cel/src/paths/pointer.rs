@@ -1,4 +1,4 @@
-//! JSON pointers as expressions write them.
+//! JSON pointers in patch expressions.
 
 use super::segment::Segment;
 use crate::ast::{Ast, Expr, Literal, NodeId};

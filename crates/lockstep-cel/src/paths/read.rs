@@ -1,4 +1,4 @@
-//! Reads: chains of selections are followed from their variable, through macros and named expressions.
+//! Read analysis: follows selection chains from their variable through macros and named expressions.
 
 use super::segment::{FieldPath, Segment};
 use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, SelectMode, for_each_child};
@@ -9,7 +9,7 @@ use crate::schema::Fields;
 use crate::types::Type;
 use std::collections::BTreeSet;
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
     /// It is what lies at a path.
@@ -27,7 +27,7 @@ pub(super) struct Walker<'a> {
     env: &'a Env,
     locals: Vec<(&'a str, Origin)>,
     pub(super) reads: BTreeSet<FieldPath>,
-    /// What the expression asks for without needing it to be there.
+    /// Paths tested for presence.
     pub(super) probed: BTreeSet<FieldPath>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Visits a node and tells where its value comes from; a place is not read yet.
+    /// Visits a node and returns the origin of its value; a place does not count as read yet.
     fn origin(&mut self, node: NodeId) -> Origin {
         let ast = self.ast;
         if let Reference::Variable(name) = self.checked.reference(node) {
@@ -168,7 +168,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The property a field of a schema type stands for.
+    /// JSON property name of a field.
     fn json_name(&self, operand: NodeId, field: &str) -> Box<str> {
         let ty = match self.checked.ty(operand) {
             Type::Optional(inner) => inner,
@@ -301,7 +301,7 @@ fn innermost(origin: &Origin) -> Option<&FieldPath> {
     }
 }
 
-/// Where the elements of a list or map come from.
+/// Origin of the elements of a list or map.
 fn element(range: &Origin) -> Origin {
     match range {
         Origin::Place(path) => Origin::Place(path.then(Segment::Any)),

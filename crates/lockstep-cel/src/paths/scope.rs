@@ -1,4 +1,4 @@
-//! The scope of a mutation: the one place everything it writes lies at or below, by which policies are ordered.
+//! Mutation scope: the common ancestor of all written paths, by which policies are ordered.
 
 use super::pointer::{pointer, text};
 use super::segment::{Segment, is_name};
@@ -28,12 +28,12 @@ pub struct MutationScope {
 }
 
 impl MutationScope {
-    /// How far below the root; policies run from the shallowest to the deepest.
+    /// Depth below the root; policies run from the shallowest to the deepest scope.
     pub fn depth(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether this scope is `other` or lies below it. A field and a key of the same name are the same place.
+    /// True if this scope is `other` or below it. A field and a map key with one name are equal.
     pub fn is_within(&self, other: &Self) -> bool {
         self.common(other).depth() == other.depth()
     }
@@ -73,10 +73,9 @@ impl fmt::Display for MutationScope {
 }
 
 impl Program {
-    /// The scope of the mutation this expression results in; nothing when it results in none.
+    /// The scope of the mutation that this expression produces; none if it produces none.
     ///
-    /// `list_keys` names the fields by which the elements of the list at a scope are told apart: setting them selects
-    /// an element and writes nothing.
+    /// `list_keys` returns the key fields of the list at a scope: setting them selects an element and writes nothing.
     pub fn mutation_scope(
         &self,
         list_keys: &dyn Fn(&MutationScope) -> Vec<String>,
@@ -97,7 +96,7 @@ impl Program {
             name if !is_mutation(name) => None,
             JSON_PATCH if patches => Some(finder.patches(root)),
             "Object" if !patches => Some(finder.value(root, MutationScope::default())),
-            // A part of the object, which stands where its type's name says.
+            // A nested object type; its name contains its path.
             name => Some(named(name)),
         }
     }
@@ -162,7 +161,7 @@ impl Finder<'_> {
         self.fields(fields, at, &keys)
     }
 
-    /// Whether an expression is the part of `object` at these steps.
+    /// True if an expression selects `object` at these steps.
     fn is_object_at(&self, node: NodeId, steps: &[ScopeStep]) -> bool {
         let Some((last, before)) = steps.split_last() else {
             return matches!(self.ast.expr(node), Expr::Ident(name) if &**name == "object");
@@ -191,7 +190,7 @@ impl Finder<'_> {
         self.value(node, at)
     }
 
-    /// What a list of patch literals has in common.
+    /// Common scope of a list of patch literals.
     fn patches(&self, node: NodeId) -> MutationScope {
         match self.ast.expr(node) {
             Expr::List(elements) => {

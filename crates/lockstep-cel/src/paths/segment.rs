@@ -1,4 +1,4 @@
-//! Paths into objects and how they are written.
+//! Field paths and their text form.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl FieldPath {
         longer
     }
 
-    /// Whether this path is `other` or lies below it.
+    /// True if this path is `other` or below it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.variable == other.variable && self.segments.starts_with(&other.segments)
     }
@@ -52,7 +52,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Writes `spec.containers[*].image`; names that are no identifiers stand in brackets.
+/// Formats `spec.containers[*].image`; names that are not identifiers are put in brackets.
 pub(super) fn write_segments(f: &mut fmt::Formatter<'_>, segments: &[Segment]) -> fmt::Result {
     for (index, segment) in segments.iter().enumerate() {
         match segment {

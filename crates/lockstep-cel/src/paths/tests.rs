@@ -1,4 +1,4 @@
-//! What expressions read and write, with every example of the sheet.
+//! Tests of read and write analysis, with every example of the sheet.
 
 use crate::context;
 use crate::{Env, Type, Version};
@@ -27,7 +27,7 @@ fn check(env: &Env, expression: &str, reads: &[&str], writes: &[&str]) {
     assert_eq!(found, writes, "writes of {expression}");
 }
 
-/// What a rule asks for before it relies on it.
+/// Presence tests before a read.
 #[test]
 fn has_and_optional_selections_probe() {
     let cases: &[(&str, &[&str])] = &[
@@ -227,7 +227,7 @@ fn maps_inside_objects_are_written_by_key() {
     );
 }
 
-/// Types tell what is read; without them anything may be.
+/// Without types, any field may be read.
 #[test]
 fn an_expression_that_was_not_checked_reads_and_writes_everything() {
     let paths = env().compile_unchecked("object.a").unwrap().paths();

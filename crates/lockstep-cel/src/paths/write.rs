@@ -1,4 +1,4 @@
-//! Writes: the places an object literal or a list of patches sets.
+//! Write analysis: fields set by an object literal or a list of patches.
 
 use super::pointer::{pointer, text};
 use super::segment::{FieldPath, Segment};

@@ -1,4 +1,4 @@
-//! Names and the selections after them become one operation.
+//! Planning of attributes: a variable and its selections become one operation.
 
 use super::build::Planner;
 use super::{Attribute, Key, Op, Qualifier, Root, Step};

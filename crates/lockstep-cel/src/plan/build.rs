@@ -1,4 +1,4 @@
-//! From the tree to a plan.
+//! Translation of the AST to a plan.
 
 use super::{FieldPart, ListPart, MapPart, Op, Plan, Step};
 use crate::ast::{Ast, Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};
@@ -249,7 +249,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What a name stands for when the tree was not checked.
+    /// Resolves a name in an unchecked AST.
     pub(super) fn unchecked(&self, name: &str) -> Option<Resolved> {
         let local = |name: &str| {
             self.locals

@@ -1,4 +1,4 @@
-//! Calls: known overloads run directly, constant conversions run now.
+//! Planning of calls: resolved overloads are called directly, constant conversions are folded.
 
 use super::build::Planner;
 use super::{Call, Candidate, Dispatch, Op, Regex, RegexKind, SortBy, Step};
@@ -76,7 +76,7 @@ impl Planner<'_> {
         self.invoke(function, steps, &overloads)
     }
 
-    /// Runs a constructor of constants now; one that fails runs again, and fails, when its value is asked for.
+    /// Folds a constructor with constant arguments; a failing one is evaluated at run time, where it reports its error.
     fn construct(&mut self, overloads: &[u32], steps: &[Step]) -> Option<Step> {
         let [overload] = overloads else { return None };
         let overload = self.env.functions.overload(*overload);

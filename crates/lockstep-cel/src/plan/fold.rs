@@ -1,4 +1,4 @@
-//! Macros over lists and maps become loops.
+//! Planning of comprehensions.
 
 use super::build::Planner;
 use super::{Fold, Op, Step};

@@ -1,4 +1,4 @@
-//! Plans: the tree to run, with names turned into slots, overloads into function pointers and constants computed.
+//! Execution plans: the AST with variables resolved to slots, overloads to function pointers, and constants folded.
 
 mod attribute;
 mod build;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step(u32);
 
-/// What to run.
+/// An execution plan.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Op>,
     pub(crate) root: Step,
-    /// How many loop variables are alive at once, at most.
+    /// Maximum number of loop variables alive at once.
     pub(crate) slots: usize,
     /// Depth of the tree, for programs that run inside others.
     pub(crate) depth: u16,
@@ -98,13 +98,13 @@ pub(crate) enum Op {
 pub(crate) struct Attribute {
     pub(crate) root: Root,
     pub(crate) steps: Box<[Qualifier]>,
-    /// Whether reading the root is charged; branches of a conditional are not.
+    /// True if reading the root is charged; it is not in branches of a conditional.
     pub(crate) charged: bool,
     /// `has(…)`: only whether the last step is there.
     pub(crate) test: bool,
 }
 
-/// Where an attribute starts.
+/// Root of an attribute.
 #[derive(Debug)]
 pub(crate) enum Root {
     Variable(Box<str>, Option<Arc<Schema>>, bool),
@@ -121,7 +121,7 @@ pub(crate) struct Qualifier {
     pub(crate) optional: bool,
 }
 
-/// What is selected.
+/// A selected key.
 #[derive(Debug)]
 pub(crate) enum Key {
     Field(Box<str>),

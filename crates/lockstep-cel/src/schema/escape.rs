@@ -1,8 +1,8 @@
-//! How a property's name is written in expressions.
+//! Escaping of property names in expressions.
 
 use crate::words::{KEYWORDS, RESERVED};
 
-/// The name expressions use for a property, or nothing when no name can stand for it.
+/// Escaped field name of a property; none if it has no valid name.
 pub fn field_name(property: &str) -> Option<Box<str>> {
     if is_reserved(property) {
         return Some(format!("__{property}__").into());
@@ -22,7 +22,7 @@ pub fn field_name(property: &str) -> Option<Box<str>> {
     )
 }
 
-/// Whether a field name is a reserved word written plainly.
+/// True if a field name is an unescaped reserved word.
 pub(crate) fn is_reserved(field: &str) -> bool {
     RESERVED.contains(&field) || KEYWORDS.contains(&field)
 }

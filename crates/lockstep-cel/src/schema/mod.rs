@@ -1,4 +1,4 @@
-//! Shapes of data: what the checker knows about a variable and how its JSON is read.
+//! Schemas of variables: types for the checker, and the decoding of JSON.
 
 mod escape;
 mod size;
@@ -16,17 +16,17 @@ use std::sync::Arc;
 /// The shape of one JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// What the value is read as.
+    /// Type of the value.
     pub shape: Shape,
-    /// Longest string or bytes, or most elements, when the schema says so.
+    /// Maximum length of a string or bytes, or maximum number of elements, if bounded.
     pub max: Option<u64>,
-    /// Whether null may stand for the value.
+    /// True if the value may be null.
     pub nullable: bool,
     /// A property that is set when the object leaves it out.
     pub has_default: bool,
 }
 
-/// What a JSON value is read as.
+/// Type that a JSON value is decoded as.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Any JSON, typed when it is seen.
@@ -60,7 +60,7 @@ pub enum Shape {
     Object(Arc<ObjectType>),
 }
 
-/// How a list compares and adds.
+/// List semantics of equality and addition (`x-kubernetes-list-type`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListKind {
     /// Order matters.
@@ -80,7 +80,7 @@ pub struct ObjectType {
     pub fields: Fields,
 }
 
-/// Which fields an object type has.
+/// Fields of an object type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fields {
     /// These, by their name in expressions.
@@ -98,7 +98,7 @@ pub struct Property {
     pub json_name: Box<str>,
     /// Its shape.
     pub schema: Arc<Schema>,
-    /// Whether objects must have it.
+    /// True if the property is required.
     pub required: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How large values of a schema can be, for the static cost estimate.
+//! Maximum sizes of values, for the static cost estimate.
 
 use super::{Fields, ObjectType, Schema, Shape};
 
@@ -19,7 +19,7 @@ impl Sizes {
                     .or(*longest)
                     .unwrap_or(REQUEST_BYTES_MAX),
             ),
-            // What is neither may still be a text.
+            // An int-or-string may be a string of any allowed length.
             Shape::IntOrString => Some(
                 schema
                     .max

@@ -1,11 +1,11 @@
-//! From structural schemas, as CRDs carry them, to shapes.
+//! Conversion of structural CRD schemas.
 
 use super::{Fields, ListKind, ObjectType, Property, Schema, Shape, escape};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whether the outermost object is a whole resource.
+/// Distinguishes the root resource from nested schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     /// Adds `apiVersion`, `kind`, `metadata.name` and `metadata.generateName`.
@@ -14,7 +14,7 @@ pub enum Resource {
     Part,
 }
 
-/// How deep schemas are read; what lies deeper is not visible.
+/// Maximum depth of converted schemas; deeper fields are not visible to expressions.
 const DEPTH_MAX: u16 = 200;
 
 pub(super) fn convert(schema: &Json, name: &str, resource: Resource) -> Option<Schema> {
@@ -148,7 +148,7 @@ fn object(schema: &Json, name: &str, resource: Resource, depth: u16) -> Option<S
     })))
 }
 
-/// Every resource has a kind and a name, whatever its schema says.
+/// Adds `apiVersion`, `kind` and metadata, which every resource has regardless of its schema.
 fn add_type_meta(fields: &mut BTreeMap<Box<str>, Property>, name: &str) {
     let mut metadata = BTreeMap::new();
     for field in ["name", "generateName"] {

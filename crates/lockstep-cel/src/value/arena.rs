@@ -1,4 +1,4 @@
-//! Memory for what one evaluation builds.
+//! Arena for values built during an evaluation.
 
 use super::{Fault, Opaque, Value};
 use bumpalo::Bump;
@@ -10,7 +10,7 @@ pub(crate) const ARENA_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Most opaque values for which a reset arena keeps room.
 const OPAQUES_KEPT_MAX: usize = 1_000;
 
-/// Where the values of an evaluation live. Reset it between evaluations to reuse its memory.
+/// Arena that owns the values of an evaluation. Reset it between evaluations to reuse its memory.
 #[derive(Default)]
 pub struct Arena {
     bump: Bump,
@@ -95,7 +95,7 @@ impl Arena {
         self.bump.alloc_slice_fill_copy(count, Value::Null)
     }
 
-    /// A growing list of copyable things, kept in the arena.
+    /// A growable vector of `Copy` items in the arena.
     pub(crate) fn vec<T>(&self) -> bumpalo::collections::Vec<'_, T> {
         bumpalo::collections::Vec::new_in(&self.bump)
     }

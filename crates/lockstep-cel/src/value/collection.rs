@@ -1,4 +1,4 @@
-//! Lists, maps and objects: views over JSON, over the plan's constants, or built while running.
+//! Lists, maps and objects: views over JSON or plan constants, or built during evaluation.
 
 use super::{Arena, Constant, Eval, Fault, Value, equal, key_order, of_json, of_typed};
 use crate::schema::{Fields, Schema, Shape};
@@ -27,7 +27,7 @@ pub enum List<'a> {
     Merged(&'a Merged<'a>),
 }
 
-/// What adding to a set or keyed list gives.
+/// Result of adding to a set or associative list.
 #[derive(Debug, Clone, Copy)]
 pub struct Merged<'a> {
     pub(crate) values: &'a [Value<'a>],
@@ -43,7 +43,7 @@ pub struct Concat<'a> {
 }
 
 impl<'a> List<'a> {
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(elements) | Self::Typed(elements, _) => elements.len(),
@@ -54,7 +54,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The schema that says how the list compares and adds.
+    /// The schema that defines equality and addition of the list.
     pub(crate) fn schema(&self) -> Option<&'a Schema> {
         match self {
             Self::Typed(_, schema) => Some(schema),
@@ -63,7 +63,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether there is no element.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -140,7 +140,7 @@ pub struct BuiltMap<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         match self {
             Self::Json(entries) | Self::Typed(entries, _) => entries.len(),
@@ -149,7 +149,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether there is no entry.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -290,7 +290,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The list, or the fault of a call that wanted one.
+    /// The list, or a type error.
     pub(crate) fn as_list(&self) -> Result<List<'a>, Fault<'a>> {
         match self {
             Self::List(list) => Ok(*list),
@@ -307,7 +307,7 @@ impl<'a> Value<'a> {
         )
     }
 
-    /// The string, or the fault of a call that wanted one.
+    /// The string, or a type error.
     pub(crate) fn as_text(&self) -> Result<&'a str, Fault<'a>> {
         match self {
             Self::String(text) => Ok(text),
@@ -315,7 +315,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The int, or the fault of a call that wanted one.
+    /// The int, or a type error.
     pub(crate) fn as_int(&self) -> Result<i64, Fault<'a>> {
         match self {
             Self::Int(value) => Ok(*value),

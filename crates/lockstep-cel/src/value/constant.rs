@@ -1,4 +1,4 @@
-//! Values a plan owns: literals and what was computed from them.
+//! Constants owned by a plan: literals and folded values.
 
 use super::{Duration, List, Map, Opaque, Timestamp, Value};
 

@@ -1,4 +1,4 @@
-//! Digests: equal values have equal ones, so that members of large lists are found without comparing all.
+//! Value digests: equal values have equal digests, which speeds up membership tests in large lists.
 
 use super::{Value, key_order};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! When two values are the same: numbers by value, everything else only within its kind.
+//! Equality of values: numbers compare across types, other values only within their type.
 
 use super::Digests;
 #[cfg(test)]
@@ -7,7 +7,7 @@ use super::{Eval, Fault, List, Map, Object, Value, compare_numbers};
 use crate::schema::{ListKind, Shape};
 use std::cmp::Ordering;
 
-/// How deep data is compared by recursion; deeper data is compared with a list of what is left to do.
+/// Maximum recursion depth of comparisons; deeper values use a worklist.
 const RECURSION_MAX: u16 = 100;
 
 /// The `==` of the language, which never fails.
@@ -15,7 +15,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> bool {
     equal_counted(left, right, &mut 0)
 }
 
-/// The same, adding up how many values were compared.
+/// Variant of [`equal`] that counts the compared values.
 pub(crate) fn equal_counted(left: &Value<'_>, right: &Value<'_>, compared: &mut usize) -> bool {
     equal_within(left, right, RECURSION_MAX, compared)
 }
@@ -73,7 +73,7 @@ fn lists(left: List<'_>, right: List<'_>, depth: u16, compared: &mut usize) -> b
 }
 
 impl List<'_> {
-    /// Whether the list's schema says that it is a set or keyed.
+    /// True for sets and associative lists.
     fn ignores_order(&self) -> bool {
         let shape = self.schema().map(|schema| &schema.shape);
         matches!(
@@ -125,7 +125,7 @@ fn objects(left: &Object<'_>, right: &Object<'_>, depth: u16, compared: &mut usi
         && left.fields.iter().zip(right.fields).all(same)
 }
 
-/// The same without recursion, for data that is very deep; order always counts here.
+/// Variant with a worklist instead of recursion, for deep values; element order always matters here.
 fn equal_by_worklist(left: &Value<'_>, right: &Value<'_>) -> bool {
     let mut work = vec![(*left, *right)];
     while let Some((left, right)) = work.pop() {
@@ -164,7 +164,7 @@ fn equal_by_worklist(left: &Value<'_>, right: &Value<'_>) -> bool {
     true
 }
 
-/// Whether two values have one digest, as equal values must.
+/// True if two values have equal digests, as equal values must.
 #[cfg(test)]
 pub(super) fn agree(left: &Value<'_>, right: &Value<'_>) -> bool {
     !equal(left, right) || digest(left) == digest(right)

@@ -1,4 +1,4 @@
-//! Between JSON and values: reading lazily, one step at a time, and writing results out.
+//! Conversion between JSON and values; JSON is decoded lazily.
 
 use super::{Duration, Eval, Fault, List, Map, Opaque, Timestamp, Value};
 use crate::schema::{Schema, Shape};
@@ -85,7 +85,7 @@ fn mismatch<'a>(schema: &Schema, json: &Json) -> Fault<'a> {
     Fault::Data { expected, found }
 }
 
-/// Why a result has no JSON form.
+/// Errors of converting a result to JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConversionError {
     /// JSON objects have string keys.

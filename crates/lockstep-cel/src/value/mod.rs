@@ -1,4 +1,4 @@
-//! Values while an expression runs: small, copied freely, borrowing from the data, the plan or the arena.
+//! Runtime values: small, `Copy`, borrowing from the data, the plan or the arena.
 
 mod arena;
 mod collection;
@@ -81,7 +81,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What `size(x)` gives, for the types that have a size.
+    /// Result of `size(x)`, for types that have a size.
     pub(crate) fn size(&self) -> Option<u64> {
         match self {
             Self::String(text) => Some(code_points(text)),
@@ -148,7 +148,7 @@ pub(crate) fn code_points(text: &str) -> u64 {
     }
 }
 
-/// Why an evaluation has no value. Small and borrowed, because most faults are absorbed by `||` and friends.
+/// Evaluation errors. Small and borrowed, because `||` and `&&` absorb most of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault<'a> {
     NoSuchKey(Value<'a>),
@@ -167,7 +167,7 @@ pub(crate) enum Fault<'a> {
     Text(&'a str),
     /// The cost limit is reached: never absorbed.
     CostLimit,
-    /// The caller asked to stop: never absorbed.
+    /// The caller cancelled the evaluation; never absorbed.
     Cancelled,
     /// The expression built more than it may: never absorbed.
     Memory,
@@ -176,7 +176,7 @@ pub(crate) enum Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Whether the whole evaluation ends, whatever the logic around it says.
+    /// True if the error ends the whole evaluation and cannot be absorbed.
     pub(crate) fn is_final(&self) -> bool {
         matches!(
             self,

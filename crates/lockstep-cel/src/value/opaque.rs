@@ -1,4 +1,4 @@
-//! Values with methods and equality only.
+//! Opaque values, which support only methods and equality.
 
 use crate::authorizer::{Authorization, Decision, GroupCheck, PathCheck, ResourceCheck};
 use crate::ext::formats::NamedFormat;

@@ -1,4 +1,4 @@
-//! Order of values: numbers across types, and the order maps keep their keys in.
+//! Ordering of values: numbers across types, and the key order of maps.
 
 use super::Value;
 use std::cmp::Ordering;
@@ -24,7 +24,8 @@ pub(crate) fn compare_numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Opt
     })
 }
 
-/// Doubles beyond all integers are decided first; within, the integer is rounded to a double as the suite asks.
+/// Doubles beyond the integer range are decided first; within it, the integer is rounded to a double as the conformance
+/// suite requires.
 #[expect(
     clippy::cast_precision_loss,
     reason = "the language compares as doubles"
@@ -65,7 +66,7 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Orde
     }
 }
 
-/// The order maps are kept in: booleans, numbers, strings; other keys have none.
+/// Key order of maps: booleans, numbers, strings; other keys are unordered.
 pub(crate) fn key_order(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
     let (a, b) = (rank(left)?, rank(right)?);
     if a != b {

@@ -1,4 +1,4 @@
-//! Who names whom as an owner.
+//! Ownership graph by uid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,17 +13,17 @@ pub(super) struct Graph {
     waiting: BTreeMap<Arc<str>, Id>,
 }
 
-/// What one owner owns.
+/// Dependents of one owner.
 #[derive(Default)]
 struct Owned {
-    /// Each with whether it blocks the owner.
+    /// Dependents, each with its `blockOwnerDeletion`.
     dependents: BTreeMap<Id, bool>,
-    /// Whether the owner was seen to go.
+    /// True if the deletion of the owner was observed.
     is_gone: bool,
 }
 
 impl Graph {
-    /// Takes a change in, and tells who has to be looked at because of it.
+    /// Applies a change and returns the objects to reconcile.
     pub(super) fn take(&mut self, change: &Change<'_>) -> BTreeSet<Id> {
         let mut touched = BTreeSet::new();
         self.relink(change);
@@ -49,7 +49,7 @@ impl Graph {
         touched
     }
 
-    /// New edges first, so that what is known of an owner outlives an update of its only dependent.
+    /// Adds new edges before removing old ones, so that the state of an owner survives an update of its only dependent.
     fn relink(&mut self, change: &Change<'_>) {
         let owners = |meta: Option<&Meta>| -> BTreeMap<Arc<str>, bool> {
             let mut owners = BTreeMap::new();
@@ -95,13 +95,13 @@ impl Graph {
         self.waiting.retain(|_, id| id.resource != *resource);
     }
 
-    /// What an owner owns, each with whether it blocks the owner.
+    /// Dependents of an owner, each with its `blockOwnerDeletion`.
     pub(super) fn dependents(&self, uid: &str) -> impl Iterator<Item = (&Id, bool)> {
         let owned = self.by_owner.get(uid).into_iter();
         owned.flat_map(|owned| owned.dependents.iter().map(|(id, blocks)| (id, *blocks)))
     }
 
-    /// Whether an owner was seen to go.
+    /// True if the deletion of an owner was observed.
     pub(super) fn is_gone(&self, uid: &str) -> bool {
         self.by_owner.get(uid).is_some_and(|owned| owned.is_gone)
     }

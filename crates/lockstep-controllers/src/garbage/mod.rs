@@ -1,11 +1,10 @@
-//! Garbage collection: what becomes of objects whose owners go.
+//! Garbage collection of objects whose owners were deleted.
 //!
-//! The loop keeps in mind which objects name which owners, by uid. An object is looked at when it or
-//! one of its owners changed; whether an owner exists is asked of the [`World`] each time, by the name
-//! that the dependent gives.
+//! The controller maintains a graph of owner references by uid. An object is reconciled when it or one of its owners
+//! changes; the existence of an owner is verified in the [`World`] each time, by the name in the owner reference.
 
+mod decide;
 mod graph;
-mod judge;
 
 use lockstep_object::metadata::Seconds;
 use std::collections::BTreeSet;
@@ -17,9 +16,9 @@ use graph::Graph;
 #[derive(Default)]
 pub struct Garbage {
     graph: Graph,
-    /// What has to be looked at.
+    /// Objects to reconcile.
     dirty: BTreeSet<Id>,
-    /// What has owners of a kind that nobody knows; looked at when kinds come.
+    /// Objects with owners of an unknown kind; reconciled when the served resources change.
     unresolved: BTreeSet<Id>,
 }
 
@@ -34,20 +33,19 @@ impl Garbage {
         }
     }
 
-    /// Forgets the objects of a resource that is served no longer. That says nothing about whether
-    /// they exist.
+    /// Forgets the objects of a resource that is no longer served, without treating them as deleted.
     pub fn forget(&mut self, resource: &Resource) {
         self.graph.forget(resource);
         self.dirty.retain(|id| id.resource != *resource);
         self.unresolved.retain(|id| id.resource != *resource);
     }
 
-    /// What is served has changed.
+    /// Retries objects whose owners were of an unknown kind.
     pub fn kinds_changed(&mut self) {
         self.dirty.append(&mut self.unresolved);
     }
 
-    /// What is to be done about everything that changed.
+    /// Reconciles all changed objects.
     pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
         let mut actions = Vec::new();
         for id in std::mem::take(&mut self.dirty) {
@@ -59,7 +57,7 @@ impl Garbage {
                 self.dirty.insert(id);
                 continue;
             }
-            match judge::judge(&self.graph, world, &id, &meta, now) {
+            match decide::decide(&self.graph, world, &id, &meta, now) {
                 Some(found) => actions.extend(found),
                 None => drop(self.unresolved.insert(id)),
             }

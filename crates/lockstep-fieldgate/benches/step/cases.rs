@@ -1,10 +1,10 @@
-//! Definitions with gates, and objects for them to judge.
+//! Definitions with gates, and objects to apply them to.
 
 use lockstep_fieldgate::Gates;
 use lockstep_object::{Map, Object, Value};
 use serde_json::json;
 
-/// A state of gates, and an object that goes through them unchanged.
+/// Compiled gates, and an object that they leave unchanged.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) gates: Gates,
@@ -28,7 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Gives every element and every key the field that is gated in it.
+/// Sets the gated field in every list element and map value.
 fn freeze(object: &mut Value) {
     let jobs = object["spec"]["jobs"].as_array_mut().into_iter().flatten();
     for job in jobs {
@@ -91,7 +91,7 @@ fn few() -> Vec<Value> {
     gates
 }
 
-/// An object with so many jobs, each of about a hundred bytes.
+/// An object with this many jobs of about a hundred bytes each.
 fn object(jobs: usize) -> Value {
     let jobs: Vec<Value> = (0..jobs)
         .map(|at| json!({"name": format!("job-{at}"), "image": "registry.example.com/team/image:v1.2.3-with-a-long-tag"}))

@@ -1,4 +1,4 @@
-//! What the gate step costs a write.
+//! Cost of the gate step per write.
 
 mod cases;
 

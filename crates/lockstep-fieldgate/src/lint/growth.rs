@@ -1,4 +1,4 @@
-//! How a definition grew since the release before.
+//! Lint rules that compare a definition with its previous release.
 
 use lockstep_object::metadata::is_type_or_metadata;
 use lockstep_object::{Object, Value};
@@ -8,8 +8,8 @@ use crate::gate::{Gate, GateList, Stage};
 use crate::path::{FieldPath, Segment};
 use crate::place;
 
-/// Compares gates and the schema of the stored version with those of the release before.
-pub(super) fn judge((gates, schema): (&GateList, &Value), base: &Object, findings: &mut Findings) {
+/// Compares gates and storage-version schema with those of the previous release.
+pub(super) fn check((gates, schema): (&GateList, &Value), base: &Object, findings: &mut Findings) {
     let before = GateList::of(base);
     let Some((_, old)) = place::storage(base) else {
         return;
@@ -31,8 +31,7 @@ struct Growth<'a> {
 }
 
 impl Growth<'_> {
-    /// Fields that are new below a place that is not. `atomic` is the outermost list on the way whose elements cannot be
-    /// told apart.
+    /// Reports new fields below existing ones. `atomic` is the outermost atomic list on the way.
     fn fields(&mut self, new: &Value, old: &Value, atomic: Option<&str>) {
         let is_resource = self.way.is_empty() || new["x-kubernetes-embedded-resource"] == true;
         let fields = new["properties"].as_object().into_iter().flatten();
@@ -96,7 +95,7 @@ fn has(schema: &Value, path: &FieldPath) -> bool {
     found.is_some()
 }
 
-/// Gates that passed a stage by.
+/// Reports gates that skipped a stage.
 fn stages((gates, before): (&GateList, &GateList), old: &Value, findings: &mut Findings) {
     for gate in &gates.gates {
         let gate_name = named(gates, gate);
@@ -120,11 +119,11 @@ fn stages((gates, before): (&GateList, &GateList), old: &Value, findings: &mut F
     }
 }
 
-/// Gates that are gone although their fields were not stable. What a server warns of is not told once more.
+/// Reports gates that were removed before their fields were stable, except those that a server warns about already.
 fn removed((before, gates): (&GateList, &GateList), schema: &Value, findings: &mut Findings) {
-    let unsettled = before.gates.iter();
-    let unsettled = unsettled.filter(|gate| matches!(gate.stage, Stage::Alpha | Stage::Beta));
-    for gate in unsettled {
+    let unstable = before.gates.iter();
+    let unstable = unstable.filter(|gate| matches!(gate.stage, Stage::Alpha | Stage::Beta));
+    for gate in unstable {
         for path in gate.paths.iter().flatten() {
             let mut left = gates
                 .gates
@@ -134,14 +133,14 @@ fn removed((before, gates): (&GateList, &GateList), schema: &Value, findings: &m
                 continue;
             }
             let name = named(before, gate);
-            let told = match (has(schema, path), gate.state().enabled) {
+            let consequence = match (has(schema, path), gate.state().enabled) {
                 (true, false) => continue,
                 (true, true) => "is free for good",
                 (false, _) => "is gone from the schema, and what is stored in it is lost",
             };
             findings.add(
                 LintRule::RemovedEarly,
-                format!("gate {name} is gone before it was stable: {path} {told}"),
+                format!("gate {name} is gone before it was stable: {path} {consequence}"),
             );
         }
     }

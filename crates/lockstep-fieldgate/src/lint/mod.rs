@@ -1,4 +1,4 @@
-//! What is wrong with the gates of a definition, and what will surprise its users.
+//! Lint rules for the gates of a `CustomResourceDefinition`.
 
 mod growth;
 mod schema;
@@ -15,12 +15,12 @@ use crate::gate::{Gate, GateList};
 use crate::path::{FieldPath, Segment};
 use crate::place;
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// A server refuses the definition.
+    /// A server rejects the definition.
     Error,
-    /// A server takes it, and somebody will be surprised.
+    /// A server accepts the definition, but its behaviour may surprise users.
     Warning,
 }
 
@@ -34,36 +34,36 @@ impl Severity {
     }
 }
 
-/// What a finding is about; the reference documentation lists them by their ids.
+/// Lint rules; the reference documentation lists them by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintRule {
-    /// A server refuses the definition for something else than its gates.
+    /// Validation of the definition fails outside its gates.
     Definition,
-    /// A server refuses its gates.
+    /// Validation of the gates fails.
     Gates,
-    /// A server warns of its gates.
-    Told,
-    /// An expression relies on a field that a gate may leave out.
+    /// A server returns a warning for the gates.
+    ServerWarning,
+    /// A CEL rule reads a field that a gate may drop.
     Expression,
-    /// `anyOf`, `oneOf`, `not` or a count of properties relies on one.
+    /// `anyOf`, `oneOf`, `not`, `minProperties` or `maxProperties` depends on a gated field.
     Alternative,
-    /// Something atomic is on the way to a field.
+    /// An ancestor of a gated field is atomic.
     Atomic,
-    /// A field is new and has no gate.
+    /// A new field has no gate.
     Ungated,
-    /// A gate did not go through every stage.
+    /// A gate skipped a stage.
     StageSkipped,
-    /// A gate went away before its fields were stable.
+    /// A gate was removed before its fields were stable.
     RemovedEarly,
 }
 
 impl LintRule {
-    /// The id, which never changes.
+    /// The stable id of the rule.
     pub fn id(self) -> &'static str {
         match self {
             Self::Definition => "CG101",
             Self::Gates => "CG102",
-            Self::Told => "CG201",
+            Self::ServerWarning => "CG201",
             Self::Expression => "CG202",
             Self::Alternative => "CG203",
             Self::Atomic => "CG204",
@@ -73,7 +73,7 @@ impl LintRule {
         }
     }
 
-    /// How much it weighs.
+    /// Severity of the rule.
     pub fn severity(self) -> Severity {
         match self {
             Self::Definition | Self::Gates => Severity::Error,
@@ -82,12 +82,12 @@ impl LintRule {
     }
 }
 
-/// One finding.
+/// A lint finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LintFinding {
-    /// What it is about.
+    /// The violated rule.
     pub rule: LintRule,
-    /// What, where, and what to do if that is not plain.
+    /// Problem, location and, where useful, the remedy.
     pub message: String,
 }
 
@@ -98,10 +98,9 @@ impl fmt::Display for LintFinding {
     }
 }
 
-/// Everything there is to say about a definition, and with the one of the release before about how it grew. In the
-/// order of rules.
+/// Lints a definition, and compares it with the previous release if given. Findings are ordered by rule.
 ///
-/// Nothing is forgiven for having been wrong before, unlike when a definition is written to a server.
+/// Unlike validation on write, lint does not ratchet: errors of the previous release are reported too.
 pub fn lint(definition: &Object, base: Option<&Object>) -> Vec<LintFinding> {
     let filled = |definition: &Object| {
         let mut filled = definition.clone();
@@ -117,13 +116,13 @@ pub fn lint(definition: &Object, base: Option<&Object>) -> Vec<LintFinding> {
         findings.add(LintRule::Gates, error.to_string());
     }
     for warning in gate_warnings(&definition, base.as_ref()) {
-        findings.add(LintRule::Told, warning);
+        findings.add(LintRule::ServerWarning, warning);
     }
     let gates = GateList::of(&definition);
     if let Some((_, schema)) = place::storage(&definition) {
-        schema::judge(&gates, schema, &mut findings);
+        schema::check(&gates, schema, &mut findings);
         if let Some(base) = &base {
-            growth::judge((&gates, schema), base, &mut findings);
+            growth::check((&gates, schema), base, &mut findings);
         }
     }
     findings.0
@@ -133,7 +132,7 @@ pub fn lint(definition: &Object, base: Option<&Object>) -> Vec<LintFinding> {
 struct Findings(Vec<LintFinding>);
 
 impl Findings {
-    /// Adds a finding, if it was not made before.
+    /// Adds a finding once.
     fn add(&mut self, rule: LintRule, message: String) {
         let finding = LintFinding { rule, message };
         if !self.0.contains(&finding) {
@@ -147,7 +146,7 @@ fn named(gates: &GateList, gate: &Gate) -> String {
     format!("{} ({})", gates.reference(gate), gate.stage.as_str())
 }
 
-/// The schema one step down.
+/// The schema of a segment.
 fn below<'s>(schema: &'s Value, segment: &Segment) -> Option<&'s Value> {
     match segment {
         Segment::Name(name) => place::named(schema, name).map(|(_, below)| below),
@@ -157,7 +156,7 @@ fn below<'s>(schema: &'s Value, segment: &Segment) -> Option<&'s Value> {
     }
 }
 
-/// The schemas on the way to a field with the steps to each, from the object down; not that of the field.
+/// The ancestor schemas of a field with their paths, starting at the object.
 fn way<'s, 'p>(schema: &'s Value, path: &'p FieldPath) -> Vec<(&'p [Segment], &'s Value)> {
     let segments = path.segments();
     let mut node = schema;
@@ -172,7 +171,7 @@ fn way<'s, 'p>(schema: &'s Value, path: &'p FieldPath) -> Vec<(&'p [Segment], &'
     way
 }
 
-/// A place in a schema as text; the object itself is `.`.
+/// A schema path as text; the object itself is `.`.
 fn place_text(segments: &[Segment]) -> String {
     match segments {
         [] => ".".to_owned(),

@@ -1,4 +1,4 @@
-//! What in a schema relies on fields that a gate may leave out.
+//! Lint rules for schema keywords and CEL rules that depend on gated fields.
 
 use lockstep_cel::paths::{FieldPath as Read, Segment as ReadSegment};
 use lockstep_object::Value;
@@ -9,8 +9,8 @@ use crate::gate::{GateList, Stage};
 use crate::path::{FieldPath, Segment};
 use crate::place::{self, Step};
 
-/// Looks at everything on the way to fields of gates that can be closed.
-pub(super) fn judge(gates: &GateList, schema: &Value, findings: &mut Findings) {
+/// Checks every ancestor of a field whose gate can be closed.
+pub(super) fn check(gates: &GateList, schema: &Value, findings: &mut Findings) {
     let closable = gates
         .gates
         .iter()
@@ -39,12 +39,12 @@ pub(super) fn judge(gates: &GateList, schema: &Value, findings: &mut Findings) {
 struct Gated<'g> {
     path: &'g FieldPath,
     gate: &'g str,
-    /// Whether it is a key of a map.
+    /// True if the field is a map key.
     is_key: bool,
 }
 
 impl Gated<'_> {
-    /// Expressions that fail where the field is not.
+    /// CEL rules that fail if the field is absent.
     fn rules(&self, node: &Value, steps: &[Segment], rest: &[Segment], findings: &mut Findings) {
         for rule in rule_reads(node, steps.is_empty()) {
             let relied: Option<&Read> = rule
@@ -76,7 +76,7 @@ impl Gated<'_> {
         }
     }
 
-    /// Alternatives that are judged as written.
+    /// `anyOf`, `oneOf` and `not`, which are evaluated as written even if a gate drops the field.
     fn alternatives(
         &self,
         node: &Value,
@@ -101,7 +101,7 @@ impl Gated<'_> {
         }
     }
 
-    /// Numbers of fields that a gate changes.
+    /// Property counts that a gate changes.
     fn counts(&self, node: &Value, steps: &[Segment], rest: &[Segment], findings: &mut Findings) {
         for keyword in ["minProperties", "maxProperties"] {
             if rest.len() == 1 && node[keyword].is_number() {
@@ -127,7 +127,7 @@ impl Gated<'_> {
     }
 }
 
-/// Whether a read goes the same way as a path, as far as both go.
+/// True if a read and a path agree in their common prefix.
 fn meets(read: &[ReadSegment], path: &[Segment]) -> bool {
     read.iter()
         .zip(path)
@@ -138,7 +138,7 @@ fn meets(read: &[ReadSegment], path: &[Segment]) -> bool {
         })
 }
 
-/// Whether a part of a schema says something about a field below it.
+/// True if a subschema constrains a field below it.
 fn names(part: &Value, rest: &[Segment]) -> bool {
     let Some((first, more)) = rest.split_first() else {
         return false;

@@ -1,4 +1,4 @@
-//! From a message to JSON.
+//! Protobuf decoding to JSON.
 
 use base64::Engine as _;
 use lockstep_object::json::{self, DEPTH_MAX};
@@ -9,7 +9,7 @@ use super::{MESSAGE_DEPTH_MAX, VALUES_MAX, special};
 use crate::table::{Field, Leaf, Omit, Shape, Table, TypeId};
 use crate::typed::BASE64;
 
-/// Why bytes are not a message of a type.
+/// Errors of decoding a message.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DecodeError {
     /// A key or a number that is none.
@@ -32,7 +32,7 @@ pub enum DecodeError {
     /// A time that no calendar has.
     #[error("time {0} is out of range")]
     Time(i64),
-    /// A number that JSON cannot say.
+    /// NaN or infinity, which JSON cannot represent.
     #[error("json: unsupported value: {0}")]
     Number(String),
     /// See [`MESSAGE_DEPTH_MAX`] and [`DEPTH_MAX`].
@@ -233,7 +233,7 @@ impl At<'_> {
         }
     }
 
-    /// Whether this is a zero that JSON does not show.
+    /// True for a zero value that JSON omits.
     fn is_left_out(&self, leaf: Leaf, payload: Payload<'_>) -> bool {
         let is_zero = match (leaf, payload) {
             (Leaf::Bool | Leaf::Int32 | Leaf::Int64, Payload::Varint(number)) => number == 0,

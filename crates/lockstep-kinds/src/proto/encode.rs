@@ -1,4 +1,4 @@
-//! From JSON to a message.
+//! Protobuf encoding from JSON.
 
 use lockstep_object::{Map, Value};
 
@@ -7,13 +7,13 @@ use super::{MESSAGE_DEPTH_MAX, special};
 use crate::table::{Field, Leaf, Shape, Table, TypeId};
 use crate::typed::decode_base64;
 
-/// Why an object is no message of its type. Objects that [`typed::read`](crate::typed::read) has seen are.
+/// Errors of encoding an object. Objects normalized by [`typed::read`](crate::typed::read) always encode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// A value that its type does not have.
     #[error("a value is not of its field's type")]
     Value,
-    /// The same, and where.
+    /// A field value has the wrong type.
     #[error("`{0}` is not of its field's type")]
     Field(&'static str),
     /// See [`MESSAGE_DEPTH_MAX`].

@@ -1,4 +1,4 @@
-//! What stands around a message: four bytes that say it is one, and its kind.
+//! The Kubernetes protobuf envelope: a four-byte magic number and `runtime.Unknown`.
 
 use super::DecodeError;
 use super::wire::{Payload, next, put_bytes};
@@ -9,15 +9,15 @@ pub const MAGIC: [u8; 4] = *b"k8s\0";
 /// A message with its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope<'a> {
-    /// `apps/v1`; empty if it is not said.
+    /// `apps/v1`; may be empty.
     pub api_version: &'a str,
-    /// `Deployment`; empty if it is not said.
+    /// `Deployment`; may be empty.
     pub kind: &'a str,
     /// The message.
     pub raw: &'a [u8],
 }
 
-/// Why bytes are not a message with its kind.
+/// Errors of decoding an envelope.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EnvelopeError {
     /// Nothing at all.
@@ -28,7 +28,7 @@ pub enum EnvelopeError {
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
     )]
     Prefix,
-    /// What follows is no message, or its kind is no text.
+    /// The payload does not decode, or its kind is not a string.
     #[error("{0}")]
     Message(#[from] DecodeError),
 }

@@ -1,8 +1,8 @@
-//! Objects of built-in kinds as protobuf, both ways, by the table alone.
+//! Protobuf encoding of built-in kinds, driven by the table.
 //!
-//! [`decode`] gives the fields of a message as JSON, zero values and all; [`typed::read`](crate::typed::read) then drops
-//! those that mean nothing, as it does for JSON that came as such. [`encode`] writes what Go's generated code would
-//! write. [`Envelope`] is what stands around a message on the wire.
+//! [`decode`] returns all fields as JSON, including zero values; [`typed::read`](crate::typed::read) then drops the
+//! omitted ones, as for JSON input. [`encode`] produces the bytes that Go's generated code would. [`Envelope`] is the
+//! wire framing.
 
 mod decode;
 mod encode;
@@ -15,7 +15,7 @@ pub use encode::{EncodeError, encode};
 pub use envelope::{Envelope, EnvelopeError, MAGIC, wrap};
 pub use wire::put_bytes;
 
-/// How deep messages may nest.
+/// Maximum nesting depth of messages.
 pub const MESSAGE_DEPTH_MAX: usize = 200;
-/// How many values one message may hold, at any depth.
+/// Maximum number of values in a message, at any depth.
 pub const VALUES_MAX: usize = 1_000_000;

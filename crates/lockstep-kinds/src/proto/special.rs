@@ -1,4 +1,4 @@
-//! Messages of types with their own form.
+//! Protobuf messages of types with custom encodings.
 
 use lockstep_object::metadata::{Micros, Seconds};
 use lockstep_object::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::typed::quantity;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const NANOS_PER_MICRO: i64 = 1_000;
 
-/// Which of two `IntOrString` holds.
+/// `IntOrString.type` for a string.
 const IS_TEXT: u64 = 1;
 
 pub(super) fn decode(

@@ -1,4 +1,4 @@
-//! Keys and payloads of a message.
+//! Protobuf wire format.
 
 use bytes::Buf as _;
 use prost::encoding::{
@@ -7,7 +7,7 @@ use prost::encoding::{
 
 use super::DecodeError;
 
-/// What follows a key.
+/// Payload of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Payload<'a> {
     Varint(u64),
@@ -26,7 +26,7 @@ impl Payload<'_> {
     }
 }
 
-/// The next field of a message whose tag `wants` to be read; others are skipped. None at the end.
+/// The next field whose tag `wants` accepts; others are skipped. None at the end.
 pub(super) fn next<'a>(
     rest: &mut &'a [u8],
     wants: impl Fn(u32) -> bool,
@@ -34,7 +34,7 @@ pub(super) fn next<'a>(
     next_known(rest, |tag| wants(tag).then_some(tag))
 }
 
-/// The next field of a message, and what `known` says of its tag; those it does not know are skipped. None at the end.
+/// The next field with a `known` tag, and its lookup result; others are skipped. None at the end.
 pub(super) fn next_known<'a, K>(
     rest: &mut &'a [u8],
     known: impl Fn(u32) -> Option<K>,

@@ -1,4 +1,4 @@
-//! What a schema says, in the order in which JSON prints it.
+//! Schema keywords, declared in the order in which JSON prints them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,10 +7,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Flavour, property};
+use super::{OpenApiVersion, property};
 use crate::table::{Table, TypeId};
 
-/// A schema, printed straight from the table: its keys are told in order.
+/// A schema serialized directly from the table, with its keys in sorted order.
 #[derive(Debug, Clone, Default)]
 pub struct Schema<'a> {
     pub(super) reference: Option<Reference>,
@@ -25,7 +25,7 @@ pub struct Schema<'a> {
     pub(super) properties: Option<Properties<'a>>,
     pub(super) required: Option<BTreeSet<&'static str>>,
     pub(super) kind: Option<&'static str>,
-    /// The kinds that it is the schema of; for whoever serves them to say.
+    /// `x-kubernetes-group-version-kind`; set by the server, which knows the served kinds.
     pub kinds: Option<[GroupVersionKind<'a>; 1]>,
     pub(super) list_map_keys: Option<Vec<&'static str>>,
     pub(super) list_type: Option<&'static str>,
@@ -93,7 +93,7 @@ fn entry<M: SerializeMap>(
     }
 }
 
-/// A kind in a version, as schemas and operations tell it.
+/// Entry of `x-kubernetes-group-version-kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct GroupVersionKind<'a> {
     /// The group; empty for core.
@@ -127,14 +127,14 @@ impl fmt::Display for Name {
     }
 }
 
-/// Where a schema is in the document.
+/// Position of a schema in the document.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reference(pub(super) Flavour, pub(super) Name);
+pub(super) struct Reference(pub(super) OpenApiVersion, pub(super) Name);
 
 impl Serialize for Reference {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(flavour, name) = self;
-        serializer.collect_str(&format_args!("{}{name}", flavour.prefix()))
+        let Self(version, name) = self;
+        serializer.collect_str(&format_args!("{}{name}", version.prefix()))
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) struct OfType {
 pub(super) struct Properties<'a> {
     pub(super) table: &'a Table,
     pub(super) id: TypeId,
-    pub(super) flavour: Flavour,
+    pub(super) version: OpenApiVersion,
 }
 
 impl fmt::Debug for Properties<'_> {
@@ -168,9 +168,9 @@ impl fmt::Debug for Properties<'_> {
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let &Self { table, id, flavour } = self;
+        let &Self { table, id, version } = self;
         let fields = table.get(id).json.iter();
         serializer
-            .collect_map(fields.map(|field| (field.name, property(table, id, field, flavour))))
+            .collect_map(fields.map(|field| (field.name, property(table, id, field, version))))
     }
 }

@@ -1,4 +1,4 @@
-//! Types of the table as OpenAPI describes them.
+//! OpenAPI schemas of the table's types.
 
 mod keywords;
 
@@ -12,17 +12,17 @@ use crate::table::{Field, Leaf, ListType, Shape, Special, Table, TypeId};
 pub use keywords::{GroupVersionKind, Schema};
 use keywords::{Name, OfType, Properties, Reference, Referring};
 
-/// Which OpenAPI.
+/// OpenAPI version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
-    /// 2.0: no defaults, no `oneOf`, a reference stands alone but for its description.
+pub enum OpenApiVersion {
+    /// 2.0: no defaults, no `oneOf`, and a `$ref` allows no sibling but its description.
     V2,
     /// 3.0.
     V3,
 }
 
-impl Flavour {
-    /// What references begin with.
+impl OpenApiVersion {
+    /// Prefix of `$ref`s.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::V2 => "#/definitions/",
@@ -55,11 +55,11 @@ pub fn closure(table: &Table, roots: impl IntoIterator<Item = TypeId>) -> BTreeS
 }
 
 /// A schema by its name; none if the table does not have it.
-pub fn named<'a>(table: &'a Table, name: &str, flavour: Flavour) -> Option<Schema<'a>> {
+pub fn named<'a>(table: &'a Table, name: &str, version: OpenApiVersion) -> Option<Schema<'a>> {
     if let Some(id) = table.published(name) {
-        return Some(structure(table, id, flavour));
+        return Some(structure(table, id, version));
     }
-    let is_v2 = flavour == Flavour::V2;
+    let is_v2 = version == OpenApiVersion::V2;
     let (_, last) = name.rsplit_once('.')?;
     let either = |a, b| Some([OfType { kind: a }, OfType { kind: b }]);
     Some(match last {
@@ -85,14 +85,14 @@ pub fn named<'a>(table: &'a Table, name: &str, flavour: Flavour) -> Option<Schem
 }
 
 /// The schema of a struct.
-fn structure(table: &Table, id: TypeId, flavour: Flavour) -> Schema<'_> {
+fn structure(table: &Table, id: TypeId, version: OpenApiVersion) -> Schema<'_> {
     let kind = table.get(id);
     let required = kind.fields.iter().chain(&kind.json);
     let required: BTreeSet<&str> = required
         .filter(|field| field.is_required && !field.name.is_empty())
         .map(|field| field.name)
         .collect();
-    let properties = Properties { table, id, flavour };
+    let properties = Properties { table, id, version };
     Schema {
         description: descriptions::of_type(table, id),
         properties: (!kind.json.is_empty()).then_some(properties),
@@ -103,12 +103,12 @@ fn structure(table: &Table, id: TypeId, flavour: Flavour) -> Schema<'_> {
     }
 }
 
-fn property(table: &Table, id: TypeId, field: &Field, flavour: Flavour) -> Schema<'static> {
-    let element = |leaf| Some(Box::new(element(table, id, field, leaf, flavour)));
+fn property(table: &Table, id: TypeId, field: &Field, version: OpenApiVersion) -> Schema<'static> {
+    let element = |leaf| Some(Box::new(element(table, id, field, leaf, version)));
     let mut schema = match field.shape {
         Shape::One(leaf) => Schema {
             enumeration: field.enumeration(),
-            ..one(table, id, field, leaf, flavour)
+            ..one(table, id, field, leaf, version)
         },
         Shape::List(leaf) => Schema {
             items: element(leaf),
@@ -120,7 +120,7 @@ fn property(table: &Table, id: TypeId, field: &Field, flavour: Flavour) -> Schem
         },
     };
     schema.description = descriptions::of_field(table, id, field);
-    if flavour == Flavour::V3 {
+    if version == OpenApiVersion::V3 {
         schema.default = default(field);
     }
     schema.list_type = field.list_type().map(|list_type| match list_type {
@@ -143,7 +143,7 @@ fn element(
     id: TypeId,
     field: &Field,
     leaf: Leaf,
-    flavour: Flavour,
+    version: OpenApiVersion,
 ) -> Schema<'static> {
     let default = match leaf {
         Leaf::Text => Some(json!("")),
@@ -153,13 +153,19 @@ fn element(
         Leaf::Bytes | Leaf::Special(_) => None,
     };
     Schema {
-        default: default.filter(|_| flavour == Flavour::V3),
+        default: default.filter(|_| version == OpenApiVersion::V3),
         enumeration: field.enumeration(),
-        ..one(table, id, field, leaf, flavour)
+        ..one(table, id, field, leaf, version)
     }
 }
 
-fn one(table: &Table, id: TypeId, field: &Field, leaf: Leaf, flavour: Flavour) -> Schema<'static> {
+fn one(
+    table: &Table,
+    id: TypeId,
+    field: &Field,
+    leaf: Leaf,
+    version: OpenApiVersion,
+) -> Schema<'static> {
     match leaf {
         Leaf::Bool => Schema::of_type("boolean"),
         Leaf::Int32 => Schema::of_format("integer", "int32"),
@@ -167,22 +173,22 @@ fn one(table: &Table, id: TypeId, field: &Field, leaf: Leaf, flavour: Flavour) -
         Leaf::Double => Schema::of_format("number", "double"),
         Leaf::Text => Schema::of_type("string"),
         Leaf::Bytes => Schema::of_format("string", "byte"),
-        Leaf::Struct(inner) => referring(flavour, Name::of(table, inner)),
+        Leaf::Struct(inner) => referring(version, Name::of(table, inner)),
         Leaf::Special(special) => match special_name(table, id, field, special) {
-            Some(name) => referring(flavour, name),
-            None => texts(flavour),
+            Some(name) => referring(version, name),
+            None => texts(version),
         },
     }
 }
 
-fn referring(flavour: Flavour, name: Name) -> Schema<'static> {
-    let reference = Reference(flavour, name);
-    match flavour {
-        Flavour::V2 => Schema {
+fn referring(version: OpenApiVersion, name: Name) -> Schema<'static> {
+    let reference = Reference(version, name);
+    match version {
+        OpenApiVersion::V2 => Schema {
             reference: Some(reference),
             ..Schema::default()
         },
-        Flavour::V3 => Schema {
+        OpenApiVersion::V3 => Schema {
             all_of: Some([Referring { reference }]),
             ..Schema::default()
         },
@@ -190,9 +196,9 @@ fn referring(flavour: Flavour, name: Name) -> Schema<'static> {
 }
 
 /// The schema of a list of texts that has a name in Go only.
-fn texts(flavour: Flavour) -> Schema<'static> {
+fn texts(version: OpenApiVersion) -> Schema<'static> {
     let item = Schema {
-        default: (flavour == Flavour::V3).then(|| json!("")),
+        default: (version == OpenApiVersion::V3).then(|| json!("")),
         ..Schema::of_type("string")
     };
     Schema {
@@ -202,7 +208,7 @@ fn texts(flavour: Flavour) -> Schema<'static> {
 }
 
 impl Field {
-    /// What the schema says it is when it is not there.
+    /// Default value in the schema.
     pub fn schema_default(&self) -> Option<Value> {
         default(self)
     }

@@ -1,17 +1,17 @@
-//! Why a value cannot be what its field says.
+//! Type errors of typed decoding.
 
 use lockstep_cel::ext::quantity::QuantityError;
 use lockstep_object::Value;
 
 use super::place::Place;
 
-/// Why an object cannot be read as its kind. The texts are those of Go's decoder.
+/// Errors of decoding an object as its kind, with the messages of Go's decoder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeError {
     /// A value of another type than the field's, or a number outside its range.
     #[error("json: cannot unmarshal {found} into Go struct field {field} of type {wanted}")]
     Mismatch {
-        /// What stands there; a number in place of a number with its digits.
+        /// The JSON type found; with the digits if a number does not fit a number type.
         found: String,
         /// The struct and the path: `EnvVar.spec.containers.env.value`.
         field: String,
@@ -27,7 +27,7 @@ pub enum TypeError {
     /// A text that should be an amount.
     #[error("{0}")]
     Quantity(#[from] QuantityError),
-    /// Neither of the two that may stand there.
+    /// Neither a boolean nor a schema.
     #[error("boolean or JSON schema expected")]
     NeitherSchemaNorBool,
     /// See [`GROWTH_MAX`](super::GROWTH_MAX).

@@ -1,8 +1,8 @@
-//! JSON as the Go type of a kind would read and print it.
+//! Typed decoding: JSON as the Go type of a kind would decode and encode it.
 //!
-//! Reading refuses values of a wrong type with the message that Go has for them. What comes out is what Go would print:
-//! fields that nobody knows are gone, so are empty ones that are left out when empty, and those that are always there
-//! are there. Times, quantities and base64 are in their canonical form.
+//! Values of a wrong type are rejected with Go's error message. The result is what Go would print: unknown fields and
+//! empty `omitempty` fields are dropped, and fields without `omitempty` are present. Times, quantities and base64 are
+//! canonical.
 
 mod error;
 mod place;
@@ -18,17 +18,16 @@ use crate::go_type;
 use crate::table::{Field, Leaf, Omit, Shape, Special, Table, Type, TypeId};
 use place::Place;
 
-/// How many values an object may grow by, since an empty struct in a list costs a client two bytes, and us the fields
-/// that are always there.
+/// Maximum number of values added to an object: an empty struct in a list costs a client two bytes, but expands to all
+/// fields without `omitempty`.
 pub const GROWTH_MAX: usize = 500_000;
-/// How many unknown fields of one object are told.
+/// Maximum number of unknown fields reported per object.
 pub const UNKNOWN_MAX: usize = 100;
 
-/// Brings an object of a type into the form that Go would give it. Paths of unknown fields are added to `unknown`,
-/// sorted by name within each map.
+/// Normalizes an object of a type. Paths of unknown fields are added to `unknown`, sorted by name within each map.
 ///
-/// `metadata.managedFields` of a kind stays as it is: whether it is absent, empty or malformed means something to those
-/// who keep track of owners.
+/// `metadata.managedFields` is left as it is, because field management distinguishes absent, empty and malformed
+/// values.
 pub fn read(
     table: &Table,
     id: TypeId,
@@ -49,7 +48,7 @@ struct Reader<'t, 'u> {
     growth: usize,
 }
 
-/// A field with what messages say about it.
+/// A field with its name for error messages.
 #[derive(Clone, Copy)]
 struct At<'a> {
     id: TypeId,
@@ -167,7 +166,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// An item of a list or a value of a map: nothing stands for zero.
+    /// Decodes a list item or map value; null becomes the zero value.
     fn element(
         &mut self,
         at: At<'_>,
@@ -299,14 +298,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a field itself is of a wrong type, or something in it.
+/// Location of a type error: the field itself or a value inside it.
 #[derive(Clone, Copy)]
 enum Part {
     Whole,
     Item,
 }
 
-/// Whether Go would leave a value out.
+/// True if Go would omit a value.
 fn is_omitted(field: &Field, value: &Value) -> bool {
     match field.omit {
         Omit::Never => false,
@@ -327,7 +326,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// What stands in a field that is not there; none if Go leaves it out.
+/// Zero value of an absent field; none if Go omits it.
 fn zero(field: &Field) -> Option<Value> {
     let is_struct = field.is_struct() && !field.is_pointer;
     match field.omit {
@@ -354,7 +353,7 @@ fn zero_of(leaf: Leaf) -> Option<Value> {
 }
 
 impl Field {
-    /// Whether Go keeps it as a struct, which is never empty.
+    /// True if Go has a struct here, which `omitempty` never omits.
     fn is_struct(&self) -> bool {
         match self.shape {
             Shape::One(Leaf::Struct(_)) => true,

@@ -1,6 +1,6 @@
-//! Where a value stands, for messages.
+//! Paths of values for error messages.
 
-/// A value's place, told from the inside out.
+/// Path of a value, linked from the innermost element outwards.
 pub(super) enum Place<'a> {
     /// The object itself.
     Root,
@@ -18,12 +18,12 @@ pub(super) enum Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether this is `metadata` of the object itself.
+    /// True for `metadata` of the object itself.
     pub(super) fn is_metadata_of_root(&self) -> bool {
         matches!(self, Place::Field { parent: Place::Root, name, .. } if *name == "metadata")
     }
 
-    /// The path of a field that stands here, as field validation shows it: `spec.ports[0].name`.
+    /// The path of a field as field validation prints it: `spec.ports[0].name`.
     pub(super) fn path(&self, name: &str) -> String {
         let mut path = String::new();
         self.write(&mut path);
@@ -49,7 +49,7 @@ impl Place<'_> {
         }
     }
 
-    /// The path as Go's decoder tells it: fields alone, after the name of the innermost struct.
+    /// The path in Go's decoder messages: field names after the name of the innermost struct.
     pub(super) fn go_field(&self) -> String {
         let (mut names, mut of, mut here) = (Vec::new(), None, self);
         loop {

@@ -1,4 +1,4 @@
-//! Scalars with their own form: times, amounts, numbers or texts, bytes.
+//! Scalars with custom encodings: times, quantities, `IntOrString`, bytes.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -19,7 +19,7 @@ pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
 );
 
-/// What is wrong with a scalar.
+/// Errors of decoding a scalar.
 pub(super) enum Wrong {
     /// It is of another type than this one.
     Type(Value, &'static str),
@@ -78,7 +78,7 @@ pub(super) fn base64(text: &str) -> Result<String, TypeError> {
     Ok(BASE64.encode(bytes))
 }
 
-/// The bytes of a text in base64, in which line ends mean nothing.
+/// Decodes base64, ignoring line breaks as Go does.
 pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, TypeError> {
     use base64::DecodeError::{InvalidByte, InvalidLastSymbol, InvalidLength, InvalidPadding};
     let joined: String;

@@ -1,4 +1,4 @@
-//! Times as Go reads them, with its complaints.
+//! Time parsing with Go's error messages.
 
 use lockstep_object::go::quote;
 use lockstep_object::metadata::{Micros, Seconds};
@@ -7,7 +7,7 @@ use super::error::TypeError;
 
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 const MICROS: &str = "2006-01-02T15:04:05.000000Z07:00";
-/// Where the fraction of a second begins in a text of the right form.
+/// Offset of the fraction in a valid timestamp.
 const FRACTION_AT: usize = "2006-01-02T15:04:05".len();
 const FRACTION: &str = ".000000";
 
@@ -30,7 +30,7 @@ pub(super) fn micros(text: &str) -> Result<String, TypeError> {
     Ok(at.to_string())
 }
 
-/// What Go says about a text that is no time.
+/// Go's error message for a text that is not a time.
 fn complaint(text: &str, layout: &str) -> TypeError {
     let mut rest = text;
     for part in [

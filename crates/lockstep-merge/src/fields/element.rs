@@ -1,4 +1,4 @@
-//! One step of a path: a field, an element of a list by its keys or its value, or an index.
+//! Path elements: a field, a list item selected by key fields or by value, or an index.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,51 +6,51 @@ use std::fmt;
 use lockstep_object::json;
 use serde_json::{Number, Value};
 
-/// One step of a path. Fields come before keys, keys before values, values before indices.
+/// One path element. Fields sort before keys, keys before values, values before indices, as upstream sorts them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
-    /// A field of a struct or a key of a map: `.name`.
+    /// A struct field or map key: `.name`.
     Field(Box<str>),
-    /// The element of a list with these keys, sorted by name: `[containerPort=80,protocol="TCP"]`.
+    /// The list item with these key fields, sorted by name: `[containerPort=80,protocol="TCP"]`.
     Keys(Vec<(Box<str>, Datum)>),
-    /// The element of a set: `[="a"]`.
+    /// The set item with this value: `[="a"]`.
     Value(Datum),
-    /// The element of a list at an index.
+    /// The list item at an index.
     Index(i64),
 }
 
-/// A value that tells elements apart. Numbers come first and are compared as numbers, then texts, booleans, lists,
-/// maps and null.
+/// A value that identifies a list item. Numbers sort first and compare numerically, then strings, booleans, lists, maps
+/// and null.
 #[derive(Debug, Clone)]
 pub struct Datum(pub Value);
 
-/// Why a text is no element.
+/// Errors of [`Element::parse`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
-    /// A kind of element that is not known: such are passed over.
+    /// An unknown element type. Readers skip such elements, as upstream does.
     #[error("unknown path element type")]
     Unknown,
-    /// No letter and colon.
+    /// The type letter and colon are missing.
     #[error("missing colon: {0}")]
     Colon(String),
-    /// What follows the colon is not what the letter says.
+    /// The part after the colon does not parse for this element type.
     #[error("{0} is not a path element")]
     Malformed(String),
 }
 
 impl Element {
-    /// A field.
+    /// Creates a field element.
     pub fn field(name: &str) -> Self {
         Self::Field(name.into())
     }
 
-    /// The element with these keys.
+    /// Creates a keys element; the keys are sorted.
     pub fn keys(mut keys: Vec<(Box<str>, Datum)>) -> Self {
         keys.sort();
         Self::Keys(keys)
     }
 
-    /// Reads `f:NAME`, `k:{…}`, `v:…` or `i:N`.
+    /// Parses `f:NAME`, `k:{…}`, `v:…` or `i:N`.
     pub fn parse(text: &str) -> Result<Self, ElementError> {
         let malformed = || ElementError::Malformed(text.to_owned());
         let rest = match text.as_bytes() {
@@ -75,7 +75,7 @@ impl Element {
         }
     }
 
-    /// The element as [`parse`](Self::parse) reads it, as upstream writes it.
+    /// Encodes the element in the `FieldsV1` form that [`parse`](Self::parse) reads.
     pub fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
@@ -98,7 +98,7 @@ impl Element {
     }
 }
 
-/// The element as people see it in messages.
+/// Formats the element as error messages print it.
 impl fmt::Display for Element {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,7 +145,7 @@ impl Ord for Datum {
     }
 }
 
-/// The order of values, whatever their types.
+/// Total order over JSON values of any type.
 pub(crate) fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => compare_numbers(one, other),
@@ -193,9 +193,9 @@ fn compare_numbers(one: &Number, other: &Number) -> Ordering {
     }
 }
 
-/// A number as a whole one, also if it is written as `1.0`.
+/// Integer value of a number, also if it is written as `1.0`.
 fn whole(number: &Number) -> Option<i128> {
-    /// Beyond this, floating-point numbers are whole but far from others.
+    /// Larger floats have gaps between integers, so comparing them as integers gains nothing.
     const EXACT_MAX: f64 = 1e30;
     if let Some(number) = number.as_i64() {
         return Some(number.into());
@@ -212,7 +212,7 @@ fn whole(number: &Number) -> Option<i128> {
     exact
 }
 
-/// Whether two values are the same, numbers as numbers.
+/// True if two values are equal; numbers compare numerically, so `1` equals `1.0`.
 pub(crate) fn equal(one: &Value, other: &Value) -> bool {
     compare(one, other) == Ordering::Equal
 }

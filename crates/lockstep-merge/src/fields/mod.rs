@@ -1,4 +1,4 @@
-//! Which fields somebody owns: sets of paths, and `FieldsV1`, the form they are kept in.
+//! Field sets: sets of paths, and `FieldsV1`, their serialized form in `managedFields`.
 
 mod element;
 mod present;
@@ -7,4 +7,4 @@ mod set;
 pub(crate) use element::equal;
 pub use element::{Datum, Element, ElementError};
 pub(crate) use set::Node;
-pub use set::{Choice, FIELDS_DEPTH_MAX, FieldsError, Set};
+pub use set::{FIELDS_DEPTH_MAX, FieldsError, Selection, Set};

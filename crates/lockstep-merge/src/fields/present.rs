@@ -1,12 +1,12 @@
-//! Which paths of a set lead to something in an object.
+//! Restricts a field set to the paths that exist in an object.
 
 use serde_json::Value;
 
 use super::{Element, Node, Set, equal};
 
 impl Set {
-    /// The paths that lead to something in a value. An element of a list that leaves a key out may have it by default:
-    /// it is taken for the one with that key.
+    /// The subset of paths that exist in a value. A list item that omits a key field matches any value of that key,
+    /// because the key may be defaulted.
     #[must_use]
     pub fn present_in(&self, value: &Value) -> Self {
         self.map(|element, node| {
@@ -20,7 +20,7 @@ impl Set {
 }
 
 impl Element {
-    /// What the element is in a value.
+    /// Looks the element up in a value.
     fn find_in<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         let mut items = value.as_array().into_iter().flatten();
         match self {

@@ -1,4 +1,4 @@
-//! Sets of paths, as a tree.
+//! Field sets as a tree of path elements.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,35 +7,35 @@ use serde_json::{Map, Value};
 
 use super::{Element, ElementError};
 
-/// How deep paths of a set that is read may be.
+/// Maximum path depth accepted when decoding `FieldsV1`.
 pub const FIELDS_DEPTH_MAX: usize = 500;
 
-/// A set of paths. A path and those below it are different members: whoever owns `a` need not own `a.b`.
+/// A set of paths. A path and its descendants are separate members: an owner of `a` does not necessarily own `a.b`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Set {
     nodes: BTreeMap<Element, Node>,
 }
 
-/// What a set has at a path and below it. INVARIANT: in a set it has something.
+/// Membership at a path and below it. INVARIANT: nodes inside a set are never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Node {
-    /// Whether the path itself is a member.
+    /// True if the path itself is a member.
     pub(crate) is_member: bool,
     pub(crate) below: Set,
 }
 
-/// What of a set lies where somebody looks.
+/// Selection made by the callback of [`Set::select`] for one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice<P> {
-    /// Nothing at the element or below it.
+pub enum Selection<P> {
+    /// Neither the element nor its descendants.
     None,
-    /// Everything at the element and below it.
+    /// The element and all its descendants.
     All,
-    /// Not the element, but perhaps something below it.
+    /// Not the element itself; the callback decides about its descendants.
     Below(P),
 }
 
-/// Why a value is no `FieldsV1`.
+/// Errors of [`Set::from_fields`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
     /// A level is not a map.
@@ -44,7 +44,7 @@ pub enum FieldsError {
     /// Deeper than [`FIELDS_DEPTH_MAX`].
     #[error("fieldsV1 is nested deeper than {FIELDS_DEPTH_MAX} levels")]
     Depth,
-    /// A key is no path element.
+    /// A key is not a path element.
     #[error("parsing key as path element: {0}")]
     Element(#[from] ElementError),
 }
@@ -54,7 +54,7 @@ impl Node {
         !self.is_member && self.below.is_empty()
     }
 
-    /// A path that is a member, with nothing below it.
+    /// A member without descendants.
     pub(crate) fn leaf() -> Self {
         Self {
             is_member: true,
@@ -64,12 +64,12 @@ impl Node {
 }
 
 impl Set {
-    /// Whether it has no path.
+    /// True if the set has no paths.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// A set of paths of fields alone.
+    /// Builds a set from paths that consist of field names only.
     pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -79,7 +79,7 @@ impl Set {
         set
     }
 
-    /// Adds a path. The empty path is the object itself, which nobody owns.
+    /// Adds a path. The empty path denotes the object itself and is never a member.
     pub fn insert(&mut self, path: &[Element]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -92,7 +92,7 @@ impl Set {
         }
     }
 
-    /// Adds what is at an element and below it.
+    /// Merges a node into the set at an element.
     pub(crate) fn attach(&mut self, element: Element, node: Node) {
         if node.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl Set {
         }
     }
 
-    /// Adds the paths of another set.
+    /// Adds all paths of another set.
     pub(crate) fn absorb(&mut self, other: &Self) {
         for (element, node) in &other.nodes {
             if let Some(present) = self.nodes.get_mut(element) {
@@ -119,12 +119,12 @@ impl Set {
         }
     }
 
-    /// What it has at an element and below it.
+    /// The node at an element.
     pub(crate) fn node(&self, element: &Element) -> Option<&Node> {
         self.nodes.get(element)
     }
 
-    /// Whether it has a path.
+    /// True if the path is a member.
     pub fn has(&self, path: &[Element]) -> bool {
         let Some((first, rest)) = path.split_first() else {
             return false;
@@ -138,7 +138,7 @@ impl Set {
         })
     }
 
-    /// The paths of both.
+    /// Paths that are in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
@@ -146,7 +146,7 @@ impl Set {
         all
     }
 
-    /// The paths that both have.
+    /// Paths that are in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.map(|element, node| {
@@ -158,7 +158,7 @@ impl Set {
         })
     }
 
-    /// The paths that the other does not have.
+    /// Paths that are not in the other set.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.map(|element, node| {
@@ -172,7 +172,7 @@ impl Set {
         })
     }
 
-    /// Takes out the paths of another set: what [`difference`](Self::difference) leaves, without a copy of it.
+    /// In-place form of [`difference`](Self::difference).
     pub(crate) fn take_out(&mut self, other: &Self) {
         for (element, gone) in &other.nodes {
             let Some(node) = self.nodes.get_mut(element) else {
@@ -186,7 +186,7 @@ impl Set {
         }
     }
 
-    /// The paths that neither the other has nor lie below one that it has.
+    /// Paths that are neither in the other set nor below one of its members.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         self.map(|element, node| match other.nodes.get(element) {
@@ -199,7 +199,7 @@ impl Set {
         })
     }
 
-    /// The paths at and below a field.
+    /// The paths at and below a top-level field.
     #[must_use]
     pub fn only(&self, field: &str) -> Self {
         let element = Element::field(field);
@@ -210,30 +210,36 @@ impl Set {
         kept
     }
 
-    /// The paths at and below what `choose` chooses. A place is whatever `choose` wants to remember of the way to it.
+    /// The paths that `choose` selects. `place` is state that the callback carries along the path.
     #[must_use]
-    pub fn chosen<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> Self {
+    pub fn select<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Selection<P>) -> Self {
         self.map(|element, node| match choose(place, element) {
-            Choice::None => None,
-            Choice::All => Some(node.clone()),
-            Choice::Below(place) => Some(Node {
+            Selection::None => None,
+            Selection::All => Some(node.clone()),
+            Selection::Below(place) => Some(Node {
                 is_member: false,
-                below: node.below.chosen(&place, choose),
+                below: node.below.select(&place, choose),
             }),
         })
     }
 
-    /// Whether a path of the set leads to what `choose` chooses, or lies there.
-    pub fn meets<P>(&self, place: &P, choose: &impl Fn(&P, &Element) -> Choice<P>) -> bool {
+    /// True if a member lies on the way to, at, or below a path that `choose` selects.
+    pub fn intersects_selection<P>(
+        &self,
+        place: &P,
+        choose: &impl Fn(&P, &Element) -> Selection<P>,
+    ) -> bool {
         let mut nodes = self.nodes.iter();
         nodes.any(|(element, node)| match choose(place, element) {
-            Choice::None => false,
-            Choice::All => true,
-            Choice::Below(place) => node.is_member || node.below.meets(&place, choose),
+            Selection::None => false,
+            Selection::All => true,
+            Selection::Below(place) => {
+                node.is_member || node.below.intersects_selection(&place, choose)
+            }
         })
     }
 
-    /// Each node changed; those with nothing left go.
+    /// Maps each node; empty results are dropped.
     pub(crate) fn map(&self, change: impl Fn(&Element, &Node) -> Option<Node>) -> Self {
         let changed = self.nodes.iter().filter_map(|(element, node)| {
             let node = change(element, node).filter(|node| !node.is_empty())?;
@@ -244,7 +250,7 @@ impl Set {
         }
     }
 
-    /// All paths: at each level the members first, then what lies below.
+    /// Lists all paths; at each level the members come before deeper paths.
     pub fn paths(&self) -> Vec<Vec<Element>> {
         let mut paths = Vec::new();
         self.add_paths(&mut Vec::new(), &mut paths);
@@ -266,12 +272,12 @@ impl Set {
         }
     }
 
-    /// Reads `FieldsV1`. Elements of kinds that are not known are passed over.
+    /// Decodes `FieldsV1`, skipping elements of unknown types.
     pub fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
         Ok(read(fields, FIELDS_DEPTH_MAX)?.below)
     }
 
-    /// The set as `FieldsV1`.
+    /// Encodes the set as `FieldsV1`.
     pub fn to_fields(&self) -> Value {
         let mut fields = Map::new();
         for (element, node) in &self.nodes {

@@ -1,5 +1,5 @@
-//! RFC 6902 with the API server's deviations: indices may count from the end, and testing an absent field for null
-//! holds.
+//! JSON patch (RFC 6902) with the API server's deviations: negative indices count from the end, and `test` for null
+//! passes on an absent field.
 
 mod pointer;
 
@@ -8,31 +8,31 @@ use lockstep_object::json::{self, DEPTH_MAX};
 use pointer::Pointer;
 use serde_json::Value;
 
-/// Most operations of a patch; more are refused with 413.
+/// Maximum number of operations in a patch; larger patches are rejected with 413.
 pub const OPERATIONS_MAX: usize = 10_000;
-/// Most bytes that `copy` may add to an object.
+/// Maximum number of bytes that `copy` operations may add to an object.
 pub const COPY_BYTES_MAX: usize = 3 * 1024 * 1024;
-/// Most values that `move` may carry from place to place, so that a patch of moves ends in time.
+/// Maximum number of values that `move` operations may relocate; bounds the run time of a patch.
 pub const MOVED_VALUES_MAX: usize = 10_000_000;
 
-/// Most elements that may be pushed aside or close up when others come into a list or leave it, for the same reason.
+/// Maximum number of list elements shifted by insertions and removals; bounds the run time of a patch.
 pub const SHIFTED_VALUES_MAX: usize = 500_000_000;
 
-/// Why a patch cannot be read or applied.
+/// Errors of decoding or applying a JSON patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPatchError {
-    /// The patch is no list of operations: 400 `error decoding patch: …`.
+    /// The patch is not a list of operations: 400 `error decoding patch: …`.
     #[error("json: cannot unmarshal {0} into Go value of type jsonpatch.Patch")]
     NotAList(&'static str),
     /// More operations than [`OPERATIONS_MAX`]: 413.
     #[error("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {0}")]
     TooManyOperations(usize),
-    /// An operation without something it needs, or of no known kind: 422.
+    /// An operation has an unknown `op` or lacks a member: 422.
     #[error("operation {index}: {problem}")]
     Operation {
-        /// Which operation.
+        /// Index of the operation.
         index: usize,
-        /// What is wrong.
+        /// Error message.
         problem: String,
     },
 }
@@ -46,7 +46,7 @@ impl JsonPatchError {
     }
 }
 
-/// A list of changes.
+/// A decoded JSON patch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPatch {
     operations: Vec<Operation>,
@@ -64,7 +64,7 @@ enum Operation {
 }
 
 impl JsonPatch {
-    /// Reads a patch.
+    /// Decodes a patch.
     pub fn from_value(patch: &Value) -> Result<Self, JsonPatchError> {
         let Value::Array(operations) = patch else {
             return Err(JsonPatchError::NotAList(type_name(patch)));
@@ -95,12 +95,12 @@ impl JsonPatch {
         })
     }
 
-    /// Fields of operations that mean nothing, as field validation names them: `[1].foo`.
+    /// Unknown members of operations, in the form that field validation reports: `[1].foo`.
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown
     }
 
-    /// Applies every operation, one after the other. After an error the value is half changed: throw it away.
+    /// Applies all operations in order. After an error the value is partially modified and must be discarded.
     pub fn apply(&self, target: &mut Value) -> Result<(), JsonPatchError> {
         let mut limits = Limits::default();
         for (index, operation) in self.operations.iter().enumerate() {
@@ -112,7 +112,7 @@ impl JsonPatch {
     }
 }
 
-/// What operations have used up together.
+/// Resources consumed so far by all operations of a patch.
 #[derive(Default)]
 struct Limits {
     copied_bytes: usize,
@@ -126,7 +126,7 @@ impl Operation {
             Some(Value::String(text)) => Pointer::parse(text),
             _ => Err(format!("missing {field}")),
         };
-        // Clients that leave out what is empty mean null.
+        // Clients that omit empty values mean null.
         let value = || operation.get("value").cloned().unwrap_or_default();
         let (from, to) = ("from", "path");
         Ok(
@@ -191,7 +191,7 @@ impl Operation {
     }
 }
 
-/// The result must be a document that can be read again.
+/// Rejects results deeper than the decoder accepts; otherwise the stored object could not be read back.
 fn fits(path: &Pointer, value: &Value) -> Result<(), String> {
     if path.depth() + json::depth(value) > DEPTH_MAX {
         return Err(format!("exceeded max depth of {DEPTH_MAX}"));

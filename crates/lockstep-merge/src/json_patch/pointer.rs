@@ -1,9 +1,9 @@
-//! Places in a document: `/spec/ports/0`, `/spec/ports/-`, `/spec/ports/-1`, `/metadata/labels/a~1b`.
+//! JSON pointers: `/spec/ports/0`, `/spec/ports/-`, `/spec/ports/-1`, `/metadata/labels/a~1b`.
 
 use serde_json::Value;
 use std::fmt;
 
-/// The way to a value: to its parent, and from there.
+/// A JSON pointer, split into the parent path and the last token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pointer {
     parents: Vec<String>,
@@ -11,7 +11,7 @@ pub(super) struct Pointer {
 }
 
 impl Pointer {
-    /// The whole document has no parent, so it is no place to change.
+    /// Parses a pointer. The empty pointer (the whole document) is rejected because it has no parent.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let rest = text
             .strip_prefix('/')
@@ -21,7 +21,7 @@ impl Pointer {
         Ok(Self { parents, last })
     }
 
-    /// How deep the place is.
+    /// Number of tokens.
     pub(super) fn depth(&self) -> usize {
         self.parents.len() + 1
     }
@@ -42,7 +42,7 @@ impl Pointer {
         Ok(value)
     }
 
-    /// The value, if there is one. A place whose parent is not there, or no element of its list, is an error.
+    /// Looks up the value. A missing parent or an invalid list index is an error.
     pub(super) fn get<'v>(&self, document: &'v Value) -> Result<Option<&'v Value>, String> {
         let mut value = document;
         for step in &self.parents {
@@ -60,7 +60,7 @@ impl Pointer {
         }
     }
 
-    /// How many elements of a list are at the place and behind it; none if it is no place in a list.
+    /// Number of list elements at and after the position; zero if the parent is not a list.
     pub(super) fn behind(&self, document: &mut Value) -> usize {
         match self.parent(document) {
             Ok(Value::Array(elements)) if self.last != "-" => {
@@ -71,7 +71,7 @@ impl Pointer {
         }
     }
 
-    /// Adds a field, or an element before the one at the index.
+    /// Adds a member, or inserts an element before the index.
     pub(super) fn add(&self, document: &mut Value, value: Value) -> Result<(), String> {
         match self.parent(document)? {
             Value::Object(entries) => {
@@ -79,7 +79,7 @@ impl Pointer {
             }
             Value::Array(elements) if self.last == "-" => elements.push(value),
             Value::Array(elements) => {
-                // Counted in the list as it will be, so that -1 is the new last element.
+                // The index counts in the resulting list, so that -1 is the new last element.
                 let at = index(&self.last, elements.len() + 1)?;
                 elements.insert(at, value);
             }
@@ -88,7 +88,7 @@ impl Pointer {
         Ok(())
     }
 
-    /// Takes a value out.
+    /// Removes and returns a value.
     pub(super) fn remove(&self, document: &mut Value) -> Result<Value, String> {
         match self.parent(document)? {
             Value::Object(entries) => entries
@@ -102,7 +102,7 @@ impl Pointer {
         }
     }
 
-    /// Changes a value. In a map it need not be there, as upstream has it.
+    /// Replaces a value. In a map the key may be absent, as upstream permits.
     pub(super) fn replace(&self, document: &mut Value, value: Value) -> Result<(), String> {
         let found = match self.parent(document)? {
             Value::Object(entries) => {
@@ -121,7 +121,7 @@ impl Pointer {
     }
 }
 
-/// The index of an element; below zero it counts from the end.
+/// Parses a list index; negative numbers count from the end.
 fn index(step: &str, length: usize) -> Result<usize, String> {
     let number: i64 = step.parse().map_err(|_| format!("{step:?} is no index"))?;
     let from_start = if number < 0 {

@@ -1,52 +1,52 @@
-//! Server-side apply: an object, and what somebody wants of it.
+//! Server-side apply: merges an applied configuration into a live object.
 
 use serde_json::Value;
 
-use super::update::{Comparisons, lose, reconcile, strip, track};
+use super::update::{Comparisons, reconcile, remove_changed_from_others, strip, track};
 use super::{
     Claim, Conflicts, Endpoint, Managed, Operation, UpdateError, Writer, last_applied, prune,
 };
 use crate::typed::{Duplicates, TypeErrors};
 
-/// Who owns what was there before the first apply of an object that was not tracked.
+/// Manager that owns the existing fields when an untracked object is applied for the first time.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// What becomes of fields that others own with other values.
+/// Conflict handling for fields that other managers own with different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// They are taken.
+    /// Takes ownership of conflicting fields.
     Yes,
-    /// The apply fails.
+    /// Fails with the conflicts.
     No,
 }
 
-/// What an apply makes.
+/// Result of a successful apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// The object; none if it is as it was.
+    /// The merged object; none if it equals the live object.
     pub object: Option<Value>,
-    /// All claims on it.
+    /// All managedFields entries after the apply.
     pub managed: Managed,
 }
 
-/// Why nothing is applied.
+/// Errors of [`apply`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError<E> {
-    /// What is wanted is not of the type.
+    /// The applied configuration does not match its type.
     #[error(transparent)]
     Type(TypeErrors),
-    /// Others want something else.
+    /// Other managers own applied fields with different values.
     #[error(transparent)]
     Conflicts(#[from] Conflicts),
-    /// The live object cannot be compared with what it would become.
+    /// Updating the managedFields entries failed.
     #[error(transparent)]
     Update(#[from] UpdateError<E>),
 }
 
-/// Merges what somebody wants into a live object, or into nothing, and follows who owns what.
+/// Merges an applied configuration into a live object, or creates one, and updates field ownership.
 ///
-/// What the writer wanted last time and wants no more goes, unless somebody else owns it. Neither object has
-/// `managedFields`; those of the live one are in `managed`.
+/// Fields that the manager applied last time and no longer applies are removed unless another manager owns them.
+/// Neither object contains `managedFields`; those of the live object are in `managed`.
 pub fn apply<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
@@ -110,21 +110,21 @@ fn merge<E: Endpoint>(
     let fields = of_version.owned(wanted).map_err(ApplyError::Type)?;
     let fields = endpoint.owned(version, fields);
     let owner = writer.owner(Operation::Apply);
-    let claim = Claim {
+    let entry = Claim {
         api_version: version.to_owned(),
         fields,
-        time: managed.claims.get(&owner).and_then(|claim| claim.time),
+        time: managed.entries.get(&owner).and_then(|entry| entry.time),
     };
     let is_wanted = |last: &Claim| {
-        last.api_version == version && last.fields.difference(&claim.fields).is_empty()
+        last.api_version == version && last.fields.difference(&entry.fields).is_empty()
     };
-    let last = managed.claims.get(&owner).cloned();
+    let last = managed.entries.get(&owner).cloned();
     let last = last.filter(|last| !is_wanted(last));
-    managed.claims.insert(owner.clone(), claim);
+    managed.entries.insert(owner.clone(), entry);
     let object = match last {
         Some(last) => {
             let pruned = prune::prune(endpoint, merged, &managed, &last, version)?;
-            // What is wanted empty stays, though everything in it went.
+            // A map or list that is applied empty stays, even if pruning removed all its members.
             of_version
                 .merge_valid(&pruned, wanted)
                 .map_err(ApplyError::Type)?
@@ -132,17 +132,17 @@ fn merge<E: Endpoint>(
         None => merged,
     };
     let mut comparisons = Comparisons::new(endpoint, live, &object);
-    if managed.claims.len() > 1 {
-        comparisons = comparisons.without_impossible(version)?;
+    if managed.entries.len() > 1 {
+        comparisons = comparisons.without_refused_changes(version)?;
     }
-    let conflicts = lose(&mut managed, &mut comparisons, Some(&owner))?;
+    let conflicts = remove_changed_from_others(&mut managed, &mut comparisons, Some(&owner))?;
     if let (Some(conflicts), Force::No) = (conflicts, force) {
         return Err(conflicts.into());
     }
     strip(&mut managed, &owner);
     let object = (!crate::fields::equal(live, &object)).then_some(object);
-    if let (Some(_), Some(claim)) = (&object, managed.claims.get_mut(&owner)) {
-        claim.time = Some(writer.now);
+    if let (Some(_), Some(entry)) = (&object, managed.entries.get_mut(&owner)) {
+        entry.time = Some(writer.now);
     }
     Ok(Applied { object, managed })
 }

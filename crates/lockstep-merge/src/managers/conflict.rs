@@ -1,4 +1,4 @@
-//! What somebody wants otherwise than others, in upstream's words.
+//! Conflicts of server-side apply, in upstream's wording.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,16 +8,16 @@ use lockstep_object::go::quote;
 use super::{Operation, Owner};
 use crate::fields::{Element, Set};
 
-/// A field that somebody else owns with another value.
+/// A field that another manager owns with a different value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it.
+    /// The manager that owns the field.
     pub owner: Owner,
-    /// The field.
+    /// Path of the field.
     pub path: Vec<Element>,
 }
 
-/// All conflicts of an apply, by owner; at least one.
+/// All conflicts of an apply, grouped by owner; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Conflicts(pub Vec<Conflict>);
 
@@ -33,7 +33,7 @@ impl Conflicts {
         Self(conflicts.collect())
     }
 
-    /// The same, told as if all owners had written one version.
+    /// Reports all owners with one API version, as upstream does for built-in kinds.
     #[must_use]
     pub fn told_in(mut self, api_version: &str) -> Self {
         for Conflict { owner, .. } in &mut self.0 {
@@ -49,12 +49,12 @@ impl Conflicts {
 }
 
 impl Conflict {
-    /// The field as messages name it: `.spec.ports[port=80]`.
+    /// The field as error messages print it: `.spec.ports[port=80]`.
     pub fn field(&self) -> String {
         self.path.iter().map(Element::to_string).collect()
     }
 
-    /// Who owns the field: `"kubectl" using apps/v1`.
+    /// The owner as error messages print it: `"kubectl" using apps/v1`.
     pub fn owner(&self) -> String {
         let Owner {
             manager,

@@ -1,4 +1,4 @@
-//! What is asked of whoever keeps the objects.
+//! The interface through which field management uses the types and conversions of a served resource.
 
 use lockstep_object::metadata::Seconds;
 use serde_json::{Map, Value};
@@ -8,25 +8,25 @@ use crate::fields::Set;
 use crate::typed::Comparison;
 use crate::types::Type;
 
-/// The endpoint that a write came to.
+/// Types, conversion and ownership rules of the endpoint that serves a write.
 pub trait Endpoint {
-    /// Why an object cannot be had in another version.
+    /// Conversion error.
     type Error;
 
-    /// The type of objects in a version, such as `apps/v1`; none if it is not known any more.
+    /// Type of the objects in a version such as `apps/v1`; none if the version is no longer served.
     fn type_of(&self, api_version: &str) -> Option<Type<'_>>;
 
-    /// An object of one version in another that [`type_of`](Self::type_of) knows.
+    /// Converts an object to a version that [`type_of`](Self::type_of) knows.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, Self::Error>;
 
-    /// What an object of a version has before anything is said about it.
+    /// Object that a create is compared with; its fields do not count as added.
     fn empty(&self, _api_version: &str) -> Value {
         Value::Object(Map::new())
     }
 
-    /// What a next state becomes if nobody can change some of its fields now; none if it stays as it is. Nobody can
-    /// disagree about such fields, and nobody loses them. Both states are of the version that is written, and `change`
-    /// is how they differ.
+    /// The next state with immutable-for-now fields reset to their live values (closed field gates); none if nothing
+    /// changes. Such fields neither conflict nor change owner. Both states are in the written version; `change` is
+    /// their difference.
     fn kept(
         &self,
         _live: &Value,
@@ -36,20 +36,20 @@ pub trait Endpoint {
         Ok(None)
     }
 
-    /// What of a set can be owned through this endpoint.
+    /// Restricts a field set to the fields that can be owned through this endpoint.
     fn owned(&self, api_version: &str, fields: Set) -> Set;
 }
 
-/// Who writes.
+/// The field manager of a write, with the version, subresource and time of its managedFields entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Writer<'w> {
-    /// Its name.
+    /// Name of the field manager.
     pub manager: &'w str,
-    /// The version it writes.
+    /// API version of the request.
     pub api_version: &'w str,
-    /// The part of objects it writes; empty for the whole.
+    /// Subresource of the request; empty for the main resource.
     pub subresource: &'w str,
-    /// When.
+    /// Time recorded in the entry.
     pub now: Seconds,
 }
 
@@ -63,7 +63,7 @@ impl Writer<'_> {
     }
 }
 
-/// An object in a version: itself if it is one already.
+/// Converts an object to a version; borrows if it has that version already.
 pub(super) fn in_version<'v, E: Endpoint>(
     endpoint: &E,
     object: std::borrow::Cow<'v, Value>,

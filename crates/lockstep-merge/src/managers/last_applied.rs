@@ -1,4 +1,4 @@
-//! Objects that `kubectl apply` without a server's help left: what it wanted is in an annotation.
+//! Migration from client-side `kubectl apply`, which recorded its configuration in an annotation.
 
 use lockstep_object::json;
 use lockstep_object::metadata::ANNOTATIONS_BYTES_MAX;
@@ -9,13 +9,13 @@ use crate::fields::Set;
 use crate::typed::Duplicates;
 use crate::types::Type;
 
-/// The annotation.
+/// Annotation with the last configuration of client-side apply.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Who may take fields over that the annotation names.
+/// Field manager that may take over the fields named in the annotation.
 pub(super) const KUBECTL: &str = "kubectl";
 
-/// The conflicts that remain when fields are taken over that kubectl itself wanted, and which are as it wanted them.
+/// Conflicts left after dropping those on fields whose live value is the one client-side apply last set.
 pub(super) fn remaining(
     of_version: Type<'_>,
     live: &Value,
@@ -32,7 +32,7 @@ pub(super) fn remaining(
     (!rest.is_empty()).then_some(Conflicts(rest))
 }
 
-/// What of a live object is as the annotation says.
+/// Fields whose live value equals the one in the annotation.
 fn wanted_before(of_version: Type<'_>, live: &Value, api_version: &str) -> Option<Set> {
     let last = json::decode(annotation(live)?.as_bytes()).ok()?.value;
     if last.get("apiVersion").and_then(Value::as_str) != Some(api_version) {
@@ -52,7 +52,7 @@ fn annotation(object: &Value) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Writes what is wanted into the annotation, if there is one.
+/// Updates the annotation to the applied configuration, if the object has one.
 pub(super) fn renew(applied: &mut Applied, live: &Value, wanted: &Value) {
     let object = applied.object.as_ref().unwrap_or(live);
     let Some(present) = annotation(object) else {

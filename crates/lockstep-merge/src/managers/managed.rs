@@ -1,4 +1,4 @@
-//! `metadata.managedFields`, read and written.
+//! Decoding and encoding of `metadata.managedFields`.
 
 use std::collections::BTreeMap;
 
@@ -7,79 +7,79 @@ use serde_json::{Map, Value};
 
 use crate::fields::{FieldsError, Set};
 
-/// All claims on the fields of an object.
+/// All managedFields entries of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Managed {
-    pub(super) claims: BTreeMap<Owner, Claim>,
+    pub(super) entries: BTreeMap<Owner, Claim>,
 }
 
-/// How somebody came to own fields.
+/// The operation of a managedFields entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By saying what they want.
+    /// Server-side apply.
     Apply,
-    /// By changing them.
+    /// Any other write: create, update or a patch of another type.
     Update,
 }
 
-/// Whoever owns fields. Who applies is the same in all versions.
+/// Key of a managedFields entry. The version is part of the key only for `Update`, as upstream defines it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// Its name.
+    /// Name of the field manager.
     pub manager: String,
-    /// How it came to own fields.
+    /// The operation through which the fields are owned.
     pub operation: Operation,
     version: String,
-    /// The part of the object it wrote; empty for the whole.
+    /// Subresource that was written; empty for the main resource.
     pub subresource: String,
 }
 
-/// What somebody owns.
+/// Contents of a managedFields entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The version whose fields they are.
+    /// Version in which the field paths are expressed.
     pub api_version: String,
-    /// The fields.
+    /// The owned fields.
     pub fields: Set,
-    /// When they were last changed.
+    /// Time of the last change of the entry.
     pub time: Option<Seconds>,
 }
 
-/// Why a list is no `managedFields`.
+/// Errors of decoding `managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManagedError {
-    /// Neither `Apply` nor `Update`.
+    /// The operation is neither `Apply` nor `Update`.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
-    /// No version.
+    /// `apiVersion` is empty.
     #[error("apiVersion must not be empty")]
     NoVersion,
-    /// No form of the fields.
+    /// `fieldsType` is missing.
     #[error("missing fieldsType in managed fields entry {0}")]
     NoFieldsType(usize),
-    /// Another form of the fields than `FieldsV1`.
+    /// `fieldsType` is not `FieldsV1`.
     #[error("invalid fieldsType {fields_type:?} in managed fields entry {index}")]
     FieldsType {
-        /// What it says.
+        /// The given `fieldsType`.
         fields_type: String,
-        /// Which entry.
+        /// Index of the entry.
         index: usize,
     },
-    /// No time.
+    /// The time does not parse.
     #[error("invalid time in managed fields entry {0}")]
     Time(usize),
-    /// Fields that cannot be read.
+    /// `fieldsV1` does not decode.
     #[error("error decoding set of managed fields entry {index}: {error}")]
     Fields {
-        /// Which entry.
+        /// Index of the entry.
         index: usize,
-        /// Why.
+        /// The decoding error.
         error: FieldsError,
     },
 }
 
 impl Operation {
-    /// The word.
+    /// The operation as spelled in `managedFields`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -89,7 +89,7 @@ impl Operation {
 }
 
 impl Owner {
-    /// An owner that wrote in a version.
+    /// Creates the key of an entry; for `Apply` the version is not part of it.
     pub fn new(manager: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
         Self {
             manager: manager.to_owned(),
@@ -102,35 +102,35 @@ impl Owner {
         }
     }
 
-    /// The version that somebody who changes fields wrote.
+    /// The version of the key; none for `Apply`.
     pub fn version(&self) -> Option<&str> {
         (self.operation == Operation::Update).then_some(&*self.version)
     }
 }
 
 impl Managed {
-    /// Whether nobody owns anything: such an object is not tracked.
+    /// True if there are no entries; such an object is not tracked.
     pub fn is_empty(&self) -> bool {
-        self.claims.is_empty()
+        self.entries.is_empty()
     }
 
-    /// All claims, by owner.
+    /// All entries, by owner.
     pub fn claims(&self) -> impl Iterator<Item = (&Owner, &Claim)> {
-        self.claims.iter()
+        self.entries.iter()
     }
 
-    /// What somebody claims.
+    /// The entry of an owner.
     pub fn claim(&self, owner: &Owner) -> Option<&Claim> {
-        self.claims.get(owner)
+        self.entries.get(owner)
     }
 
-    /// Gives somebody a claim, instead of the one that they have.
-    pub fn insert(&mut self, owner: Owner, claim: Claim) {
-        self.claims.insert(owner, claim);
+    /// Sets the entry of an owner, replacing an existing one.
+    pub fn insert(&mut self, owner: Owner, entry: Claim) {
+        self.entries.insert(owner, entry);
     }
 
-    /// The claims with those on some fields as they are in `stored`, whatever became of them: nobody gains or loses
-    /// them. `frozen` tells which of the fields of a version these are, `present` which of those are still there.
+    /// Restores the stored ownership of frozen fields, so that no manager gains or loses them. `frozen` selects the
+    /// frozen fields of a version, `present` the ones that still exist in the object.
     #[must_use]
     pub fn with_frozen(
         mut self,
@@ -138,65 +138,65 @@ impl Managed {
         frozen: impl Fn(&str, &Set) -> Set,
         present: impl Fn(&str, Set) -> Set,
     ) -> Self {
-        for (owner, claim) in &mut self.claims {
-            if !stored.has(owner, claim) {
-                let gained = frozen(&claim.api_version, &claim.fields);
-                claim.fields.take_out(&gained);
+        for (owner, entry) in &mut self.entries {
+            if !stored.has(owner, entry) {
+                let gained = frozen(&entry.api_version, &entry.fields);
+                entry.fields.take_out(&gained);
             }
         }
-        for (owner, claim) in &stored.claims {
-            // INVARIANT: what is as it is stored was left alone before, and is not looked at now either.
-            if self.has(owner, claim) {
+        for (owner, entry) in &stored.entries {
+            // INVARIANT: entries equal to the stored ones were skipped in the loop above and are skipped here too.
+            if self.has(owner, entry) {
                 continue;
             }
-            let kept = frozen(&claim.api_version, &claim.fields);
-            let kept = present(&claim.api_version, kept);
+            let kept = frozen(&entry.api_version, &entry.fields);
+            let kept = present(&entry.api_version, kept);
             if kept.is_empty() {
                 continue;
             }
-            let own = self.claims.entry(owner.clone()).or_insert_with(|| Claim {
-                api_version: claim.api_version.clone(),
+            let own = self.entries.entry(owner.clone()).or_insert_with(|| Claim {
+                api_version: entry.api_version.clone(),
                 fields: Set::default(),
-                time: claim.time,
+                time: entry.time,
             });
             own.fields.absorb(&kept);
         }
-        self.claims.retain(|_, claim| !claim.fields.is_empty());
+        self.entries.retain(|_, entry| !entry.fields.is_empty());
         self
     }
 
-    /// Whether somebody claims these very fields.
-    fn has(&self, owner: &Owner, claim: &Claim) -> bool {
-        self.claims.get(owner).is_some_and(|own| {
-            (&own.api_version, &own.fields) == (&claim.api_version, &claim.fields)
+    /// True if the owner has an entry with exactly this version and field set.
+    fn has(&self, owner: &Owner, entry: &Claim) -> bool {
+        self.entries.get(owner).is_some_and(|own| {
+            (&own.api_version, &own.fields) == (&entry.api_version, &entry.fields)
         })
     }
 
-    /// Reads `managedFields`. Of two entries with one owner, the later counts.
-    pub fn read(entries: &[Value]) -> Result<Self, ManagedError> {
-        let mut claims = BTreeMap::new();
-        for (index, entry) in entries.iter().enumerate() {
-            let (owner, claim) = read_entry(index, entry)?;
-            claims.insert(owner, claim);
+    /// Decodes `managedFields`. If two entries have the same key, the later one wins.
+    pub fn read(encoded: &[Value]) -> Result<Self, ManagedError> {
+        let mut entries = BTreeMap::new();
+        for (index, entry) in encoded.iter().enumerate() {
+            let (owner, entry) = read_entry(index, entry)?;
+            entries.insert(owner, entry);
         }
-        Ok(Self { claims })
+        Ok(Self { entries })
     }
 
-    /// The entries: by operation, time, manager, version and subresource.
+    /// Encodes the entries, sorted by operation, time, manager, version and subresource as upstream sorts them.
     pub fn write(&self) -> Vec<Value> {
-        let mut claims: Vec<(&Owner, &Claim)> = self.claims.iter().collect();
-        claims.sort_by_key(|(owner, claim)| {
+        let mut entries: Vec<(&Owner, &Claim)> = self.entries.iter().collect();
+        entries.sort_by_key(|(owner, entry)| {
             (
                 owner.operation,
-                claim.time,
+                entry.time,
                 &owner.manager,
-                &claim.api_version,
+                &entry.api_version,
                 &owner.subresource,
             )
         });
-        let entries = claims.into_iter();
+        let entries = entries.into_iter();
         entries
-            .map(|(owner, claim)| write_entry(owner, claim))
+            .map(|(owner, entry)| write_entry(owner, entry))
             .collect()
     }
 }
@@ -236,29 +236,29 @@ fn read_entry(index: usize, entry: &Value) -> Result<(Owner, Claim), ManagedErro
         }
     };
     let owner = Owner::new(text("manager"), operation, api_version, text("subresource"));
-    let claim = Claim {
+    let entry = Claim {
         api_version: api_version.to_owned(),
         fields,
         time,
     };
-    Ok((owner, claim))
+    Ok((owner, entry))
 }
 
-fn write_entry(owner: &Owner, claim: &Claim) -> Value {
-    let mut entry = Map::new();
+fn write_entry(owner: &Owner, entry: &Claim) -> Value {
+    let mut encoded = Map::new();
     let mut put = |field: &str, text: &str| {
         if !text.is_empty() {
-            entry.insert(field.to_owned(), text.into());
+            encoded.insert(field.to_owned(), text.into());
         }
     };
     put("manager", &owner.manager);
     put("operation", owner.operation.as_str());
-    put("apiVersion", &claim.api_version);
+    put("apiVersion", &entry.api_version);
     put("fieldsType", "FieldsV1");
     put("subresource", &owner.subresource);
-    if let Some(time) = claim.time {
+    if let Some(time) = entry.time {
         put("time", &time.to_string());
     }
-    entry.insert("fieldsV1".to_owned(), claim.fields.to_fields());
-    Value::Object(entry)
+    encoded.insert("fieldsV1".to_owned(), entry.fields.to_fields());
+    Value::Object(encoded)
 }

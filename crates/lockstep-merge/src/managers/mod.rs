@@ -1,8 +1,8 @@
-//! Who owns which fields of an object: `metadata.managedFields`, and server-side apply.
+//! Field management: ownership of fields in `metadata.managedFields`, and server-side apply.
 //!
-//! [`update`] is for whoever says what an object is: what they change becomes theirs alone. [`apply`] is for whoever
-//! says what they want of it: what they want becomes theirs too, and it is a conflict if somebody else wants something
-//! else. Neither knows a store, a clock or HTTP; what differs between endpoints comes from an [`Endpoint`].
+//! [`update`] records a create, update or patch: the writer becomes the only owner of the fields it changes. [`apply`]
+//! is server-side apply: the manager co-owns the fields it applies, and another owner with a different value is a
+//! conflict. The code is pure (no store, clock or HTTP); what differs between resources comes from an [`Endpoint`].
 
 mod apply;
 mod cap;
@@ -14,7 +14,7 @@ mod prune;
 mod update;
 
 pub use apply::{Applied, ApplyError, Force, apply};
-pub use cap::UPDATE_CLAIMS_MAX;
+pub use cap::UPDATE_ENTRIES_MAX;
 pub use conflict::{Conflict, Conflicts};
 pub use endpoint::{Endpoint, Writer};
 pub use last_applied::LAST_APPLIED;

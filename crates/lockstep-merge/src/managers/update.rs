@@ -1,4 +1,4 @@
-//! What becomes of claims when an object changes.
+//! Updates managedFields entries after an object changed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,22 +11,22 @@ use super::{Claim, Conflicts, Endpoint, Managed, Operation, Owner, Writer};
 use crate::fields::Set;
 use crate::typed::{Comparison, TypeErrors};
 
-/// Why claims cannot be followed.
+/// Errors of updating managedFields entries.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError<E> {
-    /// The version that is written has no type.
+    /// The written version has no type.
     #[error("no corresponding type for {0}")]
     NoType(String),
-    /// An object is not of its type.
+    /// An object does not match its type.
     #[error(transparent)]
     Type(#[from] TypeErrors),
-    /// An object cannot be had in the version of a claim.
+    /// Conversion of an object to the version of an entry failed.
     #[error("failed to convert an object")]
     Convert(E),
 }
 
-/// What nobody owns: it is the server's, or names the object.
-static NOBODYS: LazyLock<Set> = LazyLock::new(|| {
+/// Fields without an owner: object identity and metadata that the server sets.
+static UNOWNED_FIELDS: LazyLock<Set> = LazyLock::new(|| {
     Set::of_fields(&[
         &["apiVersion"],
         &["kind"],
@@ -45,8 +45,8 @@ static NOBODYS: LazyLock<Set> = LazyLock::new(|| {
     ])
 });
 
-/// The claims after somebody made a new object of a live one, or a first one. What changed is owned by the writer, and
-/// by nobody else any more. A live object that is not tracked stays so.
+/// Updates the entries after a create or update: the writer becomes the only owner of the changed fields. An untracked
+/// live object stays untracked.
 pub fn update<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
@@ -60,7 +60,7 @@ pub fn update<E: Endpoint>(
     track(endpoint, live, new, managed, writer)
 }
 
-/// The same for an object that is to be tracked.
+/// Form of [`update`] that also starts tracking an untracked object.
 pub(super) fn track<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
@@ -75,50 +75,50 @@ pub(super) fn track<E: Endpoint>(
     let mut managed = reconcile(endpoint, managed);
     let mut comparisons = Comparisons::new(endpoint, live, new);
     if !is_new {
-        comparisons = comparisons.without_impossible(writer.api_version)?;
+        comparisons = comparisons.without_refused_changes(writer.api_version)?;
     }
-    lose(&mut managed, &mut comparisons, None)?;
+    remove_changed_from_others(&mut managed, &mut comparisons, None)?;
     let changed = comparisons.at(writer.api_version)?;
     let changed = changed.ok_or_else(|| UpdateError::NoType(writer.api_version.to_owned()))?;
     let own = endpoint.owned(writer.api_version, changed.changed());
-    let own = own.difference(&NOBODYS);
+    let own = own.difference(&UNOWNED_FIELDS);
     if !own.is_empty() {
         let owner = writer.owner(Operation::Update);
-        let claim = managed.claims.entry(owner).or_insert_with(|| Claim {
+        let entry = managed.entries.entry(owner).or_insert_with(|| Claim {
             api_version: writer.api_version.to_owned(),
             fields: Set::default(),
             time: None,
         });
-        claim.fields = claim.fields.union(&own);
-        claim.time = Some(writer.now);
+        entry.fields = entry.fields.union(&own);
+        entry.time = Some(writer.now);
     }
     managed.cap_updates();
     Ok(managed)
 }
 
-/// Takes out what nobody owns; a claim with nothing else goes.
+/// Removes [`UNOWNED_FIELDS`] from an entry, and the entry if it becomes empty.
 pub(super) fn strip(managed: &mut Managed, owner: &Owner) {
-    if let Some(claim) = managed.claims.get_mut(owner) {
-        claim.fields = claim.fields.difference(&NOBODYS);
-        if claim.fields.is_empty() {
-            managed.claims.remove(owner);
+    if let Some(entry) = managed.entries.get_mut(owner) {
+        entry.fields = entry.fields.difference(&UNOWNED_FIELDS);
+        if entry.fields.is_empty() {
+            managed.entries.remove(owner);
         }
     }
 }
 
-/// Claims in versions that are no longer known go, and the others are made those of the types of today.
+/// Drops entries of unknown versions and adapts the others to the current types.
 pub(super) fn reconcile<E: Endpoint>(endpoint: &E, mut managed: Managed) -> Managed {
-    managed.claims.retain(|_, claim| {
-        let of_version = endpoint.type_of(&claim.api_version);
+    managed.entries.retain(|_, entry| {
+        let of_version = endpoint.type_of(&entry.api_version);
         if let Some(of_version) = of_version {
-            claim.fields = of_version.reconcile(&claim.fields);
+            entry.fields = of_version.reconcile(&entry.fields);
         }
         of_version.is_some()
     });
     managed
 }
 
-/// How an object changed, in each version that somebody claims fields of.
+/// Differences between two states of an object, computed lazily for each version that has entries.
 pub(super) struct Comparisons<'a, E> {
     endpoint: &'a E,
     old: &'a Value,
@@ -136,13 +136,13 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         }
     }
 
-    /// The same without what cannot change, for objects of a version.
-    pub(super) fn without_impossible(
+    /// Resets changes that the endpoint refuses for now (see [`Endpoint::kept`]) before comparing.
+    pub(super) fn without_refused_changes(
         mut self,
         api_version: &str,
     ) -> Result<Self, UpdateError<E::Error>> {
         let (endpoint, old, new) = (self.endpoint, self.old, self.new.clone());
-        // Objects that cannot be compared have no claims that this could save.
+        // Without a comparison there is no ownership to preserve.
         let kept = match self.at(api_version) {
             Ok(Some(change)) if !change.is_empty() => endpoint
                 .kept(old, &new, change)
@@ -156,7 +156,7 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         Ok(self)
     }
 
-    /// The change in a version; none if that is no longer known.
+    /// The differences in a version; none if the version is not served any more.
     fn at(&mut self, api_version: &str) -> Result<Option<&Comparison>, UpdateError<E::Error>> {
         if !self.known.contains_key(api_version) {
             let comparison = self.compare(api_version)?;
@@ -180,34 +180,34 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
     }
 }
 
-/// Everybody but one loses what changed. Returns what of it others than that one had.
-pub(super) fn lose<E: Endpoint>(
+/// Removes the changed fields from all entries except one. Returns the removed ownership as conflicts.
+pub(super) fn remove_changed_from_others<E: Endpoint>(
     managed: &mut Managed,
     comparisons: &mut Comparisons<'_, E>,
     except: Option<&Owner>,
 ) -> Result<Option<Conflicts>, UpdateError<E::Error>> {
     let mut lost: BTreeMap<Owner, Set> = BTreeMap::new();
     let mut kept = BTreeMap::new();
-    for (owner, mut claim) in std::mem::take(&mut managed.claims) {
+    for (owner, mut entry) in std::mem::take(&mut managed.entries) {
         if except == Some(&owner) {
-            kept.insert(owner, claim);
+            kept.insert(owner, entry);
             continue;
         }
-        let Some(comparison) = comparisons.at(&claim.api_version)? else {
+        let Some(comparison) = comparisons.at(&entry.api_version)? else {
             continue;
         };
-        let conflicting = claim.fields.intersection(&comparison.changed());
+        let conflicting = entry.fields.intersection(&comparison.changed());
         if !conflicting.is_empty() {
-            claim.fields = claim.fields.difference(&conflicting);
+            entry.fields = entry.fields.difference(&conflicting);
             lost.insert(owner.clone(), conflicting);
         }
         if !comparison.removed.is_empty() {
-            claim.fields = claim.fields.difference(&comparison.removed);
+            entry.fields = entry.fields.difference(&comparison.removed);
         }
-        if !claim.fields.is_empty() {
-            kept.insert(owner, claim);
+        if !entry.fields.is_empty() {
+            kept.insert(owner, entry);
         }
     }
-    managed.claims = kept;
+    managed.entries = kept;
     Ok((!lost.is_empty()).then(|| Conflicts::of(&lost)))
 }

@@ -1,44 +1,44 @@
-//! Why a strategic merge patch cannot be applied.
+//! Errors of strategic merge patches.
 
 use serde_json::Value;
 
-/// What is wrong with a strategic merge patch, in upstream's words.
+/// Errors of a strategic merge patch, in upstream's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StrategicError {
-    /// An element of a list that is merged by a key has no such key.
+    /// A list element lacks the merge key of its list.
     #[error("map: {element} does not contain declared merge key: {key}")]
     NoMergeKey {
         /// The element, as JSON.
         element: String,
-        /// The key.
+        /// The merge key.
         key: &'static str,
     },
-    /// A `$patch` that means nothing.
+    /// Unknown `$patch` directive.
     #[error("unknown patch type: {directive} in map: {element}")]
     Directive {
-        /// What it says.
+        /// The given directive.
         directive: String,
-        /// Where it stands, as JSON.
+        /// The map that contains it, as JSON.
         element: String,
     },
-    /// `$deleteFromPrimitiveList` without a list or a field.
+    /// `$deleteFromPrimitiveList` is not a list or names no field.
     #[error("invalid patch format of primitive list")]
     DeleteList,
-    /// `$retainKeys` that is no list, or lacks a field that the patch sets.
+    /// `$retainKeys` is not a list, or lacks a field that the patch sets.
     #[error("invalid patch format of retainKeys")]
     RetainKeys,
-    /// `$setElementOrder` without a list or a field.
+    /// `$setElementOrder` is not a list or names no field.
     #[error("invalid patch format of setElementOrder list")]
     ElementOrder,
-    /// `$setElementOrder` lacks an element that the patch sets, or has it elsewhere.
+    /// `$setElementOrder` lacks an element that the patch sets, or orders it differently.
     #[error("The order in patch list:\n{patch}\n doesn't match $setElementOrder list:\n{order}\n")]
     OrderMismatch {
-        /// The elements that are set, as JSON.
+        /// The elements set by the patch, as JSON.
         patch: String,
-        /// The order, as JSON.
+        /// The given order, as JSON.
         order: String,
     },
-    /// A list with elements of several types, or with lists in it.
+    /// A list mixes element types or contains lists.
     #[error("list element types are not identical: {0}")]
     Elements(String),
 }

@@ -1,25 +1,25 @@
-//! Lists whose elements are told apart, by a key or by their values.
+//! Merging of lists, by merge key or as sets of values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::facts::Facts;
+use super::patch_meta::PatchMeta;
 use super::{Directive, StrategicError, fresh, merge_maps, take_directive};
 
-/// What tells elements apart, as text that equal ones share.
+/// Identity of an element (its merge key or the whole value) as JSON text.
 type Identity = String;
 
 /// Merges the elements of a patch into a list.
 pub(super) fn merge(
-    facts: &Facts,
+    meta: &PatchMeta,
     elements: Vec<Value>,
     patch: Vec<Value>,
 ) -> Result<Vec<Value>, StrategicError> {
     check_types(elements.iter().chain(&patch))?;
     let are_maps = elements.iter().chain(&patch).any(Value::is_object);
-    match facts.merge_key {
-        Some(key) if are_maps => merge_by_key(facts, elements, patch, key),
+    match meta.merge_key {
+        Some(key) if are_maps => merge_by_key(meta, elements, patch, key),
         None if are_maps => Ok(patch.into_iter().filter_map(fresh).collect()),
         _ => {
             let mut seen = BTreeSet::new();
@@ -47,7 +47,7 @@ fn check_types<'v>(
 }
 
 fn merge_by_key(
-    facts: &Facts,
+    meta: &PatchMeta,
     present: Vec<Value>,
     patch: Vec<Value>,
     key: &'static str,
@@ -86,7 +86,7 @@ fn merge_by_key(
         match places.get(&identity) {
             Some(&at) => {
                 if let Value::Object(element) = &mut merged[at] {
-                    merge_maps(facts.inside, element, fields)?;
+                    merge_maps(meta.inside, element, fields)?;
                 }
             }
             None => {
@@ -98,7 +98,7 @@ fn merge_by_key(
     ordered(merged, &order, &server_order, Some(key))
 }
 
-/// What a patch says about a list.
+/// The directives and elements of a list patch.
 struct Changes {
     deleted: BTreeSet<Identity>,
     set: Vec<Map<String, Value>>,
@@ -127,8 +127,8 @@ fn read_changes(patch: Vec<Value>, key: &'static str) -> Result<Changes, Strateg
     Ok(changes)
 }
 
-/// Brings a merged list into order: what the patch orders stands in that order, the rest in the order it had, and
-/// between the two the server's order decides where it knows both.
+/// Orders a merged list: elements in `order` keep that order, the others keep the server's order, and the two sequences
+/// are interleaved by the server's order where it contains both elements.
 pub(super) fn ordered(
     merged: Vec<Value>,
     order: &[Value],
@@ -187,7 +187,7 @@ fn identity(element: &Value, key: Option<&'static str>) -> Result<Identity, Stra
     }
 }
 
-/// Refuses an order that lacks elements of the patch, or has them in another order.
+/// Rejects a `$setElementOrder` list that lacks elements of the patch or orders them differently.
 pub(super) fn check_order(
     patch: &[Value],
     order: &[Value],
@@ -220,7 +220,7 @@ pub(super) fn check_order(
     Ok(())
 }
 
-/// `$deleteFromPrimitiveList/FIELD`
+/// Applies `$deleteFromPrimitiveList/FIELD`.
 pub(super) fn delete_values(
     object: &mut Map<String, Value>,
     field: &str,

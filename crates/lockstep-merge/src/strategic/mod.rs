@@ -1,17 +1,17 @@
-//! Strategic merge patches: merge patches that know the type, so that lists are merged by keys.
+//! Strategic merge patch: a merge patch that uses type information to merge lists by key.
 //!
-//! Besides values, a patch may hold directives: `$patch` (`replace`, `delete`, or `merge`, which is what happens anyway),
-//! `$retainKeys`, `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`.
+//! A patch may contain directives: `$patch` (`replace`, `delete`, or `merge`, the default), `$retainKeys`,
+//! `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`.
 
 mod error;
-mod facts;
 mod lists;
+mod patch_meta;
 
 use lockstep_kinds::{Table, TypeId};
 use serde_json::{Map, Value};
 
 pub use error::StrategicError;
-use facts::{Facts, Place, Strategy};
+use patch_meta::{PatchMeta, Place, Strategy};
 
 const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -22,7 +22,7 @@ type Fields = Map<String, Value>;
 
 /// Applies a strategic merge patch to an object of a built-in kind.
 ///
-/// When it fails, the object is in no state to be used.
+/// After an error the object is partially modified and must be discarded.
 pub fn strategic_merge(
     table: &'static Table,
     kind: TypeId,
@@ -32,7 +32,7 @@ pub fn strategic_merge(
     merge_maps(Place::of(table, kind), object, patch)
 }
 
-/// What `$patch` says.
+/// Value of the `$patch` directive.
 enum Directive {
     Merge,
     Replace,
@@ -81,7 +81,7 @@ fn merge_maps(place: Place, object: &mut Fields, mut patch: Fields) -> Result<()
     Ok(())
 }
 
-/// The field that a directive is about.
+/// The field name after a directive's slash.
 fn field_of<'n>(name: &'n str, directive: &str) -> Option<&'n str> {
     name.strip_prefix(directive)?.strip_prefix('/')
 }
@@ -92,18 +92,18 @@ fn merge_field(
     name: &str,
     value: Value,
 ) -> Result<(), StrategicError> {
-    let facts = place.field(name);
+    let meta = place.field(name);
     match (object.get_mut(name), value) {
         (_, Value::Null) => drop(object.remove(name)),
         (Some(Value::Object(inner)), Value::Object(patch)) => {
-            if facts.strategy == Strategy::Replace {
+            if meta.strategy == Strategy::Replace {
                 *inner = fresh_fields(patch);
             } else {
-                merge_maps(facts.inside, inner, patch)?;
+                merge_maps(meta.inside, inner, patch)?;
             }
         }
         (Some(Value::Array(elements)), Value::Array(patch)) => {
-            *elements = merge_elements(&facts, std::mem::take(elements), patch)?;
+            *elements = merge_elements(&meta, std::mem::take(elements), patch)?;
         }
         (_, value) => match fresh(value) {
             Some(value) => drop(object.insert(name.to_owned(), value)),
@@ -114,18 +114,18 @@ fn merge_field(
 }
 
 fn merge_elements(
-    facts: &Facts,
+    meta: &PatchMeta,
     elements: Vec<Value>,
     patch: Vec<Value>,
 ) -> Result<Vec<Value>, StrategicError> {
-    if facts.strategy == Strategy::Merge {
-        lists::merge(facts, elements, patch)
+    if meta.strategy == Strategy::Merge {
+        lists::merge(meta, elements, patch)
     } else {
         Ok(patch.into_iter().filter_map(fresh).collect())
     }
 }
 
-/// `$retainKeys`: fields that are not listed go, and only listed ones may be set.
+/// `$retainKeys`: removes unlisted fields from the object; the patch may set listed fields only.
 fn retain_keys(object: &mut Fields, patch: &mut Fields) -> Result<(), StrategicError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
@@ -142,7 +142,7 @@ fn retain_keys(object: &mut Fields, patch: &mut Fields) -> Result<(), StrategicE
     Ok(())
 }
 
-/// `$setElementOrder/FIELD`: merges the lists that an order is given for, and brings them into it.
+/// `$setElementOrder/FIELD`: merges each list that has an order, then sorts it.
 fn order_lists(
     place: Place,
     object: &mut Fields,
@@ -155,14 +155,14 @@ fn order_lists(
             return Err(StrategicError::ElementOrder);
         };
         let field = field_of(&directive, ELEMENT_ORDER).ok_or(StrategicError::ElementOrder)?;
-        let facts = place.field(field);
+        let meta = place.field(field);
         let changes = match patch.remove(field) {
             None => None,
             Some(Value::Array(changes)) => Some(changes),
             Some(_) => return Err(StrategicError::ElementOrder),
         };
         if let Some(changes) = &changes {
-            lists::check_order(changes, &order, facts.merge_key)?;
+            lists::check_order(changes, &order, meta.merge_key)?;
         }
         let present = match object.get(field) {
             None => None,
@@ -173,16 +173,17 @@ fn order_lists(
             (None, None) => continue,
             (Some(present), None) => present.clone(),
             (None, Some(changes)) => changes.into_iter().filter_map(fresh).collect(),
-            (Some(present), Some(changes)) => merge_elements(&facts, present.clone(), changes)?,
+            (Some(present), Some(changes)) => merge_elements(&meta, present.clone(), changes)?,
         };
         let present = present.unwrap_or_default();
-        let ordered = lists::ordered(merged, &order, &present, facts.merge_key)?;
+        let ordered = lists::ordered(merged, &order, &present, meta.merge_key)?;
         object.insert(field.to_owned(), ordered.into());
     }
     Ok(())
 }
 
-/// A value that nothing was there for: without nulls and directives. None if it is to be deleted.
+/// Prepares a value that has no counterpart in the object: strips nulls and directives. None if it carries `$patch:
+/// delete`.
 fn fresh(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(fields) if fields.get(PATCH).is_some_and(|word| word == "delete") => {

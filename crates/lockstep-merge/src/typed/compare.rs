@@ -1,4 +1,4 @@
-//! How two values of a type differ.
+//! Comparison of two values of a type.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use super::TypeErrors;
 use crate::fields::{Element, Node, Set, equal};
 use crate::types::{Fields, Form, List, Type};
 
-/// How a value differs from another.
+/// Field sets that differ between two values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Comparison {
-    /// What is there no longer.
+    /// Paths that exist only in the old value.
     pub removed: Set,
-    /// What is another value.
+    /// Paths whose values differ.
     pub modified: Set,
-    /// What was not there.
+    /// Paths that exist only in the new value.
     pub added: Set,
 }
 
 impl Comparison {
-    /// Whether nothing differs.
+    /// True if the values are equal.
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
     }
 
-    /// What has another value than before, or a first one.
+    /// Paths with a new or different value.
     pub fn changed(&self) -> Set {
         self.modified.union(&self.added)
     }
 
-    /// Each set changed.
+    /// Maps each of the three sets.
     #[must_use]
     pub fn map(&self, change: impl Fn(&Set) -> Set) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Comparison {
 
 type Entries = Map<String, Value>;
 
-/// The same at and below a path.
+/// Differences at and below one path; the node form of [`Comparison`].
 #[derive(Default)]
 struct Changes {
     removed: Node,
@@ -51,11 +51,11 @@ struct Changes {
     added: Node,
 }
 
-/// Down to this level, values that are the same are not looked into; below, that would be to look at them again and
-/// again.
+/// Depth down to which equal values are skipped early. Deeper levels are not checked: each check walks the whole
+/// subtree, so checking at every level would be quadratic.
 const SAME_LEVELS: usize = 4;
 
-/// Whether there may be differences inside of a value.
+/// Granularity of a comparison: an atomic value or its members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
     Whole,
@@ -63,7 +63,7 @@ enum Grain {
 }
 
 impl Type<'_> {
-    /// How `new` differs from `old`.
+    /// Compares two values of the type.
     pub fn compare(self, old: &Value, new: &Value) -> Result<Comparison, TypeErrors> {
         let changes = self.changes(Some(old), Some(new), 0)?;
         Ok(Comparison {
@@ -184,7 +184,7 @@ impl Type<'_> {
         Ok(())
     }
 
-    /// The elements that one thing tells apart from others: one on each side, if nobody made a mistake.
+    /// Compares the items with one identity: at most one on each side, unless a stored list has duplicates.
     fn changes_of_items(
         self,
         list: &List,

@@ -1,17 +1,17 @@
-//! What a value of a type may not be.
+//! Type errors.
 
 use std::fmt;
 
-/// One place where a value is not of its type.
+/// A path at which a value does not match its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeError {
-    /// Where: `.spec.ports[port=80]`.
+    /// Path of the value: `.spec.ports[port=80]`.
     pub path: String,
-    /// What is wrong.
+    /// Error message.
     pub problem: String,
 }
 
-/// All places where a value is not of its type; at least one.
+/// All type errors of a value; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct TypeErrors(pub Vec<TypeError>);
 
@@ -39,7 +39,7 @@ impl fmt::Display for TypeErrors {
 }
 
 impl TypeErrors {
-    /// The error of an element at an index of a list.
+    /// Error for the list element at an index.
     pub(super) fn of_element(index: usize, problem: &str) -> Self {
         Self(vec![TypeError {
             path: String::new(),
@@ -47,7 +47,7 @@ impl TypeErrors {
         }])
     }
 
-    /// The same errors, seen from above.
+    /// Prepends a path element to all errors.
     pub(super) fn below(mut self, element: &impl fmt::Display) -> Self {
         for error in &mut self.0 {
             error.path = format!("{element}{}", error.path);

@@ -1,4 +1,4 @@
-//! How the elements of lists are told apart.
+//! Identity of list items: by key fields or by value.
 
 use lockstep_object::go::quote;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::fields::{Datum, Element};
 use crate::types::{Key, List, Relation};
 
 impl List {
-    /// What tells an element apart from others.
+    /// The path element that identifies an item.
     pub(super) fn element(&self, item: &Value) -> Result<Element, String> {
         match &self.relation {
             Relation::Keys(keys) => by_keys(keys, item),
@@ -16,7 +16,7 @@ impl List {
         }
     }
 
-    /// The elements with what tells them apart.
+    /// Pairs each item with its path element.
     pub(super) fn elements<'v>(
         &self,
         items: &'v [Value],

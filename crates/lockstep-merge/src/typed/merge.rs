@@ -1,4 +1,4 @@
-//! What becomes of a value and what somebody wants of it.
+//! Merge of an applied configuration into a live value.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use crate::fields::Element;
 use crate::types::{Fields, Form, List, Type};
 
 impl Type<'_> {
-    /// What is live, with what is wanted: nothing that is not wanted goes.
+    /// Merges `wanted` into `live`; members that only `live` has stay.
     ///
-    /// Lists whose elements are told apart have them in the order that is wanted; others keep their places, and new
-    /// ones come before the next element that both have, or last.
+    /// Items of associative lists and sets take the order of `wanted`. Items that only `live` has keep their relative
+    /// position: they precede the next item that both lists have, or come last.
     pub fn merge(self, live: &Value, wanted: &Value) -> Result<Value, TypeErrors> {
         self.validate(wanted, Duplicates::Refused)?;
         self.merge_valid(live, wanted)
     }
 
-    /// The same for what is known to be of the type.
+    /// Form of [`merge`](Self::merge) for a `wanted` value that was validated before.
     pub(crate) fn merge_valid(self, live: &Value, wanted: &Value) -> Result<Value, TypeErrors> {
         let merged = self.merged(Some(live.clone()), wanted)?;
         Ok(merged.unwrap_or_default())
@@ -80,7 +80,7 @@ impl Type<'_> {
         let elements = list.elements(&live)?;
         let elements: Vec<Element> = elements.into_iter().map(|(element, _)| element).collect();
         let wishes: BTreeSet<&Element> = wanted.iter().map(|(element, _)| element).collect();
-        // What is wanted and live. Null for an element that is there twice: what is wanted takes the place of both.
+        // Items in both lists. Null marks a duplicated live item: the wanted item replaces all copies.
         let mut shared: BTreeMap<&Element, Value> = BTreeMap::new();
         let mut rest = Vec::with_capacity(live.len());
         for (element, item) in elements.iter().zip(live) {
@@ -100,8 +100,7 @@ impl Type<'_> {
         let mut rest = rest.into_iter().peekable();
         let mut merged = Vec::with_capacity(elements.len() + wanted.len());
         for (element, wish) in &wanted {
-            // What is live comes first, up to the next element that both have. Elements that are wanted elsewhere
-            // are passed over.
+            // Live-only items come first, up to the next item that both lists have. Items that moved are skipped here.
             while let Some((_, item)) = rest.next_if(|(next, _)| Some(next) != order.peek()) {
                 merged.extend(item);
             }

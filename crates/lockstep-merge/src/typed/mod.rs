@@ -1,4 +1,4 @@
-//! Values of a type: whether they are, what of them somebody owns, how two differ, and what becomes of both.
+//! Operations on typed values: validation, field sets, comparison, merge and removal.
 //!
 //! ```
 //! use lockstep_kinds::Table;

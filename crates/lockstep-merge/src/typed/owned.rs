@@ -1,4 +1,4 @@
-//! What of a value somebody owns who wants it so.
+//! Field sets of applied configurations.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::fields::{Element, Node, Set};
 use crate::types::{Form, List, Type};
 
 impl Type<'_> {
-    /// The fields that somebody owns who applies a value: scalars, what is one value, elements of lists, and what is
-    /// not declared.
+    /// The field set of an applied value (upstream's `ToFieldSet`): scalars, atomic values, list items and undeclared
+    /// fields.
     pub fn owned(self, value: &Value) -> Result<Set, TypeErrors> {
         Ok(self.owned_at(value)?.below)
     }
@@ -36,7 +36,7 @@ impl Type<'_> {
         }
     }
 
-    /// Elements that are there twice are owned as they are, without what is inside.
+    /// Duplicated items are members without descendants, because their paths would be ambiguous.
     fn owned_items(self, list: &List, items: &[Value]) -> Result<Node, TypeErrors> {
         let mut seen: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         for (element, item) in list.elements(items)? {

@@ -1,11 +1,11 @@
-//! Sets that were written when the schema was another one.
+//! Adapts stored field sets to schema changes.
 
 use crate::fields::{Element, Node, Set};
 use crate::types::{Form, Type};
 
 impl Type<'_> {
-    /// A set as it would have been written today: what became one value is owned as a whole by whoever owned a part
-    /// of it. What was one value and is none any more stays as it is, and counts for all that is inside.
+    /// Adapts a field set to the current granularity of the type: an owner of a part of a now atomic value owns the
+    /// whole. A value that used to be atomic stays one path, which covers its members.
     pub(crate) fn reconcile(self, set: &Set) -> Set {
         self.reconciled(&Node {
             is_member: false,

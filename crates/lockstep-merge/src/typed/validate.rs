@@ -1,4 +1,4 @@
-//! Whether a value is of its type.
+//! Validation of a value against its type.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use super::{TypeError, TypeErrors};
 use crate::fields::Element;
 use crate::types::{Fields, Form, List, Scalar, Type};
 
-/// Whether two elements of a list may be the same.
+/// Handling of duplicate items in sets and associative lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duplicates {
-    /// They may: so objects may be stored.
+    /// Accepted. Stored objects may contain duplicates.
     Allowed,
-    /// They may not: nobody means that.
+    /// Rejected. Applied configurations must be unambiguous.
     Refused,
 }
 
 impl Type<'_> {
-    /// Refuses a value that is not of the type. Null is of every type.
+    /// Validates a value. Null matches every type.
     pub fn validate(self, value: &Value, duplicates: Duplicates) -> Result<(), TypeErrors> {
         let mut errors = Vec::new();
         self.check(value, duplicates, &mut String::new(), &mut errors);
@@ -50,11 +50,13 @@ impl Type<'_> {
                         Scalar::Number => go_type(value).to_owned(),
                         Scalar::Text | Scalar::Boolean | Scalar::Any => value.to_string(),
                     };
-                    tell(errors, path, format!("expected {wanted}, got {got}"));
+                    push_error(errors, path, format!("expected {wanted}, got {got}"));
                 }
             }
-            (Form::Map(_), other) => tell(errors, path, format!("expected map, got {other}")),
-            (Form::List(_), other) => tell(errors, path, format!("expected list, got {other}")),
+            (Form::Map(_), other) => push_error(errors, path, format!("expected map, got {other}")),
+            (Form::List(_), other) => {
+                push_error(errors, path, format!("expected list, got {other}"));
+            }
         }
     }
 
@@ -72,7 +74,7 @@ impl Type<'_> {
             path.push_str(name);
             match self.field(fields, name) {
                 Some(field) => field.check(value, duplicates, path, errors),
-                None => tell(errors, path, "field not declared in schema".to_owned()),
+                None => push_error(errors, path, "field not declared in schema".to_owned()),
             }
             path.truncate(above);
         }
@@ -94,14 +96,14 @@ impl Type<'_> {
                 match list.element(item) {
                     Ok(element) => element,
                     Err(problem) => {
-                        tell(errors, path, format!("element {index}: {problem}"));
+                        push_error(errors, path, format!("element {index}: {problem}"));
                         return;
                     }
                 }
             };
             let step = element.to_string();
             if !seen.insert(element) && duplicates == Duplicates::Refused {
-                tell(errors, path, format!("duplicate entries for key {step}"));
+                push_error(errors, path, format!("duplicate entries for key {step}"));
             }
             let above = path.len();
             path.push_str(&step);
@@ -111,12 +113,12 @@ impl Type<'_> {
     }
 }
 
-fn tell(errors: &mut Vec<TypeError>, path: &str, problem: String) {
+fn push_error(errors: &mut Vec<TypeError>, path: &str, problem: String) {
     let path = path.to_owned();
     errors.push(TypeError { path, problem });
 }
 
-/// What a scalar should have been.
+/// The expected type in upstream's wording, if the value does not match.
 fn mismatch(scalar: Scalar, value: &Value) -> Option<&'static str> {
     let (fits, wanted) = match scalar {
         Scalar::Text => (value.is_string(), "string"),
@@ -127,7 +129,7 @@ fn mismatch(scalar: Scalar, value: &Value) -> Option<&'static str> {
     (!fits).then_some(wanted)
 }
 
-/// A type as Go names it.
+/// Go's name of a decoded JSON type, as upstream prints it.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",

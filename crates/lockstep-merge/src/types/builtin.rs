@@ -1,23 +1,23 @@
-//! Types of built-in kinds, from the table of kinds.
+//! Types of built-in kinds, built from the kind table.
 
 use std::collections::BTreeMap;
 
 use lockstep_kinds::{Field, Leaf, ListType, Shape as FieldShape, Special, Table, TypeId};
 
 use super::{
-    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, Shape, ShapeId, TEXT, Type,
-    Types, UNTYPED,
+    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, TEXT, Type, TypeDef,
+    TypeDefId, Types, UNTYPED,
 };
 
-/// The types of every built-in kind.
+/// Merge types of all built-in kinds.
 #[derive(Debug)]
 pub struct BuiltInTypes {
     types: Types,
-    kinds: BTreeMap<TypeId, ShapeId>,
+    kinds: BTreeMap<TypeId, TypeDefId>,
 }
 
 impl BuiltInTypes {
-    /// All types of a table.
+    /// Builds the types of a table.
     pub fn of(table: &Table) -> Self {
         let mut types = Types::begin();
         let mut structs = Structs::new(table, &mut types);
@@ -35,11 +35,11 @@ impl BuiltInTypes {
     }
 }
 
-/// Structs of the table on their way into types.
+/// Builder that converts structs of the table to types.
 pub(super) struct Structs<'a> {
     table: &'a Table,
     types: &'a mut Types,
-    known: BTreeMap<TypeId, ShapeId>,
+    known: BTreeMap<TypeId, TypeDefId>,
 }
 
 impl<'a> Structs<'a> {
@@ -51,13 +51,13 @@ impl<'a> Structs<'a> {
         }
     }
 
-    /// The type of a struct and of all that it holds.
-    pub(super) fn add(&mut self, id: TypeId) -> ShapeId {
+    /// Adds the type of a struct and of everything it contains.
+    pub(super) fn add(&mut self, id: TypeId) -> TypeDefId {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
-        let shape = self.types.add(Shape::default());
-        self.known.insert(id, shape);
+        let def = self.types.add(TypeDef::default());
+        self.known.insert(id, def);
         let kind = self.table.get(id);
         let mut declared = BTreeMap::new();
         for field in &kind.json {
@@ -65,15 +65,15 @@ impl<'a> Structs<'a> {
             declared.insert(field.name.into(), of_field);
         }
         let rest = declared.is_empty().then_some(DEDUCED);
-        self.types.shapes[shape.0 as usize].map = Some(Fields {
+        self.types.defs[def.0 as usize].map = Some(Fields {
             declared,
             rest,
             is_atomic: kind.is_atomic,
         });
-        shape
+        def
     }
 
-    fn field(&mut self, field: &Field) -> ShapeId {
+    fn field(&mut self, field: &Field) -> TypeDefId {
         match field.shape {
             FieldShape::One(Leaf::Special(Special::Texts)) => self.list(field, TEXT, None),
             FieldShape::One(_) if field.is_opaque() => UNTYPED,
@@ -99,15 +99,15 @@ impl<'a> Structs<'a> {
                     rest,
                     is_atomic: field.map_type() == Some("atomic"),
                 };
-                self.types.add(Shape {
+                self.types.add(TypeDef {
                     map: Some(map),
-                    ..Shape::default()
+                    ..TypeDef::default()
                 })
             }
         }
     }
 
-    fn leaf(&mut self, leaf: Leaf) -> ShapeId {
+    fn leaf(&mut self, leaf: Leaf) -> TypeDefId {
         match leaf {
             Leaf::Bool => BOOLEAN,
             Leaf::Int32 | Leaf::Int64 | Leaf::Double => NUMBER,
@@ -115,12 +115,12 @@ impl<'a> Structs<'a> {
             Leaf::Struct(id) => self.add(id),
             Leaf::Special(special) => match special {
                 Special::Time | Special::MicroTime | Special::Quantity => ANY_SCALAR,
-                Special::Texts => self.types.add(Shape {
+                Special::Texts => self.types.add(TypeDef {
                     list: Some(List {
                         items: TEXT,
                         relation: Relation::Atomic,
                     }),
-                    ..Shape::default()
+                    ..TypeDef::default()
                 }),
                 Special::IntOrString
                 | Special::Json
@@ -131,16 +131,16 @@ impl<'a> Structs<'a> {
         }
     }
 
-    /// A struct with another granularity than its type has.
-    fn redefined(&mut self, id: ShapeId, map_type: &str) -> ShapeId {
-        let mut shape = self.types.get(id).clone();
-        if let Some(map) = &mut shape.map {
+    /// Copies a struct type with a different granularity (`x-kubernetes-map-type` on the field).
+    fn redefined(&mut self, id: TypeDefId, map_type: &str) -> TypeDefId {
+        let mut def = self.types.get(id).clone();
+        if let Some(map) = &mut def.map {
             map.is_atomic = map_type == "atomic";
         }
-        self.types.add(shape)
+        self.types.add(def)
     }
 
-    fn list(&mut self, field: &Field, items: ShapeId, of: Option<TypeId>) -> ShapeId {
+    fn list(&mut self, field: &Field, items: TypeDefId, of: Option<TypeId>) -> TypeDefId {
         let keys = |names: &str| {
             let key = |name: &str| Key {
                 name: name.into(),
@@ -160,9 +160,9 @@ impl<'a> Structs<'a> {
             (None, None) if is_merged => Relation::Set,
             (Some(ListType::Atomic) | None, _) => Relation::Atomic,
         };
-        self.types.add(Shape {
+        self.types.add(TypeDef {
             list: Some(List { items, relation }),
-            ..Shape::default()
+            ..TypeDef::default()
         })
     }
 }

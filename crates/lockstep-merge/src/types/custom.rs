@@ -1,18 +1,18 @@
-//! Types of custom resources, from their schemas.
+//! Types of custom resources, built from structural schemas.
 
 use std::collections::BTreeMap;
 
 use lockstep_kinds::Table;
-use lockstep_schema::{Elements, Others, Schema, ValueType, View};
+use lockstep_schema::{AdditionalProperties, ListType, Schema, ValueType, View};
 
 use super::builtin::Structs;
 use super::{
-    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, Scalar, Shape, ShapeId,
-    TEXT, Type, Types, UNTYPED,
+    ANY_SCALAR, BOOLEAN, DEDUCED, Fields, Key, List, NUMBER, Relation, Scalar, TEXT, Type, TypeDef,
+    TypeDefId, Types, UNTYPED,
 };
 
 impl Types {
-    /// The types of a custom resource; the last one is that of its objects.
+    /// Builds the types of a custom resource; the last one is the type of its objects.
     pub fn custom(schema: &Schema) -> Self {
         let mut types = Self::begin();
         let table = Table::builtin();
@@ -23,14 +23,14 @@ impl Types {
         walk.types
     }
 
-    /// The type of the objects of a custom resource.
+    /// The type of the custom resource's objects.
     pub fn object(&self) -> Type<'_> {
-        let last = u32::try_from(self.shapes.len() - 1);
-        self.at(ShapeId(last.expect("there are not that many types")))
+        let last = u32::try_from(self.defs.len() - 1);
+        self.at(TypeDefId(last.expect("there are not that many types")))
     }
 }
 
-/// What becomes of fields that are not declared here and below.
+/// Handling of undeclared fields from here on down (`x-kubernetes-preserve-unknown-fields`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unknown {
     Pruned,
@@ -39,44 +39,44 @@ enum Unknown {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// An object with type and metadata.
+    /// An object with apiVersion, kind and metadata.
     Object,
     Part,
 }
 
 struct Walk {
     types: Types,
-    metadata: ShapeId,
+    metadata: TypeDefId,
 }
 
 impl Walk {
-    fn add(&mut self, view: View<'_>, above: Unknown, place: Place) -> ShapeId {
+    fn add(&mut self, view: View<'_>, above: Unknown, place: Place) -> TypeDefId {
         let unknown = if view.preserves_unknown() {
             Unknown::Kept
         } else {
             above
         };
-        let shape = match view.value_type() {
+        let def = match view.value_type() {
             ValueType::Text => return TEXT,
             ValueType::Formatted => return ANY_SCALAR,
             ValueType::Number => return NUMBER,
             ValueType::Boolean => return BOOLEAN,
             ValueType::IntOrString => return DEDUCED,
-            ValueType::Object => Shape {
+            ValueType::Object => TypeDef {
                 map: Some(self.map(view, unknown, place)),
-                ..Shape::default()
+                ..TypeDef::default()
             },
-            ValueType::Array => Shape {
+            ValueType::Array => TypeDef {
                 list: Some(self.list(view, unknown)),
-                ..Shape::default()
+                ..TypeDef::default()
             },
-            ValueType::Any => Shape {
+            ValueType::Any => TypeDef {
                 scalar: Some(Scalar::Any),
                 list: Some(self.list(view, unknown)),
                 map: Some(self.map(view, unknown, place)),
             },
         };
-        self.types.add(shape)
+        self.types.add(def)
     }
 
     fn map(&mut self, view: View<'_>, unknown: Unknown, place: Place) -> Fields {
@@ -86,10 +86,10 @@ impl Walk {
             declared.insert(name.into(), of_property);
         }
         let is_free = unknown == Unknown::Kept || declared.is_empty();
-        let rest = match view.others() {
-            Others::Unsaid => is_free.then_some(DEDUCED),
-            Others::Allowed(allowed) => allowed.then_some(DEDUCED),
-            Others::Schema(schema) => Some(self.add(schema, unknown, Place::Part)),
+        let rest = match view.additional_properties() {
+            AdditionalProperties::Unspecified => is_free.then_some(DEDUCED),
+            AdditionalProperties::Allowed(allowed) => allowed.then_some(DEDUCED),
+            AdditionalProperties::Schema(schema) => Some(self.add(schema, unknown, Place::Part)),
         };
         if place == Place::Object || view.is_embedded() {
             declared.insert("apiVersion".into(), TEXT);
@@ -105,10 +105,10 @@ impl Walk {
 
     fn list(&mut self, view: View<'_>, unknown: Unknown) -> List {
         let items = view.items();
-        let relation = match view.elements() {
-            Elements::Atomic => Relation::Atomic,
-            Elements::Set => Relation::Set,
-            Elements::Keys(names) => {
+        let relation = match view.list_type() {
+            ListType::Atomic => Relation::Atomic,
+            ListType::Set => Relation::Set,
+            ListType::Keys(names) => {
                 let key = |name: &str| Key {
                     name: name.into(),
                     default: items

@@ -1,4 +1,4 @@
-//! Types as a merge sees them: what is owned as a whole, what field by field, and which lists are told apart by keys.
+//! Merge types (upstream's `TypeDef`s): atomic or granular maps and lists, and the keys of associative lists.
 
 mod builtin;
 mod custom;
@@ -9,26 +9,26 @@ use serde_json::Value;
 
 pub use builtin::BuiltInTypes;
 
-/// Types that refer to each other. Never changes once it is built.
+/// A closed set of types that refer to each other; immutable once built.
 #[derive(Debug, Default)]
 pub struct Types {
-    shapes: Vec<Shape>,
+    defs: Vec<TypeDef>,
 }
 
-/// Which of the types.
+/// Index of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ShapeId(u32);
+pub(crate) struct TypeDefId(u32);
 
-/// One type.
+/// A reference to one type.
 #[derive(Debug, Clone, Copy)]
 pub struct Type<'t> {
     types: &'t Types,
-    id: ShapeId,
+    id: TypeDefId,
 }
 
-/// What a value of a type may be: a scalar, a list, a map, or several of these, of which the value decides.
+/// The alternatives of a type: scalar, list, map, or several of them, in which case the value decides.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shape {
+pub(crate) struct TypeDef {
     pub(crate) scalar: Option<Scalar>,
     pub(crate) list: Option<List>,
     pub(crate) map: Option<Fields>,
@@ -39,28 +39,28 @@ pub(crate) enum Scalar {
     Text,
     Number,
     Boolean,
-    /// Any of them.
+    /// Any scalar.
     Any,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct List {
-    pub(crate) items: ShapeId,
+    pub(crate) items: TypeDefId,
     pub(crate) relation: Relation,
 }
 
-/// How the elements of a list are told apart.
+/// Element relationship of a list: the meaning of `x-kubernetes-list-type`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Relation {
-    /// Not at all: the list is one value.
+    /// `atomic`: the list is owned as a whole.
     Atomic,
-    /// By their values.
+    /// `set`: items are identified by value.
     Set,
-    /// By the values of these fields.
+    /// `map`: items are identified by the values of these fields.
     Keys(Vec<Key>),
 }
 
-/// A field that tells elements apart, and what it is where it is absent.
+/// A key field of an associative list, with its default.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Key {
     pub(crate) name: Box<str>,
@@ -70,26 +70,26 @@ pub(crate) struct Key {
 /// A struct, a map, or both.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
-    pub(crate) declared: BTreeMap<Box<str>, ShapeId>,
-    /// What everything else is; nothing else may be there if there is none.
-    pub(crate) rest: Option<ShapeId>,
-    /// Whether it is one value.
+    pub(crate) declared: BTreeMap<Box<str>, TypeDefId>,
+    /// Type of undeclared fields; none if they are not allowed.
+    pub(crate) rest: Option<TypeDefId>,
+    /// True if the map is owned as a whole.
     pub(crate) is_atomic: bool,
 }
 
-/// Anything, as one value.
-const UNTYPED: ShapeId = ShapeId(0);
-/// Anything: maps field by field, lists as one value.
-const DEDUCED: ShapeId = ShapeId(1);
-const TEXT: ShapeId = ShapeId(2);
-const NUMBER: ShapeId = ShapeId(3);
-const BOOLEAN: ShapeId = ShapeId(4);
-const ANY_SCALAR: ShapeId = ShapeId(5);
+/// Any value, atomic.
+const UNTYPED: TypeDefId = TypeDefId(0);
+/// Any value: maps are granular, lists atomic.
+const DEDUCED: TypeDefId = TypeDefId(1);
+const TEXT: TypeDefId = TypeDefId(2);
+const NUMBER: TypeDefId = TypeDefId(3);
+const BOOLEAN: TypeDefId = TypeDefId(4);
+const ANY_SCALAR: TypeDefId = TypeDefId(5);
 
 impl Types {
-    /// The types that everything is made of.
+    /// Starts with the predefined types.
     fn begin() -> Self {
-        let anything = |rest: ShapeId, is_atomic: bool| Shape {
+        let anything = |rest: TypeDefId, is_atomic: bool| TypeDef {
             scalar: Some(Scalar::Any),
             list: Some(List {
                 items: UNTYPED,
@@ -101,12 +101,12 @@ impl Types {
                 is_atomic,
             }),
         };
-        let scalar = |scalar| Shape {
+        let scalar = |scalar| TypeDef {
             scalar: Some(scalar),
-            ..Shape::default()
+            ..TypeDef::default()
         };
         Self {
-            shapes: vec![
+            defs: vec![
                 anything(UNTYPED, true),
                 anything(DEDUCED, false),
                 scalar(Scalar::Text),
@@ -117,50 +117,50 @@ impl Types {
         }
     }
 
-    fn add(&mut self, shape: Shape) -> ShapeId {
-        let id = ShapeId(u32::try_from(self.shapes.len()).expect("there are not that many types"));
-        self.shapes.push(shape);
+    fn add(&mut self, def: TypeDef) -> TypeDefId {
+        let id = TypeDefId(u32::try_from(self.defs.len()).expect("there are not that many types"));
+        self.defs.push(def);
         id
     }
 
-    fn get(&self, id: ShapeId) -> &Shape {
-        &self.shapes[id.0 as usize]
+    fn get(&self, id: TypeDefId) -> &TypeDef {
+        &self.defs[id.0 as usize]
     }
 
-    /// The types of maps and lists about which nothing is known.
+    /// Types for schemaless values.
     pub fn deduced() -> Self {
         Self::begin()
     }
 
-    /// The type of anything: maps are merged field by field, lists are one value.
+    /// The schemaless type: maps are granular, lists atomic.
     pub fn anything(&self) -> Type<'_> {
         self.at(DEDUCED)
     }
 
-    fn at(&self, id: ShapeId) -> Type<'_> {
+    fn at(&self, id: TypeDefId) -> Type<'_> {
         Type { types: self, id }
     }
 }
 
 impl<'t> Type<'t> {
-    pub(crate) fn shape(self) -> &'t Shape {
+    pub(crate) fn def(self) -> &'t TypeDef {
         self.types.get(self.id)
     }
 
-    fn with(self, id: ShapeId) -> Self {
+    fn with(self, id: TypeDefId) -> Self {
         Self {
             types: self.types,
             id,
         }
     }
 
-    /// The type of a field, if it may be there.
+    /// The type of a field; none if the field is not allowed.
     pub(crate) fn field(self, fields: &Fields, name: &str) -> Option<Self> {
         let declared = fields.declared.get(name).copied();
         declared.or(fields.rest).map(|id| self.with(id))
     }
 
-    /// The same for objects that are stored: what may not be there is anything.
+    /// Variant of [`field`](Self::field) for stored objects: an undeclared field is schemaless.
     pub(crate) fn field_or_anything(self, fields: &Fields, name: &str) -> Self {
         self.field(fields, name).unwrap_or(self.with(DEDUCED))
     }
@@ -169,15 +169,15 @@ impl<'t> Type<'t> {
         self.with(list.items)
     }
 
-    /// Whether a map holds anything, so that no schema decides its granularity.
+    /// True for a schemaless map, whose granularity no schema decides.
     pub(crate) fn is_deduced_map(self, fields: &Fields) -> bool {
         let is_any =
-            |id: ShapeId| id != UNTYPED && self.with(id).shape().scalar == Some(Scalar::Any);
+            |id: TypeDefId| id != UNTYPED && self.with(id).def().scalar == Some(Scalar::Any);
         fields.declared.is_empty() && fields.rest.is_some_and(is_any)
     }
 }
 
-/// What a value is, of what its type allows.
+/// The alternative of a type that applies to a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form<'t> {
     Scalar(Scalar),
@@ -186,19 +186,19 @@ pub(crate) enum Form<'t> {
 }
 
 impl<'t> Type<'t> {
-    /// What a value is here. A value that its type does not allow is taken for the first thing that it does.
+    /// Selects the alternative for a value. A value that the type does not allow gets the first alternative it has.
     pub(crate) fn form(self, value: Option<&Value>) -> Form<'t> {
-        let shape = self.shape();
+        let def = self.def();
         let fitting = match value {
             None | Some(Value::Null) => None,
-            Some(Value::Array(_)) => shape.list.as_ref().map(Form::List),
-            Some(Value::Object(_)) => shape.map.as_ref().map(Form::Map),
-            Some(_) => shape.scalar.map(Form::Scalar),
+            Some(Value::Array(_)) => def.list.as_ref().map(Form::List),
+            Some(Value::Object(_)) => def.map.as_ref().map(Form::Map),
+            Some(_) => def.scalar.map(Form::Scalar),
         };
         let first = || {
-            let scalar = shape.scalar.map(Form::Scalar);
-            let list = shape.list.as_ref().map(Form::List);
-            let map = shape.map.as_ref().map(Form::Map);
+            let scalar = def.scalar.map(Form::Scalar);
+            let list = def.list.as_ref().map(Form::List);
+            let map = def.map.as_ref().map(Form::Map);
             map.or(scalar).or(list).unwrap_or(Form::Scalar(Scalar::Any))
         };
         fitting.unwrap_or_else(first)

@@ -1,20 +1,20 @@
-//! Field errors with the texts that clients show.
+//! Field errors with upstream's messages.
 
 use super::Path;
 use crate::{go, json};
 use serde_json::Value;
 use std::fmt;
 
-/// What kind of fault a field has. The name is the `reason` of a cause in a `Status`.
+/// Type of a field error. Its name is the `reason` of the cause in a `Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorType {
     /// The value names something that does not exist.
     NotFound,
     /// The value is absent.
     Required,
-    /// The value stands twice where it may stand once.
+    /// The value occurs more than once.
     Duplicate,
-    /// The value breaks a rule.
+    /// The value violates a rule.
     Invalid,
     /// The value is none of the possible ones.
     NotSupported,
@@ -80,13 +80,13 @@ impl ErrorType {
 /// One fault of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
-    /// What kind of fault.
+    /// Error type.
     pub error_type: ErrorType,
-    /// Where: `spec.ports[0].name`.
+    /// Field path: `spec.ports[0].name`.
     pub field: String,
-    /// The value that is at fault, unless it is not shown.
+    /// The invalid value, if it is shown.
     pub value: Option<Value>,
-    /// What would be right.
+    /// Explanation of the expected value.
     pub detail: String,
 }
 
@@ -110,12 +110,12 @@ impl FieldError {
         Self::new(ErrorType::NotFound, path, Some(value.into()), "")
     }
 
-    /// What is there is wrong as a whole, and not shown.
+    /// Invalid value that is not shown.
     pub fn invalid_whole(path: &Path<'_>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Invalid, path, None, detail)
     }
 
-    /// The same, and where to look.
+    /// [`not_found`](Self::not_found) with a detail message.
     pub fn not_found_because(
         path: &Path<'_>,
         value: impl Into<Value>,
@@ -129,7 +129,7 @@ impl FieldError {
         Self::new(ErrorType::Required, path, None, detail)
     }
 
-    /// The value stands twice.
+    /// The value occurs more than once.
     pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
         Self::new(ErrorType::Duplicate, path, Some(value.into()), "")
     }

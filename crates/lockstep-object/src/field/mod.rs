@@ -1,4 +1,4 @@
-//! Where in an object something is, and what is wrong there.
+//! Field paths and field errors.
 
 mod error;
 mod path;

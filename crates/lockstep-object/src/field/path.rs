@@ -1,4 +1,4 @@
-//! Field paths: steps that borrow from each other while a value is walked, text once somebody asks.
+//! Field paths: a linked list of borrowed segments during a walk, rendered to text on demand.
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether this is the object itself.
+    /// True if this is the object itself.
     pub fn is_root(&self) -> bool {
         self.last.is_none()
     }

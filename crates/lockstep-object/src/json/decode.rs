@@ -1,4 +1,4 @@
-//! From bytes to a value, once.
+//! JSON decoding with duplicate detection and a depth limit, in a single pass.
 
 use super::problem::problem;
 use crate::field::Path;
@@ -10,12 +10,12 @@ use serde_json::{Map, Number, Value};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How deep lists and maps may nest.
+/// Maximum nesting depth.
 ///
 /// Upstream's limit is 10,000. Ours is what every walk over a value, also the ones of other crates, can afford on the
 /// stack of any thread; `docs/decisions/0006-json-values-of-serde.md` has the numbers.
 pub const DEPTH_MAX: usize = 500;
-/// How many duplicate keys of one document are told.
+/// Maximum number of duplicate keys reported per document.
 pub const DUPLICATES_MAX: usize = 100;
 
 /// A document that was read.
@@ -28,10 +28,10 @@ pub struct Decoded {
     pub duplicates: Vec<String>,
 }
 
-/// Why bytes are not a document.
+/// Errors of JSON decoding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Not JSON, or not UTF-8. The text says what and where.
+    /// Invalid JSON or UTF-8. The text contains the position.
     #[error("{0}")]
     Syntax(String),
     /// Nested deeper than [`DEPTH_MAX`].
@@ -75,7 +75,7 @@ pub fn normalise_numbers(value: &mut Value) {
     }
 }
 
-/// The number a double stands for; none for infinities.
+/// The JSON number of a double; none for infinities and NaN.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the range was looked at before"
@@ -89,18 +89,18 @@ fn double(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// How the keys of a format are read.
+/// Key handling of an input format.
 pub(crate) trait Format {
-    /// A key with what messages need of it.
+    /// A key together with what error messages need.
     type Key: DeserializeOwned;
 
-    /// The key's text, and what is said when it stands twice.
+    /// The key's text, and its position for duplicate messages.
     fn key(key: Self::Key) -> (String, Place);
 }
 
-/// Where a key stands, as messages about duplicates name it.
+/// Position of a key in duplicate messages.
 pub(crate) enum Place {
-    /// By its path.
+    /// Reported by path.
     Path,
     /// By its line.
     Line(u64),
@@ -117,7 +117,7 @@ impl Format for Json {
     }
 }
 
-/// What is noted while a document is read.
+/// State collected while decoding a document.
 pub(crate) struct Document {
     pub(crate) duplicates: Vec<String>,
     pub(crate) too_deep: bool,
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// One value of the document and where it stands.
+/// A value being decoded, with its path.
 pub(crate) struct Node<'p, 'd, F> {
     path: &'p Path<'p>,
     depth: usize,

@@ -1,4 +1,4 @@
-//! From a value to bytes, as Go prints them.
+//! JSON encoding compatible with Go's `encoding/json`.
 
 use crate::go;
 use serde::Serialize;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 use std::io::{self, Write};
 
-/// What [`encode_ordered`] has room for from the start: what is printed so is long.
+/// Initial buffer of [`encode_ordered`]; its outputs (OpenAPI documents) are large.
 const ORDERED_BYTES: usize = 256 << 10;
 
-/// The value as compact JSON with sorted keys, `<`, `>`, `&` and the line separators escaped, and numbers as Go prints
-/// them (`1e+21`).
+/// Encodes compact JSON with sorted keys; escapes `<`, `>`, `&` and the line separators, and prints numbers as Go does
+/// (`1e+21`).
 pub fn encode(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     encode_into(value, &mut bytes);
@@ -25,8 +25,8 @@ pub fn encode_into(value: &Value, bytes: &mut Vec<u8>) {
         .expect("a value has string keys, and memory does not fail to be written");
 }
 
-/// As [`encode`], of anything whose maps have texts for keys and tell them in order: what is printed without being a value
-/// first.
+/// Variant of [`encode`] for any type that serializes its maps with string keys in sorted order; avoids building a
+/// [`Value`] first.
 pub fn encode_ordered(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ORDERED_BYTES);
     value

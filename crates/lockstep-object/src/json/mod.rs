@@ -1,4 +1,4 @@
-//! JSON as the API reads and writes it: 64-bit integers or doubles, no duplicates unnoticed, a limit on depth.
+//! JSON decoding and encoding for the API: 64-bit integers or doubles, duplicate keys reported, depth limited.
 
 mod decode;
 mod encode;
@@ -12,9 +12,9 @@ pub use order::in_document_order;
 
 use serde_json::Value;
 
-/// How deep lists and maps nest in a value: a scalar is 0, `[]` is 1.
+/// Nesting depth of a value: a scalar is 0, `[]` is 1.
 ///
-/// Values that were built rather than decoded, by a patch for example, are measured with this before they are kept.
+/// Values built in memory, for example by a patch, are checked with this before they are stored.
 pub fn depth(value: &Value) -> usize {
     let mut deepest = 0;
     let mut open = vec![(value, 0)];

@@ -1,4 +1,4 @@
-//! The order in which a document names its fields, which a sorted map forgets.
+//! Field order of a JSON document, which a sorted map does not preserve.
 
 use super::decode::DEPTH_MAX;
 use crate::field::Path;

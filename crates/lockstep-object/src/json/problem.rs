@@ -1,4 +1,4 @@
-//! What is wrong with bytes that are no JSON, in the words that clients know.
+//! Syntax error messages for invalid JSON, in the wording of Go's decoder.
 
 /// The text about a failure of the reader of `bytes`.
 pub(super) fn problem(error: &serde_json::Error, bytes: &[u8]) -> String {

@@ -29,9 +29,9 @@ enum Step {
     Index(i64),
     /// All elements, or all fields.
     All,
-    /// Elements for which a comparison holds.
+    /// Elements that match a comparison.
     Filter(Filter),
-    /// Everything below, and the value itself, as far as it holds something.
+    /// Recursive descent: the value itself and all nested maps and lists.
     Descend,
 }
 
@@ -114,7 +114,7 @@ impl Step {
     }
 }
 
-/// Every value that holds something, each before what it holds.
+/// All nested maps and lists in pre-order.
 fn descend<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     let mut waiting = vec![value];
     while let Some(value) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! Reading a path.
+//! JSON path parser.
 
 use super::{Comparison, Filter, JsonPath, Operand, Step};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 /// Longest path.
 const PATH_BYTES_MAX: usize = 4096;
-/// How often a path may look at everything below.
+/// Maximum number of recursive descents in a path; each one multiplies the work.
 const DESCENTS_MAX: usize = 4;
-/// How deep filters may stand in filters.
+/// Maximum nesting depth of filters.
 const FILTER_DEPTH_MAX: usize = 8;
 
-/// Why a text is no path.
+/// Error of parsing a JSON path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} at byte {at} of `{path}`")]
 pub struct JsonPathError {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands behind two dots: a name, a bracket, or nothing.
+    /// Parses the part after two dots: a name, a bracket, or nothing.
     fn descend(&mut self, steps: &mut Vec<Step>) -> Read<()> {
         if steps.last() == Some(&Step::Descend) {
             return Err("invalid multiple recursive descent");
@@ -152,7 +152,8 @@ impl<'a> Reader<'a> {
             while self.skip(",") {
                 self.spaces();
                 let name = self.quoted()?;
-                // INVARIANT: no step leads to a value twice, or a short path could find more than an object holds.
+                // INVARIANT: a step yields each value at most once; otherwise a short path could find more values than
+                // the object has.
                 if !names.contains(&name) {
                     names.push(name);
                 }

@@ -1,12 +1,12 @@
-//! Names the server makes up.
+//! `metadata.generateName`.
 
 /// Characters of a suffix: no vowels, no digits that look like letters, so that no words come out.
 pub const GENERATE_NAME_ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// Length of a suffix.
 pub const GENERATE_NAME_SUFFIX_BYTES: usize = 5;
-/// How often another suffix is tried when a name is taken.
+/// Maximum number of retries with another suffix if the name already exists.
 pub const GENERATE_NAME_RETRIES_MAX: usize = 8;
-/// Longest name that is made up.
+/// Maximum length of a generated name.
 const NAME_BYTES_MAX: usize = 63;
 
 /// `generateName` cut to fit, and a suffix picked by the random numbers that the caller hands in.

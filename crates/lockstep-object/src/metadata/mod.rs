@@ -1,4 +1,4 @@
-//! The metadata every object has: its fields, what the server sets, what clients may not change.
+//! Object metadata: field types, fields set by the server, and validation on create and update.
 
 mod generate_name;
 mod owners;

@@ -1,4 +1,4 @@
-//! Owner references that are given twice.
+//! Duplicate owner references.
 
 use crate::object::Object;
 use serde_json::Value;

@@ -1,11 +1,11 @@
-//! What the server sets before it validates and stores.
+//! Metadata set by the server before validation.
 
 use super::time::Seconds;
 use crate::object::Object;
 use crate::status::Status;
 use serde_json::Value;
 
-/// What the server gives a new object.
+/// Metadata that the server sets on a new object.
 #[derive(Debug, Clone, Copy)]
 pub struct Creation<'a> {
     /// The namespace of the path; empty for a cluster-scoped kind.
@@ -20,12 +20,12 @@ pub struct Creation<'a> {
     pub generation: i64,
 }
 
-/// Whether `status` is written through its own endpoint.
+/// Presence of a status subresource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusField {
-    /// It is: the main endpoint neither writes it nor counts its changes.
+    /// Present: the main endpoint neither writes status nor counts its changes for the generation.
     Separate,
-    /// It is a field like any other.
+    /// Absent: `status` is an ordinary field.
     Part,
 }
 
@@ -39,7 +39,7 @@ pub fn check_create(object: &Object) -> Result<(), Status> {
     }
 }
 
-/// Refuses an object whose namespace is not the one of the path. An object without a namespace takes the path's.
+/// Rejects an object whose namespace differs from the request path. An empty namespace takes the path's.
 pub fn check_namespace(object: &Object, namespace: &str) -> Result<(), Status> {
     match object.namespace() {
         "" => Ok(()),
@@ -50,7 +50,7 @@ pub fn check_namespace(object: &Object, namespace: &str) -> Result<(), Status> {
     }
 }
 
-/// Refuses an object whose name is not the one of the path.
+/// Rejects an object whose name differs from the request path.
 pub fn check_url_name(object: &Object, name: &str) -> Result<(), Status> {
     match object.name() {
         found if found == name => Ok(()),

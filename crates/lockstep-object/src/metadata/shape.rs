@@ -1,4 +1,4 @@
-//! The fields of metadata and their types: what a client sends is brought into this shape once, when it comes in.
+//! Types of metadata fields. Client input is normalized once, on arrival.
 
 use super::time::Seconds;
 use crate::field::Path;
@@ -56,16 +56,16 @@ const MANAGED_FIELDS: &[(&str, Shape)] = &[
     ("time", Shape::Time),
 ];
 
-/// What to do with a field of the wrong type.
+/// Handling of metadata fields with a wrong type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// Refuse it: the object comes from a client.
     Refuse,
-    /// Drop it: the object comes from the store, and reading must go on.
+    /// Drop the field: the object comes from the store, and reads must not fail.
     Drop,
 }
 
-/// A field of the wrong type, in the words of Go's decoder.
+/// A field of the wrong type, in the wording of Go's decoder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeMismatch {
     /// Another JSON type.
@@ -80,18 +80,18 @@ pub enum TypeMismatch {
         /// `string`, `map[string]string`, …
         wanted: &'static str,
     },
-    /// A text that is no time.
+    /// An invalid timestamp.
     #[error("{0}")]
     Time(super::time::TimeError),
 }
 
-/// Whether a top-level field belongs to every kind.
+/// True for the top-level fields of every kind.
 pub fn is_type_or_metadata(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }
 
-/// Brings metadata into shape: nulls and empty values go, unknown fields go and are named in `unknown` below `path`,
-/// times are written in UTC.
+/// Normalizes metadata: removes nulls, empty values and unknown fields, and converts times to UTC. Unknown fields are
+/// reported in `unknown`, below `path`.
 pub fn check_types(
     metadata: &mut Value,
     path: &Path<'_>,
@@ -120,7 +120,7 @@ pub fn check_types(
 struct Shaper<'u> {
     malformed: Malformed,
     unknown: &'u mut Vec<String>,
-    /// The field in Go's words, for messages.
+    /// The field in Go's spelling, for error messages.
     field: String,
 }
 
@@ -154,7 +154,7 @@ impl Shaper<'_> {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Whether the value is kept.
+    /// Normalizes a value; returns false if it should be removed.
     fn value(
         &mut self,
         value: &mut Value,
@@ -198,7 +198,7 @@ impl Shaper<'_> {
         })
     }
 
-    /// A grace period of zero seconds is kept, a generation of zero is none.
+    /// `deletionGracePeriodSeconds` is a pointer in Go: zero is kept, unlike a `generation` of zero.
     fn is_pointer(&self) -> bool {
         self.field == "deletionGracePeriodSeconds"
     }

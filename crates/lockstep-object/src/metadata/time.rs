@@ -1,10 +1,10 @@
-//! Times on the wire: whole seconds in metadata, microseconds in leases and events.
+//! Timestamps on the wire: `Time` with seconds in metadata, `MicroTime` in leases and events.
 
 use jiff::Timestamp;
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is no RFC 3339 time.
+/// The text is not an RFC 3339 timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("parsing time {} as \"2006-01-02T15:04:05Z07:00\": cannot parse it", crate::go::quote(.0))]
 pub struct TimeError(String);

@@ -1,4 +1,4 @@
-//! The rules of metadata, with upstream's messages. Every fault is told.
+//! Metadata validation with upstream's messages. All errors are collected.
 
 use crate::field::{FieldError, FieldErrors, Path};
 use crate::go;
@@ -16,22 +16,22 @@ const MANAGER_BYTES_MAX: usize = 128;
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Whether objects of a kind live in a namespace.
+/// Scope of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// They do.
+    /// Objects are namespaced.
     Namespaced,
-    /// They do not.
+    /// Objects are cluster-scoped.
     Cluster,
 }
 
-/// What is wrong with the metadata of an object that is to be created.
+/// Validates the metadata of a new object.
 pub fn validate_create(object: &Object, names: NameRule, scope: Scope) -> FieldErrors {
     let path = Path::ROOT.field("metadata");
     validate_metadata(object.metadata(), names, scope, &path)
 }
 
-/// The same for metadata anywhere, such as that of an embedded resource or a template.
+/// Validates any metadata, such as that of an embedded resource or a pod template.
 pub fn validate_metadata(
     metadata: &Map<String, Value>,
     names: NameRule,
@@ -79,7 +79,7 @@ pub fn validate_metadata(
     errors
 }
 
-/// What is wrong with the metadata of an update that [`prepare_update`](super::prepare_update) has seen.
+/// Validates the metadata of an update, after [`prepare_update`](super::prepare_update).
 pub fn validate_update(object: &Object, stored: &Object) -> FieldErrors {
     let path = Path::ROOT.field("metadata");
     let mut errors = FieldErrors::new();
@@ -136,13 +136,13 @@ pub fn validate_finalizers_of_builtin(object: &Object) -> FieldErrors {
         .collect()
 }
 
-/// The same for one name, wherever it stands.
+/// Finalizer rule of built-in kinds for a single name.
 pub fn validate_finalizer_of_builtin(name: &str, path: &Path<'_>) -> Option<FieldError> {
     let problem = "name is neither a standard finalizer name nor is it fully qualified";
     is_unqualified(name).then(|| FieldError::invalid(path, name, problem))
 }
 
-/// Custom resources accept any finalizer; each one that is new, has no domain or is no qualified name gives a warning.
+/// Warnings for custom resources, which accept any finalizer: one for each new name without a domain or not qualified.
 pub fn finalizer_warnings(object: &Object, stored: Option<&Object>) -> Vec<String> {
     let known =
         |name: &str| stored.is_some_and(|stored| stored.finalizers().any(|old| old == name));
@@ -206,7 +206,7 @@ fn validate_generation(errors: &mut FieldErrors, metadata: &Map<String, Value>, 
     }
 }
 
-/// What holds on create and on update.
+/// Rules for both create and update.
 fn validate_common(errors: &mut FieldErrors, metadata: &Map<String, Value>, path: &Path<'_>) {
     let labels_path = path.field("labels");
     for (key, value) in entries(metadata, "labels") {

@@ -10,19 +10,19 @@ pub struct FieldRequirement {
     pub field: Box<str>,
     /// The value the field has, or has not.
     pub value: Box<str>,
-    /// Whether it must differ.
+    /// True for `!=`.
     pub negated: bool,
 }
 
-/// Which objects, by their fields: every requirement holds. No requirement is everything.
+/// Field selector: all requirements must match. An empty selector matches everything.
 ///
-/// Which fields a kind knows is not decided here: look through [`Self::requirements`] and refuse the others.
+/// The supported fields depend on the kind: callers inspect [`Self::requirements`] and reject the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSelector {
     requirements: Vec<FieldRequirement>,
 }
 
-/// Why a text is no field selector, in upstream's words.
+/// Errors of parsing a field selector, in upstream's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
     /// A term without an operator.
@@ -47,12 +47,12 @@ impl FieldSelector {
         &self.requirements
     }
 
-    /// Whether everything matches.
+    /// True for the empty selector.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether the fields, looked up by name, keep every requirement. A field that is absent is empty.
+    /// True if all requirements match. An absent field is compared as the empty string.
     pub fn matches<'v>(&self, lookup: impl Fn(&str) -> Option<&'v str>) -> bool {
         self.requirements.iter().all(|requirement| {
             let found = lookup(&requirement.field).unwrap_or_default();
@@ -60,7 +60,7 @@ impl FieldSelector {
         })
     }
 
-    /// The same, and a field has a value.
+    /// Adds an equality requirement.
     #[must_use]
     pub fn and(mut self, field: &str, value: &str) -> Self {
         self.requirements.push(FieldRequirement {
@@ -71,7 +71,7 @@ impl FieldSelector {
         self
     }
 
-    /// The one value this field must have, if the selector says so: `metadata.name=x` is a list of one object.
+    /// The value that a field must equal, if required: `metadata.name=x` lists a single object.
     pub fn exact_value(&self, field: &str) -> Option<&str> {
         let mut requirements = self.requirements.iter();
         let found =
@@ -94,7 +94,7 @@ impl FromStr for FieldSelector {
     }
 }
 
-/// Cuts at commas that no backslash stands before.
+/// Splits at commas that are not escaped with a backslash.
 fn split_terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);

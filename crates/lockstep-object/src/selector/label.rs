@@ -1,11 +1,11 @@
-//! Label selectors: requirements that must all hold.
+//! Label selectors.
 
 use crate::field::{FieldError, FieldErrors, Path};
 use crate::names;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// How a requirement compares.
+/// Operator of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `=`
@@ -28,7 +28,7 @@ pub enum Operator {
     LessThan,
 }
 
-/// Where labels are looked up.
+/// Label lookup.
 pub trait Labels {
     /// The value of a label.
     fn label(&self, key: &str) -> Option<&str>;
@@ -153,7 +153,7 @@ impl LabelRequirement {
         self.values.iter().map(|value| &**value)
     }
 
-    /// Whether labels keep this requirement.
+    /// True if labels satisfy this requirement.
     pub fn matches<L: Labels + ?Sized>(&self, labels: &L) -> bool {
         let found = labels.label(&self.key);
         match self.operator {
@@ -200,7 +200,7 @@ impl fmt::Display for LabelRequirement {
     }
 }
 
-/// Which objects, by their labels: every requirement holds. No requirement is everything.
+/// Label selector: all requirements must match. An empty selector matches everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LabelSelector {
     /// Sorted by key.
@@ -219,12 +219,12 @@ impl LabelSelector {
         &self.requirements
     }
 
-    /// Whether everything matches.
+    /// True for the empty selector.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether labels keep every requirement.
+    /// True if labels satisfy all requirements.
     pub fn matches<L: Labels + ?Sized>(&self, labels: &L) -> bool {
         self.requirements
             .iter()

@@ -6,7 +6,7 @@ use crate::names;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// Why a text is no label selector, in upstream's words.
+/// Errors of parsing a label selector, in upstream's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LabelSelectorError(String);
@@ -19,7 +19,7 @@ enum Token<'a> {
     Close,
     Not,
     Operator(Operator, &'a str),
-    /// Symbols that are no operator together.
+    /// An unknown operator.
     Unknown(&'a str),
     End,
 }

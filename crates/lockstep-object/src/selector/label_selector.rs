@@ -12,8 +12,8 @@ const OPERATORS: [(&str, Operator); 4] = [
     ("DoesNotExist", Operator::DoesNotExist),
 ];
 
-/// The selector that an object of `matchLabels` and `matchExpressions` stands for. An empty object is everything;
-/// whether an absent one is nothing or everything is the caller's rule.
+/// Converts a `LabelSelector` object (`matchLabels`, `matchExpressions`). An empty object matches everything; the
+/// caller decides what an absent one means, since that differs between APIs.
 pub fn from_label_selector(selector: &Value) -> Result<LabelSelector, FieldErrors> {
     let path = Path::ROOT;
     let mut requirements = Vec::new();
@@ -47,7 +47,7 @@ pub fn from_label_selector(selector: &Value) -> Result<LabelSelector, FieldError
     Ok(LabelSelector::new(requirements))
 }
 
-/// What is wrong with such an object, as the validation of built-in kinds says it.
+/// Validates a `LabelSelector` object as built-in kinds do.
 pub fn validate_label_selector(selector: &Value, path: &Path<'_>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let labels_path = path.field("matchLabels");

@@ -1,4 +1,4 @@
-//! Selectors: which objects a list, watch or rule is about.
+//! Label and field selectors.
 
 mod field;
 mod label;

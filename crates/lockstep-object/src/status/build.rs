@@ -1,4 +1,4 @@
-//! Every failure the API has a word for: the one place with its codes and messages.
+//! Constructors of failure statuses: the only place with their codes and messages.
 
 use super::{Cause, Details, Outcome, Reason, Status};
 use crate::field::FieldError;
@@ -41,7 +41,7 @@ impl Status {
         self
     }
 
-    /// Says when to try again. The server repeats it as a `Retry-After` header.
+    /// Sets `retryAfterSeconds`; the server also sends it as a `Retry-After` header.
     #[must_use]
     pub fn with_retry_after(mut self, seconds: u32) -> Self {
         self.details.get_or_insert_default().retry_after_seconds = seconds;
@@ -73,12 +73,12 @@ impl Status {
         Self::failure(Reason::BadRequest, message.into())
     }
 
-    /// Nobody knows who is asking.
+    /// 401: the request is not authenticated.
     pub fn unauthorized() -> Self {
         Self::failure(Reason::Unauthorized, "Unauthorized".to_owned())
     }
 
-    /// Who is asking may not do that to a resource.
+    /// 403: the user may not act on a resource.
     pub fn forbidden(resource: &GroupResource, name: &str, why: &str) -> Self {
         let message = match name {
             "" => format!("{resource} is forbidden: {why}"),
@@ -87,7 +87,7 @@ impl Status {
         Self::failure(Reason::Forbidden, message).about(resource, name)
     }
 
-    /// Who is asking may not do that to a path.
+    /// 403: the user may not access a non-resource path.
     pub fn forbidden_path(why: &str) -> Self {
         let mut status = Self::failure(Reason::Forbidden, format!("forbidden: {why}"));
         status.details = Some(Box::default());
@@ -107,13 +107,13 @@ impl Status {
         )
     }
 
-    /// There is no such object.
+    /// 404: the object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} not found", quote(name));
         Self::failure(Reason::NotFound, message).about(resource, name)
     }
 
-    /// There is no such resource.
+    /// 404: the resource is not served.
     pub fn no_such_resource() -> Self {
         let message = "the server could not find the requested resource".to_owned();
         let mut status = Self::failure(Reason::NotFound, message);
@@ -199,7 +199,7 @@ impl Status {
         Self::conflict(resource, name, &why)
     }
 
-    /// Another manager owns what is applied.
+    /// 409: another manager owns applied fields.
     pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
         let mut status = Self::failure(Reason::Conflict, message);
         status.details = Some(Box::new(Details {
@@ -209,7 +209,7 @@ impl Status {
         status
     }
 
-    /// What the request refers to is compacted.
+    /// 410: the requested resourceVersion was compacted.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(Reason::Expired, message.into())
     }
@@ -227,19 +227,19 @@ impl Status {
         )
     }
 
-    /// Fields are wrong. Errors that are equal are told once.
+    /// 422: validation failed. Equal errors are listed once.
     pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Self {
         let mut unique: Vec<&FieldError> = Vec::with_capacity(errors.len());
-        let mut told: Vec<String> = Vec::with_capacity(errors.len());
+        let mut listed: Vec<String> = Vec::with_capacity(errors.len());
         for error in errors {
             let text = error.to_string();
-            if !told.contains(&text) {
-                told.push(text);
+            if !listed.contains(&text) {
+                listed.push(text);
                 unique.push(error);
             }
         }
         let name_quoted = quote(name);
-        let message = match &told[..] {
+        let message = match &listed[..] {
             [] => format!("{kind} {name_quoted} is invalid"),
             [one] => format!("{kind} {name_quoted} is invalid: {one}"),
             many => format!("{kind} {name_quoted} is invalid: [{}]", many.join(", ")),

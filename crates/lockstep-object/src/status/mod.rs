@@ -1,19 +1,19 @@
-//! `Status`: how the API says that something failed, or succeeded.
+//! `Status`: the result of a failed or successful request.
 
 mod build;
 
 use serde_json::{Map, Value, json};
 
-/// Whether the request was done.
+/// `status` of a `Status`: success or failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was.
+    /// The request succeeded.
     Success,
-    /// It was not.
+    /// The request failed.
     Failure,
 }
 
-/// Why a request failed, for programs. Each has the HTTP status code it goes with.
+/// Machine-readable reason of a failure, with its HTTP status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -92,13 +92,13 @@ impl Reason {
 pub struct Cause {
     /// `FieldValueInvalid`, `FieldManagerConflict`, …
     pub reason: String,
-    /// What is wrong.
+    /// Human-readable message.
     pub message: String,
-    /// Where, when the cause is a field.
+    /// Field path, if the cause is a field.
     pub field: String,
 }
 
-/// What the failure is about.
+/// The object of the failure, and its causes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Details {
     /// The object's name.
@@ -111,27 +111,26 @@ pub struct Details {
     pub uid: String,
     /// The causes.
     pub causes: Vec<Cause>,
-    /// When to try again; 0 says nothing.
+    /// Seconds until a retry makes sense; 0 if unspecified.
     pub retry_after_seconds: u32,
 }
 
-/// The answer to a request that failed, or to one that has nothing else to say.
+/// Response of a failed request, or of a successful one without another result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Whether the request was done.
+    /// Success or failure.
     pub outcome: Outcome,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
-    /// For programs.
+    /// Machine-readable reason.
     pub reason: Option<Reason>,
-    /// The reason of somebody else who refused, in their words and in place of ours; empty if there
-    /// is none.
+    /// Reason given by an admission webhook, which replaces `reason`; empty if there is none.
     pub foreign_reason: String,
-    /// What it is about.
+    /// The object of the failure, and its causes.
     pub details: Option<Box<Details>>,
     /// The HTTP status code.
     pub code: u16,
-    /// Where a list that expired can go on (`metadata.continue`).
+    /// Continue token for an expired list (`metadata.continue`).
     pub continue_token: String,
 }
 

@@ -1,4 +1,4 @@
-//! Defaults are what the schema around them allows.
+//! Validation of defaults against the schema around them.
 
 use super::nested::{self, Link};
 use crate::compile::{self, Place};
@@ -13,7 +13,7 @@ use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::metadata::{self, Malformed, is_type_or_metadata};
 use serde_json::{Map, Value};
 
-/// What is wrong with the defaults of a structural schema.
+/// Validates the defaults of a structural schema.
 pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     check_at(schema, Inside::Nothing, true, path, &mut errors);
@@ -100,7 +100,7 @@ fn check_default(default: &Value, node: &Node, inside: Inside, path: &Path<'_>) 
     errors
 }
 
-/// Why a default of a whole `metadata` would be none; defaults of its fields are judged by their types.
+/// Error for a default of a whole `metadata`; defaults of its fields are validated by type.
 fn not_metadata(default: &Value) -> Option<String> {
     let Value::Object(entries) = default else {
         return None;

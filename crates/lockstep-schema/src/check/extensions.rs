@@ -1,4 +1,4 @@
-//! The `x-kubernetes-*` keywords, except rules' expressions.
+//! Validation of the `x-kubernetes-*` keywords, except CEL expressions.
 
 use super::structural::list_map_keys;
 use crate::keywords::{flag, given, list, schema as subschema, text, texts};
@@ -27,7 +27,7 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// The keyword goes with one type only.
+/// Requires a certain type for a keyword.
 fn needs_type(
     schema: &Value,
     keyword: &str,
@@ -153,7 +153,7 @@ fn list_map(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     }
 }
 
-/// Elements that are told apart are there, and so are their keys.
+/// Requires items, and the declared key fields, of sets and associative lists.
 fn list_items(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     let kind = text(schema, "x-kubernetes-list-type");
     let (Some(items), "set" | "map") = (subschema(schema, "items"), kind) else {

@@ -1,4 +1,4 @@
-//! Keywords have the JSON type they should; everything after this may rely on it.
+//! JSON types of keywords; the checks that follow rely on them.
 
 use super::nested;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
@@ -67,7 +67,7 @@ const KEYWORDS: &[(&str, Kind)] = &[
     ("x-kubernetes-validations", Kind::Schemas),
 ];
 
-/// Keywords of the wrong type. Keywords nobody knows are no concern here: field validation tells them.
+/// Reports keywords of the wrong type. Unknown keywords are left to field validation.
 pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     check_at(schema, path, &mut errors);

@@ -1,4 +1,4 @@
-//! Judging a schema when a definition is written.
+//! Validation of a schema when a `CustomResourceDefinition` is written.
 
 mod defaults;
 mod extensions;
@@ -14,19 +14,19 @@ use lockstep_cel::Version;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use serde_json::Value;
 
-/// How a schema is judged.
+/// Options of [`check`].
 #[derive(Debug, Clone, Copy)]
 pub struct CheckOptions<'a> {
-    /// Expressions may use what this version of Kubernetes has.
+    /// Kubernetes version whose CEL libraries new expressions may use.
     pub version: Version,
-    /// The schemas that are replaced: their expressions may go on using what they use, and the cost of a schema that
-    /// is among them is not judged again.
+    /// The replaced schemas: their expressions may keep using newer libraries, and the cost of an unchanged schema is
+    /// not checked again.
     pub stored: &'a [&'a Value],
-    /// Whether the version has a status subresource, which restricts what the root may say.
+    /// Presence of a status subresource, which restricts the keywords of the root.
     pub status: StatusSubresource,
 }
 
-/// Whether there is a status subresource.
+/// Presence of a status subresource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusSubresource {
     /// There is.
@@ -35,8 +35,8 @@ pub enum StatusSubresource {
     Absent,
 }
 
-/// What is wrong with the schema of a definition that stands at this path. Nothing wrong means that
-/// [`Schema::compile`](crate::Schema::compile) works.
+/// Validates the schema of a definition at a path. If there are no errors, [`Schema::compile`](crate::Schema::compile)
+/// succeeds.
 pub fn check(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
     if !schema.is_object() {
         return vec![FieldError::type_invalid(
@@ -112,7 +112,7 @@ pub fn unrecognized_formats(schema: &Value, version: Version) -> Vec<String> {
     found
 }
 
-/// How deep schemas nest, whatever the keywords between them.
+/// Nesting depth of schemas, through any keyword.
 fn depth(schema: &Value) -> usize {
     let mut deepest = 0;
     let mut open = vec![(schema, 1)];

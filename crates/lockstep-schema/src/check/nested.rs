@@ -1,10 +1,10 @@
-//! The schemas inside a schema.
+//! Iteration over subschemas.
 
 use crate::keywords::{entries, list, schema as subschema};
 use lockstep_object::field::Path;
 use serde_json::Value;
 
-/// How a schema is reached from the one around it.
+/// The keyword that links a subschema to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link<'a> {
     /// `properties[name]`
@@ -20,7 +20,7 @@ pub(super) enum Link<'a> {
 }
 
 impl Link<'_> {
-    /// Whether what the schema says is only about values.
+    /// True for subschemas that only validate values (`not`, `anyOf`, `oneOf`, `allOf`).
     pub(super) fn is_alternative(self) -> bool {
         matches!(self, Self::Not | Self::Alternative(..))
     }
@@ -39,7 +39,7 @@ impl Link<'_> {
 
 const ALTERNATIVES: [&str; 3] = ["allOf", "oneOf", "anyOf"];
 
-/// Every schema directly inside a schema, in the order upstream looks at them.
+/// All direct subschemas, in upstream's order.
 pub(super) fn all(schema: &Value) -> impl Iterator<Item = (Link<'_>, &Value)> {
     let additional =
         subschema(schema, "additionalProperties").map(|schema| (Link::Additional, schema));

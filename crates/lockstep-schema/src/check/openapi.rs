@@ -1,4 +1,4 @@
-//! Rules for every schema, structural or not.
+//! Rules for all schemas, structural or not.
 
 use super::extensions;
 use super::nested::{self, Link};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Keywords that the root may have beside a status subresource, in the words of upstream's message.
+/// Keywords allowed at the root with a status subresource, in the spelling of upstream's message.
 const ROOT_KEYWORDS: [(&str, &str); 22] = [
     ("description", "Description"),
     ("type", "Type"),
@@ -59,7 +59,7 @@ pub(super) fn check_root_with_status(schema: &Value, path: &Path<'_>, errors: &m
     }
 }
 
-/// What a schema inherits from those around it.
+/// Context inherited from the parent schemas.
 #[derive(Clone, Default)]
 struct Context {
     inside_metadata: bool,

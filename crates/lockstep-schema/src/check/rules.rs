@@ -1,4 +1,4 @@
-//! Expressions of a schema: they compile, see what they may, and cost what they may.
+//! Validation of CEL expressions: compilation, scope and estimated cost.
 
 use super::CheckOptions;
 use super::nested::{self, Link};
@@ -10,7 +10,7 @@ use lockstep_object::field::{FieldError, FieldErrors, Path};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// How many of the dearest expressions are named when all together cost too much.
+/// Maximum number of expensive expressions listed when the total cost exceeds its limit.
 const DEAREST_MAX: usize = 4;
 
 pub(super) fn check(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
@@ -56,11 +56,11 @@ impl Known {
     }
 }
 
-/// Where a schema stands among the others.
+/// Context of a schema.
 struct Place {
     is_root: bool,
     cardinality: Cardinality,
-    /// The path of the outermost list whose elements cannot be told apart.
+    /// Path of the outermost list whose items cannot be correlated.
     uncorrelatable: Option<String>,
 }
 
@@ -170,7 +170,7 @@ impl Checker {
         }
     }
 
-    /// Adds to the total, and refuses what is too much for one expression unless it is stored so.
+    /// Adds to the total cost, and rejects an expression that exceeds its limit unless it is stored already.
     fn price(&mut self, what: &str, cost: u64, path: &Path<'_>) {
         if let (false, Some(problem)) = (self.is_unchanged, excess(what, cost, RULE_COST_MAX)) {
             self.errors.push(FieldError::forbidden(path, problem));
@@ -210,7 +210,7 @@ fn excess(what: &str, cost: u64, limit: u64) -> Option<String> {
     Some(message.replacen("estimated rule cost", what, 1))
 }
 
-/// How many values there are directly below a value of this schema; none when nothing limits it.
+/// Maximum number of direct children of a value; none if unbounded.
 fn elements_max(schema: &Value) -> Option<u64> {
     let limit = |keyword: &str| {
         integer(schema, keyword).map(|limit| u64::try_from(limit).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What makes a schema structural: every value has one type, and alternatives only restrict.
+//! Structural schema rules: every value has one type, and value validations only restrict it.
 
 use super::nested::{self, Link};
 use crate::keywords::{entries, flag, given, list, schema as subschema, text, texts};
@@ -17,7 +17,7 @@ const UNSUPPORTED: [(&str, &str); 7] = [
     ("definitions", "definitions"),
 ];
 
-/// Why a schema has no structural form at all, if so.
+/// Reason for which a schema cannot be converted to a structural schema.
 pub(super) fn unsupported(schema: &Value) -> Option<String> {
     let own = UNSUPPORTED
         .iter()
@@ -47,7 +47,7 @@ pub(super) fn is_given(schema: &Value, keyword: &str) -> bool {
     }
 }
 
-/// What keeps a schema from being structural, sorted by text as upstream sorts it.
+/// Violations of the structural rules, sorted by text as upstream sorts them.
 pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     invariants(schema, Level::Root, path, &mut errors);
@@ -199,8 +199,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Patterns, and alternatives that may not say more than values; inside `anyOf` of an integer or a string, types may
-/// stand.
+/// Checks patterns, and forbids structural keywords in value validations, except types in the `anyOf` of int-or-string.
 fn value_rules(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     let alternatives = nested::all(schema).filter(|(link, _)| link.is_alternative());
     let skip_any_of = is_int_or_string_pattern(schema);
@@ -314,7 +313,7 @@ fn alternative(schema: &Value, may_be_pattern: bool, path: &Path<'_>, errors: &m
     }
 }
 
-/// What an alternative names must be declared outside of alternatives too.
+/// Requires that fields named in value validations are also declared structurally.
 fn complete(
     inner: &Value,
     outer: &Value,

@@ -1,25 +1,25 @@
-//! Whether a definition in a group of the community has been approved by it.
+//! API approval of definitions in Kubernetes community groups.
 
 use std::fmt;
 
 use lockstep_cel::ext::go_url::parse_request_uri;
 use lockstep_object::Object;
 
-/// The annotation that says so.
+/// Annotation that records the approval.
 pub(super) const APPROVAL: &str = "api-approved.kubernetes.io";
 
 const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/// What a definition says about its approval.
+/// Approval state of a definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Approval {
     /// Nothing.
     Missing,
-    /// That it goes without, and why.
+    /// Approval is bypassed, with a reason.
     Bypassed(String),
-    /// Where it was given.
+    /// URL of the approval.
     Given(String),
-    /// Something else.
+    /// Any other value.
     Invalid,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Approval {
     }
 }
 
-/// Whether a group belongs to the community.
+/// True for groups under `k8s.io` and `kubernetes.io`.
 fn is_protected(group: &str) -> bool {
     ["k8s.io", "kubernetes.io"].iter().any(|domain| {
         group

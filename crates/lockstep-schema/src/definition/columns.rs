@@ -1,4 +1,4 @@
-//! Columns that `kubectl get` shows.
+//! `additionalPrinterColumns`.
 
 use super::subresources::simple_path;
 use crate::keywords::text;

@@ -1,4 +1,4 @@
-//! How versions become each other.
+//! Conversion between versions.
 
 use crate::keywords::{given, integer, list, schema as subschema, text};
 use lockstep_cel::ext::go_url::parse_request_uri;

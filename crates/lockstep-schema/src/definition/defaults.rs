@@ -1,4 +1,4 @@
-//! What a definition leaves out.
+//! Defaulting of `CustomResourceDefinitions`.
 
 use super::storage_version;
 use lockstep_object::Object;

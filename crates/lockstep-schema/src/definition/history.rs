@@ -1,4 +1,4 @@
-//! What a definition may not become, given what it was.
+//! Update rules of `CustomResourceDefinitions`: immutable fields and stored versions.
 
 use super::Checker;
 use super::approval::{APPROVAL, Approval};

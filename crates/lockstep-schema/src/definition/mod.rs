@@ -1,4 +1,4 @@
-//! Definitions of custom resources: the rules of their `spec`, beyond the schemas in it.
+//! Validation of `CustomResourceDefinitions` beyond their schemas.
 
 mod approval;
 mod columns;
@@ -33,8 +33,8 @@ pub fn storage_version(definition: &Object) -> Option<&str> {
         .map(|version| text(version, "name"))
 }
 
-/// What is wrong with a definition that was [defaulted](default_definition), apart from its metadata. With the stored
-/// one it replaces, what cannot change any more is compared.
+/// Validates a [defaulted](default_definition) definition, except its metadata. If a stored definition is given,
+/// immutable fields are compared.
 pub fn check_definition(
     definition: &Object,
     stored: Option<&Object>,
@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What all versions have in common is told once, as part of the spec.
+    /// True if all versions share the value, in which case errors are reported at the spec as upstream does.
     fn is_shared(&self, field: &str) -> bool {
         let mut values = self
             .versions()
@@ -185,27 +185,29 @@ impl<'a> Checker<'a> {
                 ));
             }
             self.deprecation(version, &path);
-            self.parts(version, &path, Told::InVersions);
+            self.parts(version, &path, ErrorLocation::InVersions);
         }
     }
 
     fn shared(&mut self, path: &Path<'_>) {
         if let Some(version) = self.versions().first() {
-            self.parts(version, path, Told::InSpec);
+            self.parts(version, path, ErrorLocation::InSpec);
         }
     }
 
-    /// Schema, subresources, columns and selectable fields, each where it is told.
-    fn parts(&mut self, version: &Value, path: &Path<'_>, told: Told) {
-        let here = |field: &str, checker: &Self| checker.is_shared(field) == (told == Told::InSpec);
+    /// Validates schema, subresources, columns and selectable fields, reporting each at the spec or the version.
+    fn parts(&mut self, version: &Value, path: &Path<'_>, location: ErrorLocation) {
+        let here = |field: &str, checker: &Self| {
+            checker.is_shared(field) == (location == ErrorLocation::InSpec)
+        };
         if here("schema", self)
             && let Some(schema) = schema_of(version)
         {
-            let parent = match told {
-                Told::InSpec => path.field("validation"),
-                Told::InVersions => path.field("schema"),
+            let parent = match location {
+                ErrorLocation::InSpec => path.field("validation"),
+                ErrorLocation::InVersions => path.field("schema"),
             };
-            let status = self.status_of(version, told);
+            let status = self.status_of(version, location);
             self.schema(schema, status, &parent.field("openAPIV3Schema"));
         }
         if here("subresources", self) {
@@ -231,15 +233,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn status_of(&self, version: &Value, told: Told) -> StatusSubresource {
+    fn status_of(&self, version: &Value, location: ErrorLocation) -> StatusSubresource {
         let has = |version: &Value| {
             version
                 .pointer("/subresources/status")
                 .is_some_and(|status| !status.is_null())
         };
-        let present = match told {
-            Told::InSpec => self.versions().iter().any(has),
-            Told::InVersions => has(version),
+        let present = match location {
+            ErrorLocation::InSpec => self.versions().iter().any(has),
+            ErrorLocation::InVersions => has(version),
         };
         if present {
             StatusSubresource::Present
@@ -326,7 +328,7 @@ impl<'a> Checker<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ErrorLocation {
     InVersions,
     InSpec,
 }

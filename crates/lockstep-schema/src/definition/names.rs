@@ -1,4 +1,4 @@
-//! Names of a kind, and who had them first.
+//! Name acceptance: conflicts with the names of other definitions.
 
 use crate::keywords::{list, text, texts};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
@@ -65,7 +65,7 @@ fn each(names: &Value, field: &str, path: &Path<'_>, errors: &mut FieldErrors) {
 pub struct NameConflict {
     /// `PluralConflict`, `SingularConflict`, `ShortNamesConflict`, `KindConflict`, `ListKindConflict`.
     pub reason: &'static str,
-    /// Which name.
+    /// Message with the conflicting name.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Fields that lists can be filtered by.
+//! `selectableFields`.
 
 use crate::keywords::text;
 use crate::rules::selectable_path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Most fields of a version.
 const FIELDS_MAX: usize = 8;
 
-/// What is wrong with `selectableFields`; a list that was too long before may stay so.
+/// Validates `selectableFields`; a stored list that exceeds the limit may keep its length.
 pub(super) fn check(
     fields: &[Value],
     schema: &Value,

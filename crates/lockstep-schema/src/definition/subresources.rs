@@ -1,10 +1,10 @@
-//! Where `scale` finds its numbers.
+//! Paths of the scale subresource.
 
 use crate::keywords::{schema as subschema, text};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use serde_json::Value;
 
-/// Each path of `scale`, the roots it may lie under, and what is said otherwise.
+/// Each path of `scale`, its allowed prefixes, and the error message.
 const PATHS: [(&str, &[&str], &str); 3] = [
     (
         "specReplicasPath",
@@ -45,7 +45,7 @@ pub(super) fn check(subresources: Option<&Value>, path: &Path<'_>, errors: &mut 
     }
 }
 
-/// What is wrong with a path of names and dots.
+/// Validates a simple dotted path.
 pub(super) fn simple_path(text: &str, path: &Path<'_>) -> Option<FieldError> {
     let starts = text.starts_with('.');
     (!starts).then(|| FieldError::invalid(path, text, "must be a simple json path starting with ."))

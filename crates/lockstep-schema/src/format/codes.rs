@@ -1,4 +1,4 @@
-//! Numbers of things: identifiers, books, cards, colours.
+//! Formats of identifiers: UUIDs, ISBNs, card numbers, colours.
 
 /// 24 hexadecimal digits.
 pub(super) fn is_bson_object_id(text: &str) -> bool {
@@ -69,7 +69,7 @@ pub(super) fn is_isbn13(text: &str) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// The digits of a card of a known issuer whose last digit checks; anything may stand between them.
+/// Credit card number of a known issuer with a valid check digit; non-digits are ignored as upstream does.
 pub(super) fn is_credit_card(text: &str) -> bool {
     let digits: Vec<u32> = text
         .chars()

@@ -1,6 +1,6 @@
 //! Mail addresses as Go's `net/mail` reads one: `Bob <bob@example.com>` or `bob@example.com`.
 
-/// One address, with or without a name for people before it.
+/// A single address with an optional display name.
 pub(super) fn is_address(text: &str) -> bool {
     let text = text.trim_matches([' ', '\t']);
     match text.strip_suffix('>').and_then(|rest| rest.split_once('<')) {

@@ -1,4 +1,5 @@
-//! Formats of texts and numbers that are judged; others are ignored, with a warning when the schema is written.
+//! String and number formats that are validated; unknown formats are ignored, with a warning when the schema is
+//! written.
 
 mod codes;
 mod mail;
@@ -101,7 +102,7 @@ impl Format {
         }
     }
 
-    /// Whether a text has the format. Formats of numbers say nothing about texts.
+    /// True if a text matches the format. Number formats accept every text.
     pub(crate) fn accepts(self, text: &str) -> bool {
         match self {
             Self::Text(row) => TEXTS[usize::from(row)].2(text),
@@ -110,7 +111,7 @@ impl Format {
     }
 }
 
-/// Go's durations, or numbers with words as Scala has them: `5 days`.
+/// Go durations, or Scala-style durations such as `5 days`.
 fn is_duration(text: &str) -> bool {
     Duration::parse(text).is_ok() || has_worded_duration(text)
 }
@@ -126,7 +127,7 @@ const UNITS: [&[&str]; 8] = [
     &["w", "wk", "week"],
 ];
 
-/// Whether a number with a unit stands anywhere; the last spelling of a unit is also a beginning (`minutes`).
+/// True if a number with a unit occurs anywhere. Units match by prefix, so that `minutes` is accepted.
 fn has_worded_duration(text: &str) -> bool {
     let mut rest = text;
     let mut found = false;

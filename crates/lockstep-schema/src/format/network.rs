@@ -1,4 +1,4 @@
-//! Names and addresses of machines.
+//! Formats of host names and network addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

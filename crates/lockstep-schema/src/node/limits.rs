@@ -1,4 +1,4 @@
-//! What limits one value.
+//! Value constraints of a schema.
 
 use super::maybe::Absent;
 use lockstep_cel::ext::re2::Pattern;
@@ -61,7 +61,7 @@ impl TextPattern {
         }
     }
 
-    /// What a text should match, if it does not. A pattern that is none is matched by nothing.
+    /// The pattern, if a text does not match it. An invalid pattern matches nothing.
     pub(crate) fn mismatch(&self, text: &str) -> Option<String> {
         let compile = || Pattern::compile(&self.text).map_err(|error| error.to_string());
         match self.compiled.get_or_init(compile) {

@@ -1,14 +1,14 @@
-//! A part of a schema that most have nothing of.
+//! Optional parts of a node that most schemas lack.
 
 use std::ops::Deref;
 
-/// A part that takes no memory where it says nothing, and reads as one that says nothing.
+/// An optional part that takes no heap memory if absent and dereferences to a static empty value.
 #[derive(Debug)]
 pub(crate) struct Maybe<T>(Option<Box<T>>);
 
-/// What can be said nothing about.
+/// Types with a static empty value for [`Maybe`].
 pub(crate) trait Absent: 'static {
-    /// What there is where nothing is said.
+    /// The empty value.
     fn absent() -> &'static Self;
 }
 

@@ -1,4 +1,4 @@
-//! The declared fields of a schema.
+//! Declared properties of a schema.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::Node;
 pub(crate) struct Properties {
     /// All names, one behind the other.
     names: String,
-    /// Where each name ends.
+    /// End offset of each name.
     ends: Vec<u32>,
     nodes: Vec<Node>,
 }

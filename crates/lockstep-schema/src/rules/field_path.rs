@@ -3,7 +3,7 @@
 use crate::keywords::{entries, schema as subschema};
 use serde_json::Value;
 
-/// Why a text is no path of the schema, in upstream's words.
+/// Errors of a `fieldPath`, in upstream's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FieldPathError {
     #[error("does not refer to a valid field")]
@@ -22,7 +22,7 @@ pub(crate) enum FieldPathError {
     Close(String),
 }
 
-/// The path as errors show it; none for the empty text, which is no path.
+/// The normalized path as errors print it; none for an empty path.
 pub(crate) fn normalised(path: &str, schema: &Value) -> Result<Option<String>, FieldPathError> {
     let walk = walk(path, schema, Brackets::Allowed)?;
     Ok((!walk.shown.is_empty()).then_some(walk.shown))

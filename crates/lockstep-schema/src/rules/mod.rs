@@ -1,4 +1,4 @@
-//! `x-kubernetes-validations`: rules in the expression language.
+//! `x-kubernetes-validations`: CEL validation rules.
 
 mod field_path;
 mod reads;
@@ -23,11 +23,11 @@ pub(crate) struct Rule {
     pub(crate) uses_old_self: bool,
     pub(crate) optional_old_self: bool,
     pub(crate) reason: Reason,
-    /// Where the error is told, below the value.
+    /// Path of the error, relative to the value.
     pub(crate) field_path: Option<String>,
-    /// The message, else the rule: what errors name the rule by.
+    /// Name of the rule in errors: its message or its expression.
     pub(crate) name: Box<str>,
-    /// What a failure says unless a message expression does.
+    /// Error message unless `messageExpression` yields one.
     pub(crate) message: Box<str>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) const REASONS: [(&str, Reason); 4] = [
     ("FieldValueRequired", Reason::Required),
 ];
 
-/// What expressions at a place in a schema see.
+/// Type environment of expressions at a position in the schema.
 pub(crate) struct Scope {
     shape: Arc<Shape>,
 }

@@ -1,4 +1,4 @@
-//! What the rules of a schema look at, for whoever wants to know without running them.
+//! Static analysis of the fields that CEL rules read.
 
 use super::Scope;
 use crate::keywords::{list, text};
@@ -7,18 +7,18 @@ use lockstep_cel::paths::FieldPath;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What one rule looks at, below `self` and `oldSelf`.
+/// Fields that one rule reads, relative to `self` and `oldSelf`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleReads {
     /// The expression.
     pub rule: String,
-    /// What it reads.
+    /// Fields that must be present for the rule to evaluate.
     pub reads: BTreeSet<FieldPath>,
-    /// What it asks for without needing it to be there.
+    /// Fields that are only tested with `has()` or optional syntax.
     pub probed: BTreeSet<FieldPath>,
 }
 
-/// What the rules of one schema look at, not of those below it. Rules that do not compile are left out.
+/// Reads of the rules at one schema, without nested schemas. Rules that do not compile are skipped.
 pub fn rule_reads(schema: &Value, is_root: bool) -> Vec<RuleReads> {
     let rules = list(schema, "x-kubernetes-validations");
     if rules.is_empty() {

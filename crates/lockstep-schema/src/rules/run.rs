@@ -1,4 +1,4 @@
-//! Running rules over an object, within a budget.
+//! Evaluation of CEL rules over an object, within a cost budget.
 
 use super::{Reason, Rule};
 use crate::correlate::{self, Old};
@@ -11,7 +11,7 @@ use lockstep_object::field::{ErrorType, FieldError, FieldErrors, Path};
 use lockstep_object::go;
 use serde_json::Value;
 
-/// The nearest value, from the one that is judged upwards, whose stored counterpart is known.
+/// The nearest ancestor (or the value itself) with a known stored counterpart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nearest<'a>(Option<(&'a Node, &'a Value, &'a Value)>);
 
@@ -60,7 +60,7 @@ impl Evaluation {
 
     /// Runs the rules of a value and of everything below it.
     pub(crate) fn run(&mut self, node: &Node, value: &Value, old: Old<'_>, path: &Path<'_>) {
-        // What could not run any more has been told.
+        // The budget error has been recorded already.
         let _: Result<(), Stop> = self.value(node, value, old, Nearest::NONE, path);
     }
 
@@ -151,7 +151,7 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Whether the rule holds, or fails with an error that is told here.
+    /// Evaluates the rule; false if it is violated. Evaluation errors are recorded here.
     fn holds(
         &mut self,
         node: &Node,
@@ -189,7 +189,7 @@ impl Evaluation {
                 self.fault(node, path, format!("{error} evaluating rule: {name}"));
             }
         }
-        // The error is told; the rule itself has nothing more to say.
+        // The evaluation error is recorded, so the rule counts as satisfied.
         Ok(true)
     }
 
@@ -198,7 +198,7 @@ impl Evaluation {
             .push(FieldError::invalid(path, node.ty.keyword(), detail));
     }
 
-    /// What a failure says: the message expression's text if it gives one.
+    /// Error message of a violation: the `messageExpression` result, if it evaluates to a string.
     fn detail(&mut self, node: &Node, run: Run<'_>, path: &Path<'_>) -> Result<String, Stop> {
         let message = || Ok(run.rule.message.to_string());
         let Some(program) = &run.rule.message_expression else {

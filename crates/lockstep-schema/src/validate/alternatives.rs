@@ -35,7 +35,7 @@ struct Run<'a> {
     findings: &'a mut Findings,
 }
 
-/// How one of several schemas went.
+/// Result of one of several subschemas.
 struct Outcome {
     held: u32,
     errors: FieldErrors,

@@ -1,4 +1,4 @@
-//! What a validation found.
+//! Findings of a validation.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path, Step};
 use std::fmt;
@@ -8,12 +8,12 @@ use std::fmt;
 pub(crate) struct Findings {
     errors: FieldErrors,
     warnings: Vec<String>,
-    /// How many steps of a path lie above the value that is judged.
+    /// Number of path segments above the validated value.
     base: usize,
 }
 
 impl Findings {
-    /// For a value that stands this many steps below the object; messages name fields from the value on.
+    /// For a value at this depth; messages name fields relative to the value.
     pub(crate) fn below(base: usize) -> Self {
         Self {
             base,

@@ -1,4 +1,4 @@
-//! Judging a value by its schema, with the texts of upstream.
+//! Validation of a value against its schema, with upstream's messages.
 
 mod alternatives;
 mod findings;
@@ -13,10 +13,11 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::json;
 use serde_json::{Map, Value};
 
-/// Judges a value and everything below it. `old` is the stored value this one replaces: errors in a part that did not
-/// change become warnings.
+/// Validates a value recursively. `old` is the stored value that it replaces: errors in unchanged parts become warnings
+/// (ratcheting).
 ///
-/// The result counts what held: of several alternatives that all fail, the errors of the best are told.
+/// The result counts satisfied constraints: if all branches of an `anyOf` or `oneOf` fail, the errors of the best one
+/// are reported.
 pub(crate) fn validate(
     node: &Node,
     value: &Value,
@@ -74,7 +75,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Whether the type is right.
+/// Validates the type.
 fn validate_type(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Findings) -> bool {
     let fits = match (node.ty, value) {
         (Type::Any, _)
@@ -96,7 +97,7 @@ fn validate_type(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Fin
     fits
 }
 
-/// What was wanted and what was found: types, or formats where the schema has one and the value could have one.
+/// Expected and actual type, or format if the schema has one and the value could have one.
 fn mismatch<'n>(node: &'n Node, value: &Value) -> (&'n str, &'static str) {
     match (node.format, value) {
         (None, _) | (_, Value::Null | Value::String(_) | Value::Array(_)) => {
@@ -110,7 +111,7 @@ fn mismatch<'n>(node: &'n Node, value: &Value) -> (&'n str, &'static str) {
     }
 }
 
-/// At most one fault of a text is told, then its format.
+/// Reports at most one constraint violation of a text, then its format.
 fn validate_text(node: &Node, text: &str, path: &Path<'_>, findings: &mut Findings) {
     let limits = &node.limits;
     let length = if limits.max_length.is_some() || limits.min_length.is_some() {
@@ -221,7 +222,7 @@ fn validate_object(
     let is_other = |(key, _): &(&String, &Value)| node.properties().get(key).is_none();
     let others = entries.iter().filter(is_other);
     match node.additional() {
-        Additional::Unsaid | Additional::Allowed(true) => {}
+        Additional::Unspecified | Additional::Allowed(true) => {}
         Additional::Allowed(false) => {
             for (key, _) in others {
                 let detail = format!("{name}.{key} in body is a forbidden property");

@@ -89,7 +89,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a double, of the value or of the schema, is within the type and format.
+    /// True if a double is within the range of type and format.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the range was looked at before"
@@ -109,7 +109,7 @@ impl Check<'_> {
     /// Integers are compared as integers when the limit is one.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a limit that does not fit was told before"
+        reason = "a limit that does not fit was reported before"
     )]
     fn limit(&mut self, limit: f64, what: &str) -> Limit {
         let fits = self.fits_double(limit);
@@ -189,7 +189,7 @@ impl Check<'_> {
     }
 }
 
-/// A value beside a limit.
+/// A value and the limit it is compared with.
 #[derive(Clone, Copy)]
 enum Limit {
     Integer(i64, i64),
@@ -212,7 +212,7 @@ impl Limit {
     }
 }
 
-/// Whether a double is a whole number, give or take what doubles cannot hold.
+/// True if a double is an integer within the precision of doubles.
 fn is_json_integer(value: f64) -> bool {
     const INTEGER_MAX: f64 = 9_007_199_254_740_991.0;
     if !value.is_finite() || value.abs() > INTEGER_MAX {

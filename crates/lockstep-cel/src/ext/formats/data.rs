@@ -31,7 +31,7 @@ pub(super) fn is_base64(text: &str) -> bool {
     !text.is_empty() && text.len().is_multiple_of(4) && data.bytes().all(in_alphabet)
 }
 
-/// A date, a `T`, a time of day, and `Z` or an offset; anything may stand before the fraction's digits, as upstream.
+/// A date, a `T`, a time of day, and `Z` or an offset; upstream allows any separator before the fraction.
 pub(super) fn is_date_time(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut halves = lower.split('t');

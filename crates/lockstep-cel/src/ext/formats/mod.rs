@@ -1,4 +1,4 @@
-//! Named formats: the checks behind `format.dns1123Label()` and its siblings, with the API's own messages.
+//! Named formats: the validators behind `format.dns1123Label()` and its siblings, with upstream's messages.
 
 mod data;
 mod names;
@@ -107,7 +107,7 @@ impl NamedFormat {
             .expect("every format has a row")
     }
 
-    /// The name it is asked for by: `dns1123Label`.
+    /// Name in expressions: `dns1123Label`.
     pub fn name(self) -> &'static str {
         self.row().1
     }
@@ -122,7 +122,7 @@ impl NamedFormat {
         self.row().3
     }
 
-    /// What is wrong with `text`, in the words the API uses; nothing if it has the format.
+    /// Validates a text; returns upstream's messages, empty if it is valid.
     pub fn validate(self, text: &str) -> Vec<String> {
         match self {
             Self::Dns1123Label => names::dns1123_label(text),

@@ -1,4 +1,4 @@
-//! Names and labels, with the messages clients show.
+//! Validators of names and labels, with upstream's messages.
 
 const LABEL_BYTES_MAX: usize = 63;
 const SUBDOMAIN_BYTES_MAX: usize = 253;
@@ -181,7 +181,7 @@ pub(super) fn label_value(text: &str) -> Vec<String> {
     problems
 }
 
-/// Upstream stands one `a` in for the last two bytes of a prefix that ends with a dash.
+/// Upstream replaces the last two bytes of a prefix that ends with a dash by one `a`.
 pub(super) fn mask_trailing_dash(text: &str) -> String {
     let bytes = text.as_bytes();
     if bytes.len() > 1 && bytes.ends_with(b"-") {

@@ -2,7 +2,7 @@
 
 use super::UrlFault;
 
-/// Where in a URL a text stands.
+/// Component of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Path,
@@ -20,7 +20,7 @@ impl Part {
         matches!(self, Self::Host | Self::Zone)
     }
 
-    /// Whether `byte` may stand here only as an escape.
+    /// True if `byte` must be escaped in this component.
     fn must_escape(self, byte: u8) -> bool {
         match byte {
             b'-' | b'_' | b'.' | b'~' => false,
@@ -97,7 +97,7 @@ pub(super) fn escape(bytes: &[u8], part: Part) -> String {
     out
 }
 
-/// Whether text as written is a legal escaping for its part.
+/// True if a text is validly escaped for its component.
 pub(super) fn is_valid(raw: &str, part: Part) -> bool {
     raw.bytes()
         .all(|byte| b"!$&'()*+,;=:@[]%".contains(&byte) || !part.must_escape(byte))

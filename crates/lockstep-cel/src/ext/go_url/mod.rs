@@ -1,5 +1,5 @@
-//! URLs by Go's rules, which are not the browser's: nothing is normalised, an absolute path is enough, and what looks
-//! odd is kept as written.
+//! URLs by Go's rules, which differ from the WHATWG rules of browsers: nothing is normalized, and an absolute path is a
+//! valid URL.
 
 mod escape;
 mod parse;
@@ -14,7 +14,7 @@ use escape::Part;
 #[derive(Clone, Debug, Default)]
 pub struct Url {
     scheme: String,
-    /// What follows the scheme when no slash does: `mailto:this`.
+    /// Opaque part after a scheme without slashes: `mailto:this`.
     opaque: String,
     user: Option<User>,
     host: Vec<u8>,
@@ -37,7 +37,7 @@ struct User {
     password: Option<Vec<u8>>,
 }
 
-/// Why text is not a URL, as Go says it.
+/// Error of parsing a URL, in Go's wording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parse {}: {fault}", quote_for_error(.text))]
 pub struct UrlError {
@@ -137,7 +137,7 @@ impl Url {
         }
     }
 
-    /// The path as written if that was a valid escaping, else the path escaped anew.
+    /// The path as written if its escaping was valid, otherwise escaped again.
     pub fn escaped_path(&self) -> String {
         if let Some(raw) = &self.raw_path
             && escape::is_valid(raw, Part::Path)

@@ -4,7 +4,7 @@ use super::super::ip::{Ip, IpError};
 use super::escape::{Part, escape, unescape};
 use super::{Url, UrlError, UrlFault, User};
 
-/// Which of Go's two entrances is taken.
+/// Go's entry points: `url.Parse` and `url.ParseRequestURI`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entrance {
     /// `url.ParseRequestURI`
@@ -61,7 +61,7 @@ fn parse(text: &str, entrance: Entrance) -> Result<Url, UrlFault> {
     parse_hierarchy(url, rest, entrance)
 }
 
-/// A relative reference is no request URI, and its first segment must not look like a scheme.
+/// Rejects relative references as request URIs, and first segments that look like a scheme.
 fn check_relative(rest: &str, entrance: Entrance) -> Result<(), UrlFault> {
     if entrance == Entrance::Request {
         return Err(UrlFault::NotARequestUri);
@@ -94,7 +94,7 @@ fn parse_hierarchy(mut url: Url, rest: &str, entrance: Entrance) -> Result<Url, 
     Ok(url)
 }
 
-/// The text as written, kept only when escaping the unescaped form would not give it back.
+/// The raw text, stored only if escaping the unescaped form would not reproduce it.
 fn raw_unless_derived(raw: &str, unescaped: &[u8], part: Part) -> Option<String> {
     (escape(unescaped, part) != raw).then(|| raw.to_owned())
 }

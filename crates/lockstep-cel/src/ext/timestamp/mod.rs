@@ -28,7 +28,7 @@ pub struct Timestamp {
     offset_seconds: i32,
 }
 
-/// Why a timestamp could not be read or computed.
+/// Errors of parsing or computing timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
     /// The text is not RFC 3339.

@@ -9,7 +9,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::super::go_quote::quote_for_error;
 
-/// Where a clock stands.
+/// A time zone.
 #[derive(Clone, Debug)]
 pub enum Zone {
     /// A constant number of seconds east of Greenwich.
@@ -18,13 +18,13 @@ pub enum Zone {
     Named(TimeZone),
 }
 
-/// Why a zone was refused.
+/// Errors of parsing a time zone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZoneError {
     /// No zone has this name.
     #[error("unknown time zone {0}")]
     Unknown(String),
-    /// An offset whose hours or minutes are no number.
+    /// The hours or minutes of an offset are not a number.
     #[error("strconv.Atoi: parsing {}: invalid syntax", quote_for_error(.0))]
     NotANumber(String),
     /// An offset whose hours or minutes need more than 32 bits.
@@ -39,7 +39,8 @@ impl Zone {
     /// Coordinated universal time, the default of every accessor.
     pub const UTC: Self = Self::Fixed(0);
 
-    /// Reads an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing. The empty name is UTC.
+    /// Parses an IANA name, spelled exactly, or an offset `±hh:mm` whose plus sign may be missing. The empty name is
+    /// UTC.
     pub fn parse(text: &str) -> Result<Self, ZoneError> {
         if let Some((hours, minutes)) = text.split_once(':') {
             return parse_offset(text, hours, minutes).map(Self::Fixed);

@@ -1,9 +1,9 @@
-//! The scope of mutations, with every example of the sheets.
+//! Tests of mutation scopes, with every example of the sheets.
 
 use super::env;
 use crate::paths::{MutationScope, ScopeStep};
 
-/// The scope of a mutation and its depth; `containers` are told apart by `name`.
+/// Scope of a mutation and its depth; `containers` has the key `name`.
 fn scope(expression: &str) -> Option<(String, usize)> {
     let program = env().compile(expression).unwrap();
     let keys = |list: &MutationScope| match list.steps.last() {

@@ -1,8 +1,8 @@
-//! What the table of kinds says about the place that a patch has come to.
+//! Patch strategy and merge key of each field, looked up in the table of built-in kinds.
 
 use lockstep_kinds::{Leaf, Shape, Table, TypeId};
 
-/// A place inside an object of a built-in kind.
+/// A type position reached while walking a patch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     table: &'static Table,
@@ -11,28 +11,28 @@ pub(super) struct Place {
 
 #[derive(Debug, Clone, Copy)]
 enum Node {
-    /// A struct.
+    /// A struct type.
     Struct(TypeId),
-    /// A map whose values are all alike.
+    /// A map with values of one type.
     Values(Leaf),
-    /// Anything: the table says nothing about it.
-    Free,
+    /// An untyped position, such as `RawExtension`.
+    Untyped,
 }
 
-/// How a field is merged.
+/// Patch metadata of a field (upstream's `PatchMeta`).
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts {
-    /// The place of the field, or of the elements if it is a list.
+pub(super) struct PatchMeta {
+    /// Type position of the field, or of the elements if it is a list.
     pub(super) inside: Place,
     pub(super) strategy: Strategy,
-    /// The field by which elements are told apart; none if they are by their values.
+    /// The merge key of list elements; none if the list is a set of values.
     pub(super) merge_key: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// Nothing is said: maps are merged, lists are replaced.
-    Unsaid,
+    /// No `patchStrategy` tag: maps are merged, lists are replaced.
+    Unspecified,
     Merge,
     Replace,
 }
@@ -43,20 +43,20 @@ impl Place {
         Self { table, node }
     }
 
-    pub(super) fn field(self, name: &str) -> Facts {
+    pub(super) fn field(self, name: &str) -> PatchMeta {
         let table = self.table;
         let at = |node| Place { table, node };
-        let unsaid = |node| Facts {
+        let unspecified = |node| PatchMeta {
             inside: at(node),
-            strategy: Strategy::Unsaid,
+            strategy: Strategy::Unspecified,
             merge_key: None,
         };
         match self.node {
-            Node::Free => unsaid(Node::Free),
-            Node::Values(leaf) => unsaid(Node::of(leaf)),
+            Node::Untyped => unspecified(Node::Untyped),
+            Node::Values(leaf) => unspecified(Node::of(leaf)),
             Node::Struct(id) => match table.get(id).field(name) {
-                None => unsaid(Node::Free),
-                Some(field) => Facts {
+                None => unspecified(Node::Untyped),
+                Some(field) => PatchMeta {
                     inside: at(match field.shape {
                         Shape::One(leaf) | Shape::List(leaf) => Node::of(leaf),
                         Shape::Map(leaf) => Node::Values(leaf),
@@ -73,7 +73,7 @@ impl Node {
     fn of(leaf: Leaf) -> Self {
         match leaf {
             Leaf::Struct(id) => Self::Struct(id),
-            _ => Self::Free,
+            _ => Self::Untyped,
         }
     }
 }
@@ -86,5 +86,5 @@ fn strategy(words: Option<&str>) -> Strategy {
             "replace" => Some(Strategy::Replace),
             _ => None,
         })
-        .unwrap_or(Strategy::Unsaid)
+        .unwrap_or(Strategy::Unspecified)
 }

@@ -1,4 +1,4 @@
-//! What becomes of one object.
+//! Garbage collection decision for one object.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupVersion, Object, Value};
@@ -7,22 +7,22 @@ use super::graph::Graph;
 use crate::event::{self, About};
 use crate::{Action, FOREGROUND, Id, Kind, Meta, ORPHAN, Owner, Propagation, World};
 
-/// How things stand with an owner.
-enum Standing {
-    /// It is there.
-    Solid,
-    /// It is not: there is none of its name, or another.
+/// State of an owner.
+enum OwnerState {
+    /// The owner exists.
+    Exists,
+    /// The owner does not exist, or an object with another uid has its name.
     Absent,
-    /// It goes as soon as its dependents are gone.
+    /// The owner is in foreground deletion and waits for its dependents.
     Waiting,
-    /// It is of a kind that nobody knows.
+    /// The owner's kind is not served.
     Unknown,
-    /// It is, or would be, in another namespace than its dependent.
+    /// The owner reference crosses namespaces.
     Misplaced(String),
 }
 
-/// What is to be done about an object; none if that cannot be known before other kinds are.
-pub(super) fn judge(
+/// The required writes for an object; none if the decision needs kinds that are not served yet.
+pub(super) fn decide(
     graph: &Graph,
     world: &dyn World,
     id: &Id,
@@ -35,14 +35,14 @@ pub(super) fn judge(
     let (mut solid, mut loose, mut waits) = (false, Vec::new(), false);
     for owner in &meta.owners {
         match standing(graph, world, id, owner) {
-            Standing::Solid => solid = true,
-            Standing::Absent => loose.push(&*owner.uid),
-            Standing::Waiting => {
+            OwnerState::Exists => solid = true,
+            OwnerState::Absent => loose.push(&*owner.uid),
+            OwnerState::Waiting => {
                 waits = true;
                 loose.push(&*owner.uid);
             }
-            Standing::Unknown => return None,
-            Standing::Misplaced(problem) => {
+            OwnerState::Unknown => return None,
+            OwnerState::Misplaced(problem) => {
                 return Some(complain(world, id, &problem, now).into_iter().collect());
             }
         }
@@ -63,7 +63,7 @@ pub(super) fn judge(
     })
 }
 
-/// Lets go of an owner that waits, once there is nothing to wait for.
+/// Removes the finalizer of an owner once no dependents are left to wait for.
 fn released(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
     let mut dependents = graph.dependents(&meta.uid);
     if meta.is_held_by(FOREGROUND) {
@@ -94,8 +94,8 @@ fn released(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Actio
     freed
 }
 
-/// The owner waits for this object, which has dependents of its own: they go first. If one of them
-/// waits in turn, they all wait for each other: this object stops blocking.
+/// The owner waits for this object, which has dependents itself: they are deleted first. If a dependent waits too,
+/// there is a cycle, which is broken by removing `blockOwnerDeletion`.
 fn go_with_dependents(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
     let mut dependents = graph.dependents(&meta.uid);
     let is_circle = dependents.any(|(dependent, _)| {
@@ -112,12 +112,12 @@ fn has_dependents(graph: &Graph, meta: &Meta) -> bool {
     graph.dependents(&meta.uid).next().is_some()
 }
 
-fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> Standing {
+fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> OwnerState {
     let Some(kind) = kind(world, owner) else {
         return if graph.is_gone(&owner.uid) {
-            Standing::Absent
+            OwnerState::Absent
         } else {
-            Standing::Unknown
+            OwnerState::Unknown
         };
     };
     let key = match (kind.is_namespaced, dependent.namespace()) {
@@ -125,20 +125,20 @@ fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> 
         (true, Some(namespace)) => format!("{namespace}/{}", owner.name),
         (true, None) => {
             let problem = format!("{} is in a namespace, but the object is not", shown(owner));
-            return Standing::Misplaced(problem);
+            return OwnerState::Misplaced(problem);
         }
     };
     let found = world.meta(&kind.resource.id(&key));
     match found.filter(|found| found.uid == owner.uid) {
-        Some(found) if found.waits_for_dependents() => Standing::Waiting,
-        Some(_) => Standing::Solid,
-        None if graph.is_gone(&owner.uid) => Standing::Absent,
+        Some(found) if found.waits_for_dependents() => OwnerState::Waiting,
+        Some(_) => OwnerState::Exists,
+        None if graph.is_gone(&owner.uid) => OwnerState::Absent,
         None => match elsewhere(world, kind, owner) {
-            None => Standing::Absent,
+            None => OwnerState::Absent,
             Some(_) => {
                 let namespace = dependent.namespace().unwrap_or_default();
                 let problem = format!("{} does not exist in namespace {namespace:?}", shown(owner));
-                Standing::Misplaced(problem)
+                OwnerState::Misplaced(problem)
             }
         },
     }
@@ -157,12 +157,12 @@ fn elsewhere(world: &dyn World, kind: &Kind, owner: &Owner) -> Option<String> {
     found.map(|namespace| namespace.to_string())
 }
 
-/// The kind that an owner says it is.
+/// The served kind that an owner reference names.
 fn kind<'w>(world: &'w dyn World, owner: &Owner) -> Option<&'w Kind> {
     let asked = GroupVersion::parse(&owner.api_version).ok()?;
     let mut kinds = world.kinds().iter();
     kinds.find(|known| {
-        // Of what is not kept here nobody can say that it is gone.
+        // Absence cannot be proven for resources that are not stored here.
         known.is_deletable
             && *known.resource.group == *asked.group
             && *known.kind == *owner.kind
