@@ -24,23 +24,23 @@ pub struct GuardedWrite {
     /// What else must not have changed.
     pub fences: Vec<Fence>,
     /// Where nothing may have come or changed.
-    pub ceilings: Vec<Ceiling>,
+    pub unchanged_ranges: Vec<RangeUnchanged>,
     /// What is written with it, or not at all.
-    pub beside: Vec<Beside>,
+    pub extra_writes: Vec<ExtraWrite>,
 }
 
 /// A key that is written together with an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Beside {
+pub enum ExtraWrite {
     /// Somebody takes what nobody else has: the key must be missing, and gets a value.
-    Claim {
+    Create {
         /// The key.
         key: Key,
         /// Who takes it.
         value: Bytes,
     },
     /// The key is deleted, if it is there.
-    Release(Key),
+    Delete(Key),
     /// Another object is changed with it: the key must be as it was left at a revision, and gets a value.
     Replace {
         /// The key.
@@ -54,7 +54,7 @@ pub enum Beside {
 
 /// Keys of which none may be newer than a revision; [`Revision::NONE`] demands that there are none.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ceiling {
+pub struct RangeUnchanged {
     /// The keys.
     pub keys: KeyRange,
     /// The newest revision among them.
@@ -125,11 +125,11 @@ impl GuardedWrite {
             at: expected,
         };
         let all = || std::iter::once(&object).chain(&self.fences);
-        let claimed = self.beside.iter().filter_map(Beside::fence);
+        let extra_fences = self.extra_writes.iter().filter_map(ExtraWrite::fence);
         let compares = all()
             .map(Fence::compare)
-            .chain(claimed.map(|fence| fence.compare()))
-            .chain(self.ceilings.iter().map(Ceiling::compare))
+            .chain(extra_fences.map(|fence| fence.compare()))
+            .chain(self.unchanged_ranges.iter().map(RangeUnchanged::compare))
             .collect();
         let failure = all().map(Fence::read).collect();
         let written = match self.written {
@@ -142,7 +142,7 @@ impl GuardedWrite {
         let txn = Txn {
             compares,
             success: std::iter::once(written)
-                .chain(self.beside.into_iter().map(Beside::op))
+                .chain(self.extra_writes.into_iter().map(ExtraWrite::op))
                 .collect(),
             failure,
         };
@@ -150,15 +150,15 @@ impl GuardedWrite {
     }
 }
 
-impl Beside {
+impl ExtraWrite {
     /// What has to hold before.
     fn fence(&self) -> Option<Fence> {
         match self {
-            Self::Claim { key, .. } => Some(Fence {
+            Self::Create { key, .. } => Some(Fence {
                 key: key.clone(),
                 at: Revision::NONE,
             }),
-            Self::Release(_) => None,
+            Self::Delete(_) => None,
             Self::Replace { key, at, .. } => Some(Fence {
                 key: key.clone(),
                 at: *at,
@@ -168,15 +168,15 @@ impl Beside {
 
     fn op(self) -> Op {
         match self {
-            Self::Claim { key, value } | Self::Replace { key, value, .. } => {
+            Self::Create { key, value } | Self::Replace { key, value, .. } => {
                 Op::Put(Put::new(key, value))
             }
-            Self::Release(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
+            Self::Delete(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
         }
     }
 }
 
-impl Ceiling {
+impl RangeUnchanged {
     fn compare(&self) -> Compare {
         let above = i64::try_from(self.newest.0.saturating_add(1)).unwrap_or(i64::MAX);
         Compare {

@@ -51,7 +51,7 @@ mod watch;
 pub mod contract;
 
 pub use failure::{ReadFailure, Unavailable, WriteFailure};
-pub use guarded::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
+pub use guarded::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
 pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
     Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Beside, Ceiling, Expected, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, ReadFailure,
-    WriteError, WriteFailure, Written,
+    Expected, ExtraWrite, Fence, GuardedWrite, Key, LeaseId, Limits, Outcome, RangeUnchanged,
+    ReadFailure, WriteError, WriteFailure, Written,
 };
 
 use super::{Api, Resource};
@@ -17,8 +17,8 @@ pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
 #[derive(Default)]
 pub(super) struct Guards<'g> {
     pub(super) fences: &'g [Fence],
-    pub(super) ceilings: Vec<Ceiling>,
-    pub(super) beside: Vec<Beside>,
+    pub(super) unchanged_ranges: Vec<RangeUnchanged>,
+    pub(super) extra_writes: Vec<ExtraWrite>,
 }
 
 impl Api {
@@ -65,17 +65,17 @@ impl Api {
         }
         let key = Key::new(resource.store_key(&self.prefix, object_key))
             .expect("a key of the store has the server's prefix");
-        let mut beside = self
-            .beside(resource, object_key, expected, &written)
+        let mut extra_writes = self
+            .extra_writes(resource, object_key, expected, &written)
             .await?;
-        beside.extend(guards.beside);
+        extra_writes.extend(guards.extra_writes);
         let write = GuardedWrite {
             key,
             expected,
             written,
             fences: guards.fences.to_vec(),
-            ceilings: guards.ceilings,
-            beside,
+            unchanged_ranges: guards.unchanged_ranges,
+            extra_writes,
         };
         let mut outcome = self.try_commit(resource, write.clone()).await;
         if let Err(WriteFailure::Refused(WriteError::LeaseNotFound)) = outcome {
