@@ -75,7 +75,9 @@ fn last_index(machine: &Machine) -> u64 {
 }
 
 fn everything(machine: &Machine, applied: u64) -> Pending {
-    let pairs = machine.kept().map(|kv| (place(kv), Some(kv.clone())));
+    let pairs = machine
+        .retained_versions()
+        .map(|kv| (place(kv), Some(kv.clone())));
     let leases = machine.leases();
     Pending {
         pairs: pairs.collect(),

@@ -103,7 +103,7 @@ fn load_from(read: &ReadTransaction, file: &File) -> Result<Loaded, Vec<StateErr
         return Err(rows.damaged);
     }
     for kv in rows.newest.into_values() {
-        restore.kept(kv).map_err(contradiction)?;
+        restore.retained(kv).map_err(contradiction)?;
     }
     for kv in rows.changes {
         restore.change(kv).map_err(contradiction)?;

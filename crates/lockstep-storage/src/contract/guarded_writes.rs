@@ -1,4 +1,4 @@
-//! The writes of the API server.
+//! Contract of [`GuardedWrite`]: conditions, extra writes, and the answer when a condition fails.
 
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ pub(super) async fn a_key_created_or_changed_in_an_unchanged_range_fails_the_wri
     let second = subject.put("quota/2", "v").await;
     assert_eq!(stopped(&subject, under("c", first)).await, nothing_found);
     done(&subject, under("c", second)).await;
-    // What went holds nobody up.
+    // A delete leaves no newer key in the range, so it does not fail the compare.
     subject.delete("quota/2").await;
     done(&subject, under("d", first)).await;
     let all = ["a=v", "b=v", "c=v", "d=v", "quota.=beside", "quota/1=v"];
@@ -155,17 +155,17 @@ pub(super) async fn a_stopped_write_returns_the_object_and_the_fenced_keys(subje
     subject.put("sv", "v2").await;
     let object = subject.get("object").await;
     let moved = subject.get("sv").await;
-    // The fence moved.
+    // The fence changed.
     let fenced = write(&subject, Expected::At(created), "2", &[("sv", old)]);
     assert_eq!(
         stopped(&subject, fenced).await,
         (object.clone(), vec![moved.clone()])
     );
-    // The object moved.
+    // The object changed.
     let current = moved.as_ref().map_or(Revision::NONE, |kv| kv.mod_revision);
     let outdated = write(&subject, Expected::Absent, "2", &[("sv", current)]);
     assert_eq!(stopped(&subject, outdated).await, (object, vec![moved]));
-    // Both are gone.
+    // Both are deleted.
     subject.delete("sv").await;
     subject.delete("object").await;
     let gone = write(&subject, Expected::At(created), "2", &[("sv", current)]);

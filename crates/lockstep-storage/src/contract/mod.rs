@@ -1,4 +1,4 @@
-//! The contract as tests that any store can run.
+//! The contract as a test suite that any store can run.
 //!
 //! ```text
 //! fn run(rule: lockstep_storage::contract::Rule) {
@@ -7,10 +7,10 @@
 //! lockstep_storage::store_contract!(run);
 //! ```
 //!
-//! makes one test of each rule. A rule uses keys under a prefix of its own and compares revisions
-//! only with each other, so that all rules may share one store if making one is dear.
+//! generates one test for each rule. A rule uses keys under its own prefix and compares revisions only with each
+//! other, so all rules may share one store if starting one is expensive.
 //!
-//! [`histories`] checks what many clients were told at the same time.
+//! [`histories`] checks concurrent requests and watches for linearizability.
 
 mod subject;
 
@@ -30,9 +30,9 @@ pub use subject::Subject;
 /// One rule of the contract.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// The name of its test: the rule as a sentence.
+    /// Name of the test: the rule as a sentence.
     pub name: &'static str,
-    /// The row that it comes from.
+    /// Section of the specification that the rule comes from.
     pub row: &'static str,
     check: fn(Subject) -> StoreFuture<'static, ()>,
 }
