@@ -12,8 +12,8 @@ mod config;
 mod identity;
 mod level;
 mod member;
-mod patience;
 mod quota;
+mod request_timeout;
 
 mod cluster;
 mod kv;

@@ -1,4 +1,4 @@
-//! Looking into a folder: everything is found, and nothing is changed.
+//! Inspection finds all damage and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use lockstep_storage_embedded::{
 use redb::{Database, ReadableTable, TableDefinition};
 use tokio::runtime::Runtime;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{command, digest, expected, send};
 
 const COMMANDS: u64 = 60;
