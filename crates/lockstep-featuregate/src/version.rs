@@ -1,4 +1,4 @@
-//! The `major.minor` numbers that histories, emulation and compatibility are told in.
+//! `major.minor` versions of histories, emulation and compatibility.
 
 use std::fmt;
 
@@ -100,7 +100,7 @@ impl BinaryVersion {
         parse_numbers(text)
     }
 
-    /// What gates, emulation and compatibility are compared with: never the patch.
+    /// The release line without the patch, used for gates, emulation and compatibility.
     pub const fn line(self) -> Version {
         self.line
     }

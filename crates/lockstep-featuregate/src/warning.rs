@@ -1,13 +1,13 @@
-//! What a server says aloud while it starts all the same.
+//! Warnings at startup.
 
 use std::fmt;
 
 use crate::Version;
 
-/// A line for the log. Nothing was refused.
+/// A warning to log; the server starts nevertheless.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Warning {
-    /// Somebody names a gate that is GA.
+    /// A GA gate is set.
     SettingGa {
         /// The gate.
         name: String,
@@ -16,7 +16,7 @@ pub enum Warning {
         /// When the gate may go, once it is locked.
         remove_in: Option<Version>,
     },
-    /// Somebody names a gate that is deprecated.
+    /// A deprecated gate is set.
     SettingDeprecated {
         /// The gate.
         name: String,

@@ -1,4 +1,4 @@
-//! FG119: declared gates that no code asks for.
+//! FG119: declared gates that no code reads.
 
 use std::collections::BTreeSet;
 
