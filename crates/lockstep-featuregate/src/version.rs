@@ -14,7 +14,7 @@ pub const fn v(major: u16, minor: u16) -> Version {
     Version::new(major, minor)
 }
 
-/// Why a text is not a release line.
+/// Errors of parsing a version.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VersionError {
     /// Not numbers separated by dots, or something trails them.
@@ -140,7 +140,7 @@ fn parse_numbers(text: &str) -> Result<BinaryVersion, VersionError> {
     }
 }
 
-/// Whether a number stands first and none follows it after a dot.
+/// True if the text has a major number and no minor one.
 fn has_major_alone(text: &str) -> bool {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let minor = rest.strip_prefix('.').unwrap_or_default();

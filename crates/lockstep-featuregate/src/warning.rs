@@ -13,7 +13,7 @@ pub enum Warning {
         name: String,
         /// Its value.
         value: bool,
-        /// When the gate may go, once it is locked.
+        /// Release in which the gate may be removed, once it is locked.
         remove_in: Option<Version>,
     },
     /// A deprecated gate is set.
@@ -22,7 +22,7 @@ pub enum Warning {
         name: String,
         /// Its value.
         value: bool,
-        /// When the gate may go, once it is locked.
+        /// Release in which the gate may be removed, once it is locked.
         remove_in: Option<Version>,
     },
     /// Code replaces the default of a gate that is GA or deprecated.
@@ -61,7 +61,7 @@ pub enum Warning {
         name: String,
         /// The variable's value.
         value: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }

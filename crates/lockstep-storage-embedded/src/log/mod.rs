@@ -38,7 +38,7 @@ pub(crate) struct Log {
     file_bytes: u64,
     seed: Seed,
     sequence: u64,
-    /// Where the next frame goes.
+    /// Offset of the next frame.
     offset: u64,
     next_index: u64,
     /// Full segments not yet covered by the state: sequence and last index, oldest first.

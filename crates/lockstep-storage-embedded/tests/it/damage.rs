@@ -46,7 +46,7 @@ fn segment(folder: &Path) -> PathBuf {
     folder.join("log-0000000000000001.seg")
 }
 
-/// Where each frame begins, the closing one included, and where the last one ends.
+/// Offsets of all frames, including the closing one, and the end of the last.
 fn frames(bytes: &[u8]) -> Vec<usize> {
     let mut starts = vec![HEADER_BYTES];
     loop {

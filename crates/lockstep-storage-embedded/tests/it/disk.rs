@@ -20,7 +20,7 @@ const NO_SPACE: i32 = 28;
 const READ_ONLY: i32 = 30;
 const WRITTEN: u64 = 5;
 
-/// Which change to which file fails.
+/// Selects the file operations that fail.
 type Fails = fn(&str, &FileAction<'_>) -> bool;
 
 /// A disk that is full from the moment that the switch says so.

@@ -30,9 +30,9 @@ use parts::{Part, Settings};
 use server::Program;
 use table::Table;
 
-/// Where the program of this repository is.
+/// Environment variable with the path of our server.
 const LOCKSTEP_VARIABLE: &str = "LOCKSTEP_BENCH_SERVER";
-/// Where etcds are.
+/// Environment variables with paths of etcd.
 const ETCD_VARIABLES: [&str; 2] = ["LOCKSTEP_TEST_ETCD", "LOCKSTEP_TEST_ETCD_NEWER"];
 
 /// Compares `lockstep store` with real etcd.

@@ -149,7 +149,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Whether it reads: a member without a leader only tells its status.
+    /// True if the server answers reads: a member without a leader answers only status requests.
     async fn answers(&self) -> bool {
         let Ok(connection) = Connection::open(self.port).await else {
             return false;
