@@ -203,7 +203,7 @@ fn a_damaged_header_is_refused() {
 }
 
 #[test]
-fn a_log_of_a_later_format_is_told_apart_from_damage() {
+fn a_log_of_a_newer_format_is_not_reported_as_damage() {
     let folder = crashed();
     let file = segment(folder.path());
     let mut later = fs::read(&file).unwrap();

@@ -232,7 +232,7 @@ fn a_cut_state_is_refused() {
 }
 
 #[test]
-fn a_folder_without_a_store_is_told_apart_and_left_alone() {
+fn a_directory_without_a_store_is_reported_and_left_unchanged() {
     let parent = fast_folder();
     let told = |folder: &Path| Inspection::of(folder).err().unwrap().to_string();
     let folder = parent.path().join("missing");
