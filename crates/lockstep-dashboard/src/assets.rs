@@ -1,19 +1,19 @@
-//! The files of the user interface, as they were built and committed.
+//! Embedded files of the user interface.
 
 use sha2::{Digest as _, Sha256};
 
-/// One file.
+/// An embedded file.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
-    /// Its name below `/ui/`.
+    /// Path below `/ui/`.
     pub name: &'static str,
-    /// What it is, in the words of HTTP.
+    /// Media type.
     pub content_type: &'static str,
-    /// Its content.
+    /// Uncompressed content.
     pub plain: &'static [u8],
-    /// The same in brotli's form.
+    /// Brotli-compressed content.
     pub br: &'static [u8],
-    /// The same in gzip's form.
+    /// Gzip-compressed content.
     pub gzip: &'static [u8],
 }
 
@@ -41,13 +41,13 @@ pub fn assets() -> &'static [Asset] {
     ASSETS
 }
 
-/// The file at a path below `/ui/`; the empty path is the page itself.
+/// The file at a path below `/ui/`; the empty path is `index.html`.
 pub(crate) fn at(path: &str) -> Option<&'static Asset> {
     let name = if path.is_empty() { "index.html" } else { path };
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// A form of a file.
+/// Content coding of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Coding {
     Plain,
@@ -56,7 +56,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The smallest form that `Accept-Encoding` lets be.
+    /// The smallest coding that `Accept-Encoding` allows.
     pub(crate) fn of(accepted: &str) -> Self {
         let accepts = |name: &str| {
             accepted.split(',').any(|item| {
@@ -96,7 +96,7 @@ impl Asset {
         }
     }
 
-    /// What tells one content of a file from another, by form.
+    /// Strong entity tag, different for each coding.
     pub(crate) fn etag(&self, coding: Coding) -> String {
         let digest = Sha256::digest(self.plain);
         let digest: String = digest
@@ -151,7 +151,7 @@ mod tests {
                         .chars()
                         .take_while(|c| !"/\"'`\\ ".contains(*c))
                         .collect();
-                    // Names of namespaces and of places to read more, which nobody fetches.
+                    // XML namespaces and documentation links, which browsers do not fetch.
                     assert!(
                         ["www.w3.org", "svelte.dev"].contains(&&*host),
                         "{} names {scheme}{host}",

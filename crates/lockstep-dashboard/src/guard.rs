@@ -1,29 +1,29 @@
-//! Who may ask: pages of the dashboard itself, and nobody who came by another name.
+//! Protection against cross-site requests and DNS rebinding.
 //!
-//! A page of somebody else can lead a browser here, by a link or by a name that it lets point at this
-//! machine. Both show in `Host`, `Origin` and `Sec-Fetch-Site`.
+//! A foreign page can send a browser here by a link, or by a host name that resolves to this machine. Both are
+//! visible in `Host`, `Origin` and `Sec-Fetch-Site`.
 
 use std::net::SocketAddr;
 
-/// Why a request is refused.
+/// Reasons to reject a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refused {
-    /// It came for another host.
+pub(crate) enum Rejected {
+    /// `Host` is not the dashboard's.
     Host,
-    /// A page of somebody else sent it.
+    /// The request comes from a foreign page.
     Origin,
 }
 
-/// What a request says about where it comes from.
+/// Origin headers of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct OriginHeaders<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) origin: Option<&'a str>,
     pub(crate) fetch_site: Option<&'a str>,
 }
 
-/// Judges a request to a listener.
-pub(crate) fn check(listener: SocketAddr, asked: Asked<'_>) -> Result<(), Refused> {
+/// Checks a request to a listener.
+pub(crate) fn check(listener: SocketAddr, headers: OriginHeaders<'_>) -> Result<(), Rejected> {
     let port = listener.port();
     let names = [
         listener.to_string(),
@@ -32,16 +32,16 @@ pub(crate) fn check(listener: SocketAddr, asked: Asked<'_>) -> Result<(), Refuse
         format!("[::1]:{port}"),
     ];
     let is_own = |host: &str| names.iter().any(|name| name.eq_ignore_ascii_case(host));
-    if !asked.host.is_some_and(is_own) {
-        return Err(Refused::Host);
+    if !headers.host.is_some_and(is_own) {
+        return Err(Rejected::Host);
     }
     let is_own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(is_own);
-    if asked.origin.is_some_and(|origin| !is_own_origin(origin)) {
-        return Err(Refused::Origin);
+    if headers.origin.is_some_and(|origin| !is_own_origin(origin)) {
+        return Err(Rejected::Origin);
     }
-    match asked.fetch_site {
+    match headers.fetch_site {
         None | Some("same-origin" | "none") => Ok(()),
-        Some(_) => Err(Refused::Origin),
+        Some(_) => Err(Rejected::Origin),
     }
 }
 
@@ -62,47 +62,47 @@ mod tests {
                 Some("same-origin"),
                 Ok(()),
             ),
-            (None, None, None, Err(Refused::Host)),
-            (Some("127.0.0.1"), None, None, Err(Refused::Host)),
-            (Some("127.0.0.1:6481"), None, None, Err(Refused::Host)),
-            (Some("evil.example:6480"), None, None, Err(Refused::Host)),
+            (None, None, None, Err(Rejected::Host)),
+            (Some("127.0.0.1"), None, None, Err(Rejected::Host)),
+            (Some("127.0.0.1:6481"), None, None, Err(Rejected::Host)),
+            (Some("evil.example:6480"), None, None, Err(Rejected::Host)),
             (
                 Some("127.0.0.1:6480"),
                 Some("http://evil.example:6480"),
                 None,
-                Err(Refused::Origin),
+                Err(Rejected::Origin),
             ),
             (
                 Some("127.0.0.1:6480"),
                 Some("https://127.0.0.1:6480"),
                 None,
-                Err(Refused::Origin),
+                Err(Rejected::Origin),
             ),
             (
                 Some("127.0.0.1:6480"),
                 Some("null"),
                 None,
-                Err(Refused::Origin),
+                Err(Rejected::Origin),
             ),
             (
                 Some("127.0.0.1:6480"),
                 None,
                 Some("cross-site"),
-                Err(Refused::Origin),
+                Err(Rejected::Origin),
             ),
             (
                 Some("127.0.0.1:6480"),
                 None,
                 Some("same-site"),
-                Err(Refused::Origin),
+                Err(Rejected::Origin),
             ),
         ] {
-            let asked = Asked {
+            let headers = OriginHeaders {
                 host,
                 origin,
                 fetch_site,
             };
-            assert_eq!(check(listener, asked), expected, "{asked:?}");
+            assert_eq!(check(listener, headers), expected, "{headers:?}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! The dashboard: the files of `ui/dist`, and the way from a browser to an API server.
+//! The dashboard: the files of `ui/dist`, and a proxy from the browser to an API server.
 //!
-//! It answers on a loopback address, in plain HTTP: the files below `/ui/`, and the paths of the API,
-//! which it hands on to a server ([`Backend`]) with the credentials of the viewer. Whose those are is
-//! [`Viewer`]. It has no API of its own, and no rights.
+//! It serves plain HTTP on a loopback address: files below `/ui/`, and API paths, which it proxies to a server
+//! ([`Backend`]) with the credentials of the [`Viewer`]. It has no API and no permissions of its own.
 
 mod assets;
 mod guard;

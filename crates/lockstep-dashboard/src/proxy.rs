@@ -1,4 +1,4 @@
-//! The way to the API server.
+//! Proxy to the API server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +16,24 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_util::task::TaskTracker;
 
-/// How long a server may take to accept a connection and to begin an answer.
+/// Timeout for a connection and the response headers.
 const ANSWER_BEGINS_MAX: Duration = Duration::from_secs(30);
 const NAME: &str = concat!("lockstep-dashboard/", env!("CARGO_PKG_VERSION"));
 
 /// An API server.
 pub struct Backend {
-    /// Its host, as its certificate names it.
+    /// Host name, as in its certificate.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Whom to trust, and the certificate to show, if any.
+    /// CA bundle, and the client certificate if there is one.
     pub tls: Arc<ClientConfig>,
-    /// What to send as `Authorization`, in place of what the viewer sends.
+    /// `Authorization` header that replaces the viewer's.
     pub authorization: Option<HeaderValue>,
 }
 
-/// What is handed on.
-pub(crate) struct Asked {
+/// A request to proxy.
+pub(crate) struct ProxiedRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) accept: Option<HeaderValue>,
@@ -43,17 +43,21 @@ pub(crate) struct Asked {
 }
 
 impl Backend {
-    /// Asks the server on a connection of its own, which lives as long as the answer.
+    /// Sends a request on a new connection, which is closed with the response.
     pub(crate) async fn ask(
         &self,
-        asked: Asked,
+        asked: ProxiedRequest,
         tasks: &TaskTracker,
     ) -> Result<Response<Incoming>, String> {
         let asking = tokio::time::timeout(ANSWER_BEGINS_MAX, self.send(asked, tasks)).await;
         asking.unwrap_or_else(|_| Err("it does not answer".to_owned()))
     }
 
-    async fn send(&self, asked: Asked, tasks: &TaskTracker) -> Result<Response<Incoming>, String> {
+    async fn send(
+        &self,
+        asked: ProxiedRequest,
+        tasks: &TaskTracker,
+    ) -> Result<Response<Incoming>, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
         let request = self.request(asked).map_err(|error| text(&error))?;
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
@@ -77,7 +81,7 @@ impl Backend {
             .map_err(|error| text(&error))
     }
 
-    fn request(&self, asked: Asked) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+    fn request(&self, asked: ProxiedRequest) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
         let host = if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {

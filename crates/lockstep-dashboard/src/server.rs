@@ -1,4 +1,4 @@
-//! Requests of browsers.
+//! HTTP server of the dashboard.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,41 +22,40 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::assets::{self, Coding};
-use crate::guard::{self, Refused};
-use crate::proxy::{Asked, Backend};
+use crate::guard::{self, Rejected};
+use crate::proxy::{Backend, ProxiedRequest};
 use crate::session::Sessions;
 
-/// How long a browser may take to send the head of a request.
+/// Timeout for the request headers.
 const HEAD_MAX: Duration = Duration::from_secs(10);
-/// The largest body that is handed on: a review.
+/// Maximum request body, enough for a review.
 const BODY_BYTES_MAX: usize = 64 << 10;
-/// How long running answers get at the end.
+/// Grace period for running responses at shutdown.
 const DRAIN_MAX: Duration = Duration::from_millis(200);
-/// How long accepting rests after a failure.
+/// Delay after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What may be asked of the API server, by the beginning of its path.
-const HANDED_ON: [&str; 4] = ["/api/", "/apis/", "/openapi/v3", "/version"];
-/// What may be created: questions, which change nothing.
+/// Path prefixes proxied to the API server.
+const PROXIED: [&str; 4] = ["/api/", "/apis/", "/openapi/v3", "/version"];
+/// Path prefix that allows `POST`: access reviews, which change nothing.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/";
-/// Where sessions begin.
+/// Path of sessions.
 const SESSION: &str = "/ui/session";
 const POLICY: &str =
     "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// Whose credentials the API server sees.
+/// Credentials used for the API server.
 pub enum Viewer {
-    /// Those of the user who started the program, for whoever brings the invitation. The function
-    /// makes tokens that nobody can guess.
+    /// Credentials of the user who started the program, for the browser that presents the one-time invitation.
     Invited {
-        /// Good for one session.
+        /// One-time token of the first session.
         invitation: String,
-        /// Makes the tokens of sessions.
+        /// Generates unpredictable session tokens.
         fresh: fn() -> String,
     },
-    /// The bearer token that the viewer sends, or nobody's.
+    /// The viewer's bearer token; anonymous without one.
     Own,
 }
 
@@ -76,7 +75,7 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// For an API server.
+    /// Creates the dashboard of an API server.
     pub fn new(backend: Backend, viewer: Viewer) -> Self {
         let access = match viewer {
             Viewer::Own => Access::Own,
@@ -92,8 +91,8 @@ impl Dashboard {
         }
     }
 
-    /// Answers until `shutdown` is done. The listener must be on a loopback address: tokens are sent
-    /// in the clear.
+    /// Serves until `shutdown` completes. The listener must be on a loopback address, because tokens are sent
+    /// unencrypted.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let dashboard = Arc::new(self);
         let closing = CancellationToken::new();
@@ -109,7 +108,7 @@ impl Dashboard {
 
     async fn answer(&self, listener: SocketAddr, request: Request<Incoming>) -> Response<Body> {
         let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
-        let asked = guard::Asked {
+        let asked = guard::OriginHeaders {
             host: text(HOST),
             origin: text(ORIGIN),
             fetch_site: text(HeaderName::from_static("sec-fetch-site")),
@@ -145,7 +144,7 @@ impl Dashboard {
         }
     }
 
-    /// What a page asks first: `GET` tells how viewers sign in, `POST` begins a session.
+    /// Session endpoint: `GET` returns the sign-in mode, `POST` starts a session.
     fn session(&self, request: &Request<Incoming>) -> Response<Body> {
         match (&self.access, request.method()) {
             (Access::Own, &Method::GET) => document(StatusCode::OK, &json!({ "signIn": "token" })),
@@ -174,7 +173,7 @@ impl Dashboard {
 
     async fn hand_on(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
-        let is_known = HANDED_ON.iter().any(|prefix| path.starts_with(prefix));
+        let is_known = PROXIED.iter().any(|prefix| path.starts_with(prefix));
         if !is_known || path.contains("..") {
             return failure(StatusCode::NOT_FOUND, "there is no such page");
         }
@@ -197,7 +196,7 @@ impl Dashboard {
             return failure(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
         };
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        let asked = Asked {
+        let asked = ProxiedRequest {
             path: path.to_owned(),
             accept: head.headers.get(ACCEPT).cloned(),
             content_type: head.headers.get(CONTENT_TYPE).cloned(),
@@ -206,7 +205,7 @@ impl Dashboard {
             method: head.method,
         };
         match self.backend.ask(asked, &self.tasks).await {
-            Ok(answer) => handed_back(answer),
+            Ok(answer) => proxied_response(answer),
             Err(error) => {
                 tracing::warn!(error, "the API server cannot be reached");
                 failure(StatusCode::BAD_GATEWAY, "the API server cannot be reached")
@@ -293,8 +292,8 @@ fn asset(path: &str, method: &Method, headers: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// What the API server answered, with the headers that a page needs.
-fn handed_back(answer: Response<Incoming>) -> Response<Body> {
+/// Response of the API server with the headers that a page needs.
+fn proxied_response(answer: Response<Incoming>) -> Response<Body> {
     let (head, body) = answer.into_parts();
     let mut response = Response::new(body.boxed());
     *response.status_mut() = head.status;
@@ -321,12 +320,12 @@ fn redirect(to: &'static str) -> Response<Body> {
     response
 }
 
-fn refusal(refused: Refused) -> Response<Body> {
+fn refusal(refused: Rejected) -> Response<Body> {
     let why = match refused {
-        Refused::Host => {
+        Rejected::Host => {
             "the dashboard is not called by this name; open the address that was printed"
         }
-        Refused::Origin => "another page may not ask this one",
+        Rejected::Origin => "another page may not ask this one",
     };
     failure(StatusCode::FORBIDDEN, why)
 }

@@ -1,14 +1,14 @@
-//! Sessions of viewers who came by the address that the program printed.
+//! Browser sessions started with the printed one-time URL.
 
 use sha2::{Digest as _, Sha256};
 
-/// The most sessions at once; the oldest goes when another begins.
+/// Maximum number of sessions; a new one evicts the oldest.
 const SESSIONS_MAX: usize = 16;
 
 type Digested = [u8; 32];
 
-/// One token for the first visit, and one for each session that began with it. Tokens are kept as
-/// digests, so that comparing takes as long for wrong ones as for right ones.
+/// Digests of the invitation and of session tokens. Comparing digests makes the comparison time independent of the
+/// token.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     invitation: Digested,
@@ -25,8 +25,8 @@ impl Sessions {
         }
     }
 
-    /// Begins a session with the invitation, which is good for one, or with a session that is open,
-    /// which ends. `fresh` becomes the token of the session.
+    /// Starts a session with the one-time invitation, or replaces an open session. `fresh` becomes the session
+    /// token.
     pub(crate) fn begin(&mut self, token: &str, fresh: &str) -> bool {
         let token = digest(token);
         let before = self.open.iter().position(|open| *open == token);
@@ -45,7 +45,7 @@ impl Sessions {
         true
     }
 
-    /// Whether a session is open.
+    /// True if the session is open.
     pub(crate) fn has(&self, token: &str) -> bool {
         self.open.contains(&digest(token))
     }

@@ -1,4 +1,4 @@
-//! The dashboard as browsers meet it, without an API server behind it: ux.md §8.2, U8 and U9.
+//! The dashboard's HTTP interface without an API server: ux.md §8.2, U8 and U9.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// An API server that nobody answers for.
-async fn nobody() -> Backend {
+/// An API server address without a listener.
+async fn unreachable_backend() -> Backend {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -32,7 +32,7 @@ async fn nobody() -> Backend {
 async fn start(viewer: Viewer) -> (SocketAddr, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let dashboard = Dashboard::new(nobody().await, viewer);
+    let dashboard = Dashboard::new(unreachable_backend().await, viewer);
     let mut running = JoinSet::new();
     running.spawn(dashboard.run(listener, std::future::pending()));
     (address, running)
@@ -65,7 +65,7 @@ impl Answer {
     }
 }
 
-/// Sends a request for a host, with more lines of its head.
+/// Sends a request with a `Host` and further header lines.
 async fn ask_as(address: SocketAddr, host: &str, first: &str, lines: &[&str]) -> Answer {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let mut request = format!("{first} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
@@ -237,7 +237,7 @@ async fn an_invitation_becomes_a_session_once() {
     )
     .await;
     assert_eq!(again.status, 401);
-    // Nobody answers there, but the session is good.
+    // The API server is unreachable, but the session is accepted.
     assert_eq!(
         ask(address, api, &["authorization: Bearer session"])
             .await

@@ -1,14 +1,14 @@
-//! etcd's v3 gRPC API: its messages, clients and servers, and what they mean to the MVCC machine.
+//! etcd's v3 gRPC API: messages, clients, servers, and their conversion to the MVCC machine's types.
 //!
 //! The generated code ([`etcdserverpb`], [`mvccpb`], [`authpb`]) comes from the definitions in
 //! `proto/` by `cargo xtask gen`. It speaks etcd 3.7's messages: same packages, names and numbers.
 //!
-//! The rest is pure translation, in both directions, so that a server and a client share it:
+//! The rest is pure conversion in both directions, shared by server and client:
 //!
-//! - [`request`]: what is asked for;
-//! - [`response`]: what is answered;
-//! - [`watch`]: what a watcher asks for and sees;
-//! - [`Refusal`]: why not, by the code and the text that clients match on.
+//! - [`request`]: requests;
+//! - [`response`]: responses;
+//! - [`watch`]: watch requests and events;
+//! - [`Refusal`]: errors, by the code and text that clients match on.
 
 #[path = "gen/mod.rs"]
 mod generated;

@@ -1,69 +1,69 @@
-//! Every reason to refuse a request, by the code and the text that clients match on.
+//! Errors of the API, by the code and text that clients match on.
 
 use lockstep_mvcc::{Code, ReadError, RequestError, Revision, WriteError};
 use tonic::Status;
 
-/// The status code of a refusal.
+/// gRPC status code of an error.
 pub type RefusalCode = tonic::Code;
 
-/// Why a server does not do what it was asked. The text is etcd's, word for word.
+/// Errors of the API with etcd's texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The request is wrong whatever the store holds.
+    /// The request is invalid regardless of the store's state.
     #[error(transparent)]
     Wrong(#[from] RequestError),
-    /// The store is not as the request needs it.
+    /// The state of the store does not allow the request.
     #[error(transparent)]
     Refused(#[from] WriteError),
-    /// A sort order or target that does not exist.
+    /// Unknown sort order or target.
     #[error("etcdserver: invalid sort option")]
     InvalidSortOption,
-    /// A compare whose result or target does not exist.
+    /// Unknown compare result or target.
     #[error("etcdserver: invalid compare option")]
     InvalidCompareOption,
-    /// More bytes than a request may have.
+    /// The request exceeds the size limit.
     #[error("etcdserver: request is too large")]
     RequestTooLarge,
-    /// The version that a client announces is no text.
+    /// The client's version metadata is not text.
     #[error("etcdserver: invalid client api version")]
     InvalidClientVersion,
-    /// Too much is waiting.
+    /// Too many pending proposals.
     #[error("etcdserver: too many requests")]
     TooManyRequests,
-    /// A member by this id does not exist.
+    /// The member id is unknown.
     #[error("etcdserver: member not found")]
     MemberNotFound,
-    /// Leadership cannot go there.
+    /// The leader cannot be moved to that member.
     #[error("etcdserver: bad leader transferee")]
     BadLeaderTransferee,
-    /// The request has to go to the leader.
+    /// The request must be sent to the leader.
     #[error("etcdserver: not leader")]
     NotLeader,
-    /// Nobody leads.
+    /// The cluster has no leader.
     #[error("etcdserver: no leader")]
     NoLeader,
     /// The leader changed while the request was under way.
     #[error("etcdserver: leader changed")]
     LeaderChanged,
-    /// The server is about to end.
+    /// The server is shutting down.
     #[error("etcdserver: server stopped")]
     Stopped,
-    /// The outcome did not come in time; it may still happen.
+    /// The request timed out; it may still be applied.
     #[error("etcdserver: request timed out")]
     TimedOut,
-    /// A token that nobody gave out, or one that is too old.
+    /// The auth token is unknown or expired.
     #[error("etcdserver: invalid auth token")]
     InvalidAuthToken,
     /// The user may not do this.
     #[error("etcdserver: permission denied")]
     PermissionDenied,
-    /// There is nothing to authenticate against.
+    /// Authentication is not enabled.
     #[error("etcdserver: authentication is not enabled")]
     AuthNotEnabled,
 }
 
 impl Refusal {
-    /// Every refusal; revisions inside are [`Revision::NONE`].
+    /// All errors; revisions inside are [`Revision::NONE`].
     pub const ALL: [Self; 28] = [
         Self::Wrong(RequestError::EmptyKey),
         Self::Wrong(RequestError::ValueProvided),
@@ -99,7 +99,7 @@ impl Refusal {
         Self::AuthNotEnabled,
     ];
 
-    /// The code that goes with the text.
+    /// The status code of the error.
     pub fn code(self) -> RefusalCode {
         match self {
             Self::Wrong(error) => code(error.code()),
@@ -121,8 +121,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal that a server's status stands for. Revisions inside are [`Revision::NONE`],
-    /// since the text does not tell them.
+    /// Decodes a server's status. Revisions inside are [`Revision::NONE`], because the text does not contain them.
     pub fn of_status(status: &Status) -> Option<Self> {
         Self::ALL.into_iter().find(|refusal| {
             refusal.code() == status.code() && refusal.to_string() == status.message()

@@ -1,4 +1,4 @@
-//! Requests: from the wire as a server reads them, to the wire as a client writes them.
+//! Conversion of requests from and to the wire.
 
 use bytes::Bytes;
 use lockstep_mvcc::{
@@ -13,7 +13,7 @@ use pb::compare::{CompareResult, CompareTarget, TargetUnion};
 use pb::range_request::{SortOrder as WireOrder, SortTarget as WireTarget};
 use pb::request_op::Request as WireOp;
 
-/// A read. Whether it may be serializable is not told: that is about which state to ask.
+/// Decodes a range request. `serializable` is not part of it, because it selects the state to read.
 pub fn range_from_wire(wire: pb::RangeRequest) -> Result<Range, Refusal> {
     let keys = KeyRange::from_wire(wire.key, wire.range_end)?;
     let order = WireOrder::try_from(wire.sort_order);
@@ -36,8 +36,8 @@ pub fn range_from_wire(wire: pb::RangeRequest) -> Result<Range, Refusal> {
     })
 }
 
-/// A put. Key and value get memory of their own: the store keeps them for long, and what was
-/// decoded may hold on to a whole network buffer.
+/// Decodes a put. Key and value are copied: the store keeps them, and the decoded slices would keep a whole network
+/// buffer alive.
 pub fn put_from_wire(wire: &pb::PutRequest) -> Result<Put, Refusal> {
     let key = Key::new(Bytes::copy_from_slice(&wire.key))?;
     let value = Bytes::copy_from_slice(&wire.value);
@@ -49,7 +49,7 @@ pub fn put_from_wire(wire: &pb::PutRequest) -> Result<Put, Refusal> {
     })
 }
 
-/// A delete.
+/// Decodes a delete.
 pub fn delete_from_wire(wire: pb::DeleteRangeRequest) -> Result<DeleteRange, Refusal> {
     Ok(DeleteRange {
         keys: KeyRange::from_wire(wire.key, wire.range_end)?,
@@ -57,8 +57,7 @@ pub fn delete_from_wire(wire: pb::DeleteRangeRequest) -> Result<DeleteRange, Ref
     })
 }
 
-/// A transaction, still to be checked against limits. How deep it is nested was bounded when it
-/// was decoded.
+/// Decodes a transaction, which is not checked against limits yet. The protobuf decoder bounds the nesting depth.
 pub fn txn_from_wire(wire: pb::TxnRequest) -> Result<Txn, Refusal> {
     let compares = wire.compare.into_iter().map(compare_from_wire);
     Ok(Txn {
@@ -100,7 +99,7 @@ fn compare_from_wire(wire: pb::Compare) -> Result<Compare, Refusal> {
     })
 }
 
-/// The given side; one that belongs to another target counts as not given, which is zero.
+/// The given value; one of another target's type counts as missing, which is zero.
 fn predicate(target: CompareTarget, given: Option<TargetUnion>) -> Predicate {
     match (target, given) {
         (CompareTarget::Version, Some(TargetUnion::Version(given))) => Predicate::Version(given),
@@ -120,7 +119,7 @@ fn predicate(target: CompareTarget, given: Option<TargetUnion>) -> Predicate {
     }
 }
 
-/// A revision to read at; the current one for 0 and below.
+/// Revision to read at; 0 and below is the current one.
 fn revision(wire: i64) -> Option<Revision> {
     u64::try_from(wire).ok().filter(|at| *at > 0).map(Revision)
 }
@@ -141,7 +140,7 @@ fn sort(order: WireOrder, target: WireTarget) -> Option<Sort> {
     Some(Sort { target, order })
 }
 
-/// Inclusive bounds, 0 bounds nothing; nothing is at most a negative revision.
+/// Inclusive bounds; 0 is unbounded. A negative maximum matches nothing.
 fn bounds(min: i64, max: i64) -> Bounds {
     match u64::try_from(max) {
         Ok(max) => Bounds {
@@ -163,7 +162,7 @@ fn previous(wire: bool) -> Previous {
     }
 }
 
-/// A read as a client writes it.
+/// Encodes a range request.
 pub fn range_to_wire(range: &Range) -> pb::RangeRequest {
     let (key, range_end) = range.keys.to_wire();
     let (sort_order, sort_target) = match range.sort {
@@ -199,7 +198,7 @@ pub fn range_to_wire(range: &Range) -> pb::RangeRequest {
     }
 }
 
-/// A put as a client writes it.
+/// Encodes a put.
 pub fn put_to_wire(put: &Put) -> pb::PutRequest {
     let (value, ignore_value) = match &put.value {
         PutValue::Set(value) => (value.clone(), false),
@@ -219,7 +218,7 @@ pub fn put_to_wire(put: &Put) -> pb::PutRequest {
     }
 }
 
-/// A delete as a client writes it.
+/// Encodes a delete.
 pub fn delete_to_wire(delete: &DeleteRange) -> pb::DeleteRangeRequest {
     let (key, range_end) = delete.keys.to_wire();
     pb::DeleteRangeRequest {
@@ -229,7 +228,7 @@ pub fn delete_to_wire(delete: &DeleteRange) -> pb::DeleteRangeRequest {
     }
 }
 
-/// A transaction as a client writes it.
+/// Encodes a transaction.
 pub fn txn_to_wire(txn: &Txn) -> pb::TxnRequest {
     let ops = |ops: &[Op]| ops.iter().map(op_to_wire).collect();
     pb::TxnRequest {
@@ -276,7 +275,7 @@ fn compare_to_wire(compare: &Compare) -> pb::Compare {
     }
 }
 
-/// A revision as the wire has it.
+/// Encodes a revision.
 pub(crate) fn number(revision: Revision) -> i64 {
     i64::try_from(revision.0).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Answers: to the wire as a server writes them, from the wire as a client reads them.
+//! Conversion of responses from and to the wire.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::request::number;
 use crate::{etcdserverpb as pb, mvccpb};
 use pb::response_op::Response as WireOp;
 
-/// The part of a reply's header that is the same in every reply of a member.
+/// Response header fields that are the same in every response of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
-    /// The cluster that answers.
+    /// Cluster id.
     pub cluster_id: u64,
-    /// The member that answers.
+    /// Member id.
     pub member_id: u64,
-    /// How often a leader was elected.
+    /// Raft term.
     pub raft_term: u64,
 }
 
 impl Origin {
-    /// The header of a reply at a revision.
+    /// The header of a response at a revision.
     pub fn header(self, revision: Revision) -> pb::ResponseHeader {
         pb::ResponseHeader {
             cluster_id: self.cluster_id,
@@ -33,28 +33,28 @@ impl Origin {
         }
     }
 
-    /// The answer to a read.
+    /// Encodes a range response.
     pub fn range(self, answer: &RangeResponse) -> pb::RangeResponse {
         range_to_wire(answer, self.header(answer.revision))
     }
 
-    /// The answer to a put.
+    /// Encodes a put response.
     pub fn put(self, answer: &PutResponse) -> pb::PutResponse {
         put_to_wire(answer, self.header(answer.revision))
     }
 
-    /// The answer to a delete.
+    /// Encodes a delete response.
     pub fn delete(self, answer: &DeleteRangeResponse) -> pb::DeleteRangeResponse {
         delete_to_wire(answer, self.header(answer.revision))
     }
 
-    /// The answer to a transaction.
+    /// Encodes a transaction response.
     pub fn txn(self, answer: &TxnResponse) -> pb::TxnResponse {
         txn_to_wire(answer, self.header(answer.revision))
     }
 }
 
-/// A pair; its bytes are shared.
+/// Encodes a key-value; its bytes are shared.
 pub fn pair_to_wire(kv: &KeyValue) -> mvccpb::KeyValue {
     mvccpb::KeyValue {
         key: kv.key.clone(),
@@ -105,7 +105,7 @@ fn txn_to_wire(answer: &TxnResponse, header: pb::ResponseHeader) -> pb::TxnRespo
     }
 }
 
-/// Inside a transaction headers carry the revision alone, and nested transactions not even that.
+/// Inside a transaction headers contain only the revision, and nested transactions have no header.
 fn op_to_wire(answer: &OpResponse) -> pb::ResponseOp {
     let header = |revision| Origin::default().header(revision);
     let response = match answer {
@@ -130,15 +130,15 @@ fn count(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// An answer that no server of the protocol gives.
+/// A response that violates the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the server's answer makes no sense: {what}")]
 pub struct Unexpected {
-    /// What is wrong with it.
+    /// The violation.
     pub what: &'static str,
 }
 
-/// A pair as a client reads it. The wire does not tell sub-revisions; it is 0.
+/// Decodes a key-value. The wire has no sub-revisions; it is 0.
 pub fn pair_from_wire(wire: mvccpb::KeyValue) -> Result<KeyValue, Unexpected> {
     Ok(KeyValue {
         key: wire.key,
@@ -158,7 +158,7 @@ fn pairs_from_wire(wire: Vec<mvccpb::KeyValue>) -> Result<Vec<Arc<KeyValue>>, Un
     pairs.map(|kv| kv.map(Arc::new)).collect()
 }
 
-/// A read's answer as a client reads it.
+/// Decodes a range response.
 pub fn range_from_wire(wire: pb::RangeResponse) -> Result<RangeResponse, Unexpected> {
     Ok(RangeResponse {
         revision: revision_of(wire.header)?,
@@ -168,7 +168,7 @@ pub fn range_from_wire(wire: pb::RangeResponse) -> Result<RangeResponse, Unexpec
     })
 }
 
-/// A put's answer as a client reads it.
+/// Decodes a put response.
 pub fn put_from_wire(wire: pb::PutResponse) -> Result<PutResponse, Unexpected> {
     Ok(PutResponse {
         revision: revision_of(wire.header)?,
@@ -176,7 +176,7 @@ pub fn put_from_wire(wire: pb::PutResponse) -> Result<PutResponse, Unexpected> {
     })
 }
 
-/// A delete's answer as a client reads it.
+/// Decodes a delete response.
 pub fn delete_from_wire(wire: pb::DeleteRangeResponse) -> Result<DeleteRangeResponse, Unexpected> {
     Ok(DeleteRangeResponse {
         revision: revision_of(wire.header)?,
@@ -185,8 +185,7 @@ pub fn delete_from_wire(wire: pb::DeleteRangeResponse) -> Result<DeleteRangeResp
     })
 }
 
-/// A transaction's answer as a client reads it. Nested ones carry no revision on the wire and get
-/// the one of the whole.
+/// Decodes a transaction response. Nested ones have no revision on the wire and get the outer one's.
 pub fn txn_from_wire(wire: pb::TxnResponse) -> Result<TxnResponse, Unexpected> {
     let revision = revision_of(wire.header)?;
     txn_at(revision, wire.succeeded, wire.responses)
@@ -224,7 +223,7 @@ fn op_from_wire(wire: pb::ResponseOp, revision: Revision) -> Result<OpResponse, 
     })
 }
 
-/// The revision in a reply's header.
+/// Revision of a response header.
 pub fn revision_of(header: Option<pb::ResponseHeader>) -> Result<Revision, Unexpected> {
     let header = header.ok_or(Unexpected {
         what: "a reply has no header",

@@ -1,4 +1,4 @@
-//! Watches: what is asked for, and events.
+//! Conversion of watch requests and events.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::{etcdserverpb as pb, mvccpb};
 use mvccpb::event::EventType;
 use pb::watch_create_request::FilterType;
 
-/// Where a watch begins.
+/// Start of a watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// With the next change.
+    /// The next change.
     Next,
-    /// With the changes of a revision, which may be in the future.
+    /// A revision, which may be in the future.
     At(Revision),
-    /// Before everything, where no history is.
+    /// A negative revision, which is always compacted.
     BeforeAll,
 }
 
-/// Where a request wants to begin.
+/// Decodes the start revision.
 pub fn start_from_wire(wire: &pb::WatchCreateRequest) -> Start {
     match u64::try_from(wire.start_revision) {
         Ok(0) => Start::Next,
@@ -31,8 +31,7 @@ pub fn start_from_wire(wire: &pb::WatchCreateRequest) -> Start {
     }
 }
 
-/// What a request wants to see. An empty key stands for the smallest one; kinds to filter that do
-/// not exist are passed over, as etcd does.
+/// Decodes the key range and filters. An empty key is the smallest one; unknown filters are ignored, as in etcd.
 pub fn selector_from_wire(wire: &pb::WatchCreateRequest) -> WatchSelector {
     let key = if wire.key.is_empty() {
         Bytes::from_static(&[0])
@@ -54,7 +53,7 @@ pub fn selector_from_wire(wire: &pb::WatchCreateRequest) -> WatchSelector {
     }
 }
 
-/// A watch as a client asks for it, by an id that the server chooses.
+/// Encodes a watch request with an id chosen by the server.
 pub fn create_to_wire(selector: &WatchSelector, from: Option<Revision>) -> pb::WatchCreateRequest {
     let (key, range_end) = selector.keys.to_wire();
     let no_put = selector.filters.no_put.then_some(FilterType::Noput);
@@ -72,7 +71,7 @@ pub fn create_to_wire(selector: &WatchSelector, from: Option<Revision>) -> pb::W
     }
 }
 
-/// An event; its bytes are shared.
+/// Encodes an event; its bytes are shared.
 pub fn event_to_wire(event: &Event) -> mvccpb::Event {
     let kind = match event.kind() {
         EventKind::Put => EventType::Put,
@@ -85,7 +84,7 @@ pub fn event_to_wire(event: &Event) -> mvccpb::Event {
     }
 }
 
-/// An event as a client reads it.
+/// Decodes an event.
 pub fn event_from_wire(wire: mvccpb::Event) -> Result<Event, Unexpected> {
     let kind = wire.r#type();
     let kv = wire.kv.ok_or(Unexpected {

@@ -3,7 +3,7 @@
 //! ```text
 //! features! {
 //!     component {
-//!         /// What it does, for help and documentation.
+//!         /// Description for help and documentation.
 //!         Name { "1.36": Alpha, "1.38": Beta on, "1.40": GA on locked, after: [Other], api },
 //!     }
 //! }

@@ -1,4 +1,4 @@
-//! What `features!` expands to.
+//! Expansion of `features!`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};

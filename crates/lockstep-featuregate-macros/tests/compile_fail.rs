@@ -1,4 +1,4 @@
-//! What the compiler refuses: feature-gates.md §3, §7/declare, §0/U7 (`builder_cannot_be_read`),
+//! Compile errors: feature-gates.md §3, §7/declare, §0/U7 (`builder_cannot_be_read`),
 //! feature-gates.md §5/run-time (`set_has_no_setter`), §7/second-guard (`guard_crosses_threads`).
 //!
 //! Each case begins with the text it must fail with. That text is the contract; the whole output next

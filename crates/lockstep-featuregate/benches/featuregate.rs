@@ -1,4 +1,4 @@
-//! What a gate costs (feature-gates.md §12): `cargo bench -p lockstep-featuregate`.
+//! Benchmarks of gates (feature-gates.md §12): `cargo bench -p lockstep-featuregate`.
 //!
 //! Criterion reports times. The readers beside a flipping gate are measured as throughput, and the
 //! ratio is printed: `8 readers, cluster gate flips every millisecond: 99.8 % of …`.
@@ -117,7 +117,7 @@ fn million_reads_per_second(started: &mut Started, flips: bool) -> f64 {
     f64::from(thousands) / 1_000.0 / ROUND.as_secs_f64()
 }
 
-/// How many thousand times one reader reads until it is told to stop.
+/// Reads in thousands that one reader completes until it is stopped.
 fn read(gates: &Gates, stop: &AtomicBool) -> u32 {
     let mut thousands = 0;
     while !stop.load(Ordering::Relaxed) {

@@ -10,15 +10,14 @@
 //! Call [`drop_disabled`] before validation, and count generations after it: a field that was never
 //! stored must not look like a change. Then hand [`ValidationOptions`] to validation:
 //!
-//! - a new field without a default: validation does not ask. What has a value is checked, so an
-//!   object that was accepted once stays valid whatever becomes of the gate;
+//! - a new field without a default: validation ignores the gate. A present value is always validated, so an object
+//!   that was accepted once stays valid whatever becomes of the gate;
 //! - a new field with a default: required only if [`ValidationOptions::allows`] its gate;
 //! - a new value of an old field, or a looser rule: input is never rewritten, so do not call
 //!   [`drop_disabled`]; the new value is valid only if [`ValidationOptions::allows`] its gate.
 //!
-//! Whether the old object uses a field is asked of the object as it is stored, before defaults are
-//! filled in. The code behind the field asks the gate itself and does nothing while it is off, also
-//! for objects that carry a value.
+//! The old object is examined as stored, before defaulting. The code behind the field checks the gate itself and
+//! does nothing while it is off, also for objects that have a value.
 //!
 //! ```
 //! use lockstep_featuregate::{Gates, api_field::{Field, ValidationOptions, drop_disabled}, features};
@@ -47,24 +46,24 @@
 //! # let gates = Builder::new(Registry::new([kube])?).try_finish()?.gates;
 //! let mut created = Pod { volumes_from: Some("shared".to_owned()) };
 //! assert_eq!(prepare(&gates, &mut created, None), Vec::<&str>::new());
-//! assert_eq!(created.volumes_from, None, "the gate is off, and nobody uses the field yet");
+//! assert_eq!(created.volumes_from, None, "the gate is off, and the old object does not use the field");
 //! # Ok(())
 //! # }
 //! ```
 
 use crate::{Gate, Gates};
 
-/// A field of `T` that came with a feature: how to see that it is used, and how to take it away.
+/// A field of `T` that came with a feature: detects its use and clears it.
 pub trait GatedField<T: ?Sized> {
-    /// Whether the object uses the field.
+    /// True if the object uses the field.
     fn in_use(&self, object: &T) -> bool;
 
-    /// Makes the object one that does not use the field.
+    /// Removes the field from the object.
     fn clear(&self, object: &mut T);
 }
 
-/// Removes a field whose gate is off, unless the old object uses it already. `old` is what is
-/// stored, before defaults; `None` on create. Tells whether something was removed.
+/// Removes a field whose gate is off, unless the old object uses it already. `old` is the stored object before
+/// defaulting; `None` on create. Returns true if the field was removed.
 ///
 /// Never use it for a new value of an old field: there the input stays, and validation decides.
 pub fn drop_disabled<T: ?Sized>(
@@ -82,7 +81,7 @@ pub fn drop_disabled<T: ?Sized>(
     dropped
 }
 
-/// What validation may accept, decided before it runs.
+/// Gated fields and values that validation accepts, decided before it runs.
 #[derive(Clone, Debug)]
 pub struct ValidationOptions<'a> {
     gates: &'a Gates,
@@ -90,7 +89,7 @@ pub struct ValidationOptions<'a> {
 }
 
 impl<'a> ValidationOptions<'a> {
-    /// Nothing behind a gate is allowed yet.
+    /// Options that allow nothing behind a gate.
     pub fn new(gates: &'a Gates) -> Self {
         Self {
             gates,
@@ -98,7 +97,7 @@ impl<'a> ValidationOptions<'a> {
         }
     }
 
-    /// Allows what a gate brings if it is on, or if the old object uses it already.
+    /// Allows the fields and values of a gate if it is on, or if the old object uses them already.
     #[must_use]
     pub fn allow(mut self, gate: Gate, in_use: bool) -> Self {
         if is_allowed(self.gates, gate, in_use) && !self.allows(gate) {
@@ -118,19 +117,19 @@ impl<'a> ValidationOptions<'a> {
         self.allow(gate, old.is_some_and(|old| field.in_use(old)))
     }
 
-    /// Whether new values of this gate are valid, and its defaulted fields required. A gate nobody
-    /// asked about is not allowed.
+    /// True if new values of this gate are valid, and its defaulted fields required. Gates without a call of
+    /// [`ValidationOptions::allow`] are not allowed.
     pub fn allows(&self, gate: Gate) -> bool {
         self.allowed.contains(&gate)
     }
 }
 
-/// The one rule behind both.
+/// The condition of both dropping and validation.
 fn is_allowed(gates: &Gates, gate: Gate, in_use: bool) -> bool {
     gates.enabled(gate) || in_use
 }
 
-/// A field told by two functions. Usable in a `const`, so that the gated fields of a kind are a table.
+/// A field defined by two functions. Usable in a `const`, so that the gated fields of a kind are a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<T> {
     in_use: fn(&T) -> bool,
@@ -138,7 +137,7 @@ pub struct Field<T> {
 }
 
 impl<T> Field<T> {
-    /// A field that is used when `in_use` says so, and goes with `clear`.
+    /// A field that is in use if `in_use` returns true, and is removed by `clear`.
     pub const fn new(in_use: fn(&T) -> bool, clear: fn(&mut T)) -> Self {
         Self { in_use, clear }
     }

@@ -1,4 +1,4 @@
-//! From flags, variables, file and code to a finished set of gates.
+//! Builder of a set of gates, from flags, environment, file and code.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,13 +7,13 @@ use crate::{
     Versions, Warning,
     decide::{Decided, check_dependencies, decide},
     errors,
+    requested::Placed,
     settings::{Setting, Settings},
     versions,
-    wishes::Placed,
 };
 
-/// Collects what everybody asks for. It has no values to read: only [`Builder::try_finish`] makes
-/// those, once, from everything together, so the order of the calls does not matter.
+/// Collects the settings of all sources. Values do not exist before [`Builder::try_finish`] resolves all settings
+/// together, so the order of calls does not matter.
 ///
 /// ```compile_fail,E0599
 /// # use lockstep_featuregate::*;
@@ -41,17 +41,17 @@ struct Inputs {
     options: Options,
 }
 
-/// A finished start.
+/// Result of a successful start.
 #[derive(Debug)]
 pub struct Started {
     /// The values.
     pub gates: Gates,
-    /// The only handle that can move cluster-scoped gates.
+    /// The only handle that can change cluster-scoped gates.
     pub cluster_switch: ClusterSwitch,
 }
 
 impl Builder {
-    /// Starts with nothing asked for.
+    /// Creates a builder without settings.
     pub fn new(registry: Registry) -> Self {
         Self {
             registry: Arc::new(registry),
@@ -66,7 +66,7 @@ impl Builder {
         self
     }
 
-    /// Adds environment variables; those that do not concern gates are passed over.
+    /// Adds environment variables; those that do not concern gates are ignored.
     #[must_use]
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         self.inputs.environment.extend(variables);
@@ -80,7 +80,7 @@ impl Builder {
         self
     }
 
-    /// Replaces a default from code.
+    /// Overrides a default from code.
     #[must_use]
     pub fn override_default(mut self, component: &str, name: &str, value: bool) -> Self {
         let overrides = self
@@ -92,7 +92,7 @@ impl Builder {
         self
     }
 
-    /// The default that code wants instead of the one in the history.
+    /// The overridden default of a gate.
     pub(crate) fn overridden_default(&self, component: &str, name: &str) -> Option<bool> {
         self.inputs.overrides.get(component)?.get(name).copied()
     }
@@ -111,14 +111,14 @@ impl Builder {
         self
     }
 
-    /// Replaces how strictly the settings are read.
+    /// Replaces the strictness options.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.inputs.options = options;
         self
     }
 
-    /// The same wishes with one component at other versions.
+    /// A copy of the settings with one component at other versions.
     #[cfg(feature = "testing")]
     pub(crate) fn at_versions(
         mut self,
@@ -143,13 +143,12 @@ impl Builder {
         &self.registry
     }
 
-    /// Whether a server with these settings would start, without making a set.
+    /// Validates the settings without building a set.
     pub fn check(&self) -> Result<(), Errors<StartError>> {
         self.decide().map(|_| ())
     }
 
-    /// Applies versions first, then gates. Either everything is right, or nothing is made and all
-    /// errors are told.
+    /// Resolves versions first, then gates. Returns either the whole set or all errors.
     pub fn try_finish(self) -> Result<Started, Errors<StartError>> {
         let decided = self.decide()?;
         Ok(Gates::start(self, decided))
@@ -162,20 +161,20 @@ impl Builder {
     fn decide(&self) -> Result<BTreeMap<String, (Versions, Decided)>, Errors<StartError>> {
         let settings = self.read_settings();
         let mut errors = settings.errors;
-        let mut wishes = Placed::default();
+        let mut requested = Placed::default();
         for (component, overrides) in &self.inputs.overrides {
             if self.registry.component(component).is_none() {
                 errors.push(StartError::UnknownComponent {
                     component: component.clone(),
                 });
             }
-            wishes.of(component).overrides.clone_from(overrides);
+            requested.of(component).overrides.clone_from(overrides);
         }
         for (name, value) in settings.ignored_variables {
-            wishes.ignore_variable(&self.registry, name, value);
+            requested.ignore_variable(&self.registry, name, value);
         }
         for setting in settings.accepted {
-            wishes.place(&self.registry, self.inputs.options, setting, &mut errors);
+            requested.place(&self.registry, self.inputs.options, setting, &mut errors);
         }
         let versions = versions::decide(
             &self.registry,
@@ -192,8 +191,8 @@ impl Builder {
                 .registry
                 .component(&name)
                 .expect("versions are of known components");
-            let mut result = decide(component, versions, wishes.of(&name));
-            result.warnings.extend(wishes.take_warnings(&name));
+            let mut result = decide(component, versions, requested.of(&name));
+            result.warnings.extend(requested.take_warnings(&name));
             errors.append(&mut result.errors);
             decided.insert(name, (versions, result));
         }
@@ -207,7 +206,7 @@ impl Builder {
         errors::check(errors).map(|()| decided)
     }
 
-    /// Every gate that is set, with the value of the strongest source, whether it is known or not.
+    /// Every gate that is set, known or not, with the value of the strongest source.
     pub(crate) fn merged_settings(&self) -> (BTreeMap<(String, String), bool>, Vec<StartError>) {
         let settings = self.read_settings();
         let mut strongest: BTreeMap<(String, String), (Source, bool)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A gate's value where readers find it: one byte, so that reading it is one load.
+//! Storage of a gate's value: one byte, so that a read is one load.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,14 +10,14 @@ pub(crate) const fn of(value: bool) -> u8 {
     if value { ON } else { OFF }
 }
 
-/// The one byte. The other implementation is the model checker's, in the tests below.
+/// The byte. The second implementation is the model checker's, in the tests below.
 pub(crate) trait Cell {
     fn load(&self) -> u8;
     fn store(&self, value: u8);
 }
 
-/// Relaxed is enough: a gate stands for itself and orders nothing around it, and one location has
-/// one order of writes for all who read it.
+/// Relaxed ordering is enough: a gate synchronises no other data, and all readers see the writes of one location in
+/// one order.
 impl Cell for AtomicU8 {
     #[inline]
     fn load(&self) -> u8 {
@@ -30,13 +30,13 @@ impl Cell for AtomicU8 {
     }
 }
 
-/// What a reader of a gate does.
+/// Reads a gate.
 #[inline]
 pub(crate) fn is_on(cell: &impl Cell) -> bool {
     cell.load() == ON
 }
 
-/// What a writer of a gate does, to every place its value is read from.
+/// Writes a gate's value to all of its cells.
 pub(crate) fn switch<'a, C: Cell + 'a>(cells: impl IntoIterator<Item = &'a C>, value: bool) {
     for cell in cells {
         cell.store(of(value));

@@ -1,9 +1,9 @@
-//! Who may move the gates that a cluster agrees on.
+//! Write access to cluster-scoped gates.
 
 use crate::Gates;
 
-/// The one handle that moves cluster-scoped gates, for the store's apply loop. It cannot be cloned,
-/// and process gates do not move at all.
+/// The only handle that changes cluster-scoped gates, for the store's apply loop. It cannot be cloned; process
+/// gates never change.
 #[derive(Debug)]
 pub struct ClusterSwitch {
     gates: Gates,
@@ -14,9 +14,9 @@ impl ClusterSwitch {
         Self { gates }
     }
 
-    /// Stores the agreed value. Readers see it from their next load on, also through
-    /// [`enabled!`](crate::enabled) when this is the process default set. A gate that is not
-    /// cluster-scoped, or locked, does not move, and the answer is `false`.
+    /// Stores the agreed value. Readers see it from their next load on, also through [`enabled!`](crate::enabled)
+    /// if this is the process default set. Returns `false` and changes nothing if the gate is not cluster-scoped or
+    /// is locked.
     pub fn set(&mut self, component: &str, name: &str, value: bool) -> bool {
         let component = self.gates.registry().component(component);
         let found = component.and_then(|component| Some((component, component.feature(name)?)));

@@ -1,4 +1,4 @@
-//! A component: a version of its own and the features it knows.
+//! A component: its own version and features.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,28 @@ use crate::{
     history::{Violation, violation_at},
 };
 
-/// The component meant when a gate or version names none.
+/// The component of a gate or version without a component name.
 pub const DEFAULT_COMPONENT: &str = "kube";
 
-/// What is known of a gate that was removed: enough to tell its user what to do.
+/// Record of a removed gate, for error messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tombstone {
     /// The first release without the gate.
     pub removed_in: Version,
-    /// Since when, and to what, it was locked before.
+    /// The version it was locked in, and the locked value.
     pub locked: Option<(Version, bool)>,
 }
 
-/// A feature in its component, and where its value lies if code declared it: once for each group
-/// that does.
+/// A feature of a component, with the places of its value if code declares it: one for each declaring group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Registered {
     pub(crate) feature: Feature,
     pub(crate) slots: Vec<usize>,
-    /// The position among the component's features, sorted by name; right once it is closed.
+    /// Index among the component's features sorted by name; valid once the component is closed.
     index: usize,
 }
 
-/// A named set of features with the versions it may be told to emulate.
+/// A named set of features with the range of versions it can emulate.
 #[derive(Clone, Debug)]
 pub struct Component {
     pub(crate) name: String,
@@ -49,8 +48,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// A component of this version that knows `AllAlpha` and `AllBeta` only. It can emulate the
-    /// three releases before its own.
+    /// A component with `AllAlpha` and `AllBeta` only. It can emulate the three releases before its own.
     pub fn new(name: impl Into<String>, binary: BinaryVersion) -> Self {
         let floor = binary.line().minus_minors(EMULATED_MINORS);
         let mut component = Self {
@@ -90,7 +88,7 @@ impl Component {
         }
     }
 
-    /// Replaces the version it was built as, and with it what can be emulated.
+    /// Replaces the binary version, and with it the range of versions to emulate.
     #[must_use]
     pub fn with_binary(mut self, binary: BinaryVersion) -> Self {
         let floor = binary.line().minus_minors(EMULATED_MINORS);
@@ -109,14 +107,14 @@ impl Component {
         self
     }
 
-    /// Replaces the oldest version compatibility can be asked with.
+    /// Replaces the oldest allowed minimum compatibility version.
     #[must_use]
     pub fn with_min_compatibility_floor(mut self, floor: Version) -> Self {
         self.min_compatibility_floor = floor;
         self
     }
 
-    /// Adds gates of another crate; groups of another component are refused.
+    /// Adds gates of another crate; rejects groups of another component.
     pub fn add_group(&mut self, group: &'static Group) -> Result<(), Vec<RegistrationError>> {
         if group.component() != self.name {
             let component = group.component().to_owned();
@@ -142,8 +140,8 @@ impl Component {
         }
     }
 
-    /// Adds a feature. The same feature twice is fine, the same name with another history is not.
-    /// On error nothing is added, and every broken rule is reported.
+    /// Adds a feature. An identical duplicate is allowed, a different history is not. On error nothing is added,
+    /// and every violation is reported.
     pub fn add(&mut self, mut feature: Feature) -> Result<(), Vec<RegistrationError>> {
         if self.closed {
             return Err(vec![RegistrationError::Closed]);
@@ -166,8 +164,8 @@ impl Component {
         }
     }
 
-    /// Says that `feature` needs `on`; saying it twice merges the lists. Whether that is allowed is
-    /// checked by [`Component::check`], when all features are known.
+    /// Adds dependencies of `feature`; repeated calls are merged. [`Component::check`] validates them when all
+    /// features are known.
     pub fn depend<'a>(&mut self, feature: &str, on: impl IntoIterator<Item = &'a str>) {
         let on = on.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
         if !on.is_empty() {
@@ -178,19 +176,19 @@ impl Component {
         }
     }
 
-    /// Remembers a gate that is no more.
+    /// Records a removed gate.
     pub fn bury(&mut self, name: impl Into<String>, tombstone: Tombstone) {
         self.tombstones.insert(name.into(), tombstone);
     }
 
-    /// Names gates that exist elsewhere and have no effect here.
+    /// Names gates of other products that have no effect here.
     pub fn know_foreign<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let known = &self.features;
         let foreign = names.into_iter().filter(|&name| !known.contains_key(name));
         self.foreign.extend(foreign.map(str::to_owned));
     }
 
-    /// No feature can be added from here on.
+    /// Closes the component for new features.
     pub fn close(&mut self) {
         for (index, known) in self.features.values_mut().enumerate() {
             known.index = index;
@@ -210,7 +208,7 @@ impl Component {
             .index
     }
 
-    /// Every dependency that breaks a rule.
+    /// Violations of dependency rules.
     pub fn check(&self) -> Vec<RegistrationError> {
         let mut errors = Vec::new();
         for (name, needed) in &self.dependencies {
@@ -274,7 +272,7 @@ impl Component {
         &self.name
     }
 
-    /// What it was built as.
+    /// The version it was built as.
     pub fn binary(&self) -> BinaryVersion {
         self.binary
     }
@@ -289,7 +287,7 @@ impl Component {
         self.features.values().map(|known| &known.feature)
     }
 
-    /// Every feature somebody wrote, sorted by name: without `AllAlpha` and `AllBeta`.
+    /// Features without `AllAlpha` and `AllBeta`, sorted by name.
     pub fn own_features(&self) -> impl Iterator<Item = &Feature> {
         self.features()
             .filter(|feature| !is_group_switch(&feature.name))
@@ -300,7 +298,7 @@ impl Component {
         self.features.get(name).map(|known| &known.feature)
     }
 
-    /// What a feature depends on, sorted.
+    /// Dependencies of a feature, sorted.
     pub fn depends_on(&self, feature: &str) -> impl Iterator<Item = &str> {
         self.dependencies
             .get(feature)
@@ -320,7 +318,7 @@ impl Component {
     }
 }
 
-/// Whether the name is `AllAlpha` or `AllBeta`.
+/// True if the name is `AllAlpha` or `AllBeta`.
 pub(crate) fn is_group_switch(name: &str) -> bool {
     name == ALL_ALPHA || name == ALL_BETA
 }
@@ -337,7 +335,7 @@ fn group_switch(name: &'static str, stage: Stage) -> Feature {
     feature
 }
 
-/// Everything wrong with a feature's name and history.
+/// Violations in a feature's name and history.
 fn violations(feature: &Feature) -> Vec<RegistrationError> {
     let name = &*feature.name;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The gates of one component in a finished set, and what is said about them.
+//! The gates of one component in a set, with their descriptions.
 
 use std::fmt;
 
@@ -17,18 +17,18 @@ impl<'a> ComponentGates<'a> {
         self.component
     }
 
-    /// The versions it runs with.
+    /// The effective versions.
     pub fn versions(self) -> Versions {
         self.gates.state(self.component).versions
     }
 
-    /// What to say in the log at the start.
+    /// Warnings to log at startup.
     pub fn warnings(self) -> &'a [Warning] {
         &self.gates.state(self.component).warnings
     }
 
-    /// The line a server logs at its start: its versions, and every gate that is not at its default
-    /// with who decided so.
+    /// Log line of a server's start: its versions, and every gate that is not at its default with the source of its
+    /// value.
     pub fn start_line(self) -> String {
         let Versions {
             emulation,
@@ -58,7 +58,7 @@ impl<'a> ComponentGates<'a> {
     }
 }
 
-/// The values somebody set, by name or through `AllAlpha` and `AllBeta`, sorted: `A=true,B=false`.
+/// Gates that are set, by name or through `AllAlpha` and `AllBeta`, sorted: `A=true,B=false`.
 impl fmt::Display for ComponentGates<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unset = [Source::Default, Source::Override, Source::Cluster];

@@ -1,20 +1,20 @@
-//! From settings and versions to the value of every gate of one component.
+//! Resolution of settings and versions to the value of every gate of a component.
 
 use crate::{
     ALL_ALPHA, ALL_BETA, Component, Entry, Feature, Scope, Source, Stage, StartError, Versions,
-    Warning, component::is_group_switch, resolve, wishes::Wishes,
+    Warning, component::is_group_switch, requested::RequestedGates, resolve,
 };
 
-/// What was decided for one gate.
+/// Resolved value of one gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Decision {
-    /// What its history says at these versions.
+    /// The entry of its history that is in effect.
     pub(crate) held: Entry,
     pub(crate) value: bool,
     pub(crate) source: Source,
 }
 
-/// The decisions in the order of the component's features, and what to say and refuse.
+/// Resolved gates in the order of the component's features, with warnings and errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decided {
     pub(crate) decisions: Vec<Decision>,
@@ -22,14 +22,18 @@ pub(crate) struct Decided {
     pub(crate) errors: Vec<StartError>,
 }
 
-/// Decides every gate of a component. Strongest first: a lock, the gate's own name, `AllAlpha` and
-/// `AllBeta`, code, the default.
-pub(crate) fn decide(component: &Component, versions: Versions, wishes: &Wishes) -> Decided {
+/// Resolves every gate of a component. Precedence: lock, explicit setting, `AllAlpha` and `AllBeta`, override from
+/// code, default.
+pub(crate) fn decide(
+    component: &Component,
+    versions: Versions,
+    requested: &RequestedGates,
+) -> Decided {
     let mut decided = Decided::default();
-    check_overrides(component, versions, wishes, &mut decided);
+    check_overrides(component, versions, requested, &mut decided);
     let group_value = |name| {
-        let wish = wishes.settings.get(name).and_then(|asked| asked.first());
-        wish.map(|&(_, value)| value)
+        let setting = requested.settings.get(name).and_then(|asked| asked.first());
+        setting.map(|&(_, value)| value)
     };
     let groups = Groups {
         all_alpha: group_value(ALL_ALPHA),
@@ -41,8 +45,8 @@ pub(crate) fn decide(component: &Component, versions: Versions, wishes: &Wishes)
             versions.emulation,
             versions.min_compatibility,
         );
-        let explicit = explicit_wish(feature, held, versions, wishes, &mut decided);
-        let overridden = wishes.overrides.get(&*feature.name).copied();
+        let explicit = explicit_setting(feature, held, versions, requested, &mut decided);
+        let overridden = requested.overrides.get(&*feature.name).copied();
         decided
             .decisions
             .push(choose(feature, held, explicit, &groups, overridden));
@@ -56,7 +60,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn wish(&self, stage: Stage) -> Option<(Source, bool)> {
+    fn setting(&self, stage: Stage) -> Option<(Source, bool)> {
         match stage {
             Stage::Alpha => self.all_alpha.map(|value| (Source::AllAlpha, value)),
             Stage::Beta => self.all_beta.map(|value| (Source::AllBeta, value)),
@@ -81,7 +85,7 @@ fn choose(
         let group = if is_group_switch(&feature.name) {
             None
         } else {
-            groups.wish(held.stage)
+            groups.setting(held.stage)
         };
         let code = overridden.map(|value| (Source::Override, value));
         explicit.or(group).or(code).unwrap_or(default)
@@ -93,21 +97,21 @@ fn choose(
     }
 }
 
-/// The strongest wish for a gate by its own name that can be followed.
-fn explicit_wish(
+/// The strongest explicit setting of a gate that is valid.
+fn explicit_setting(
     feature: &Feature,
     held: Entry,
     versions: Versions,
-    wishes: &Wishes,
+    requested: &RequestedGates,
     decided: &mut Decided,
 ) -> Option<(Source, bool)> {
-    for &(source, value) in wishes.settings.get(&*feature.name).into_iter().flatten() {
+    for &(source, value) in requested.settings.get(&*feature.name).into_iter().flatten() {
         match refusal(feature, held, value, versions) {
             None => {
                 decided.warnings.extend(warning(feature, held, value));
                 return Some((source, value));
             }
-            // These variables may be meant for a client library in the same process.
+            // Such variables may be meant for a client library in the same process.
             Some(error) if source == Source::KubeEnv => {
                 decided.warnings.push(Warning::VariableIgnored {
                     name: feature.name.to_string(),
@@ -168,10 +172,10 @@ fn warning(feature: &Feature, held: Entry, value: bool) -> Option<Warning> {
 fn check_overrides(
     component: &Component,
     versions: Versions,
-    wishes: &Wishes,
+    requested: &RequestedGates,
     decided: &mut Decided,
 ) {
-    for (name, &value) in &wishes.overrides {
+    for (name, &value) in &requested.overrides {
         let name = name.clone();
         let Some(feature) = component.feature(&name) else {
             decided
@@ -209,8 +213,7 @@ fn check_overrides(
     }
 }
 
-/// Features that are on although something they need is off. Asked last: other errors would be
-/// repeated here in other words.
+/// Features that are on although a dependency is off. Checked last, because it would repeat other errors.
 pub(crate) fn check_dependencies(component: &Component, decided: &Decided) -> Vec<StartError> {
     let value_of = |name: &str| decided.decisions[component.index_of(name)].value;
     component

@@ -1,4 +1,4 @@
-//! Gates declared in code: what the [`features!`](crate::features) macro writes down.
+//! Gates declared in code with the [`features!`](crate::features) macro.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -9,9 +9,9 @@ use crate::{
     history::{Violation, violation_at},
 };
 
-/// The most gates one declaration may hold.
+/// Maximum gates of one declaration.
 const DECLARATIONS_MAX: usize = 1024;
-/// The most dependencies one declaration may hold.
+/// Maximum dependencies of one declaration.
 const DEPENDENCIES_MAX: usize = 1024;
 
 /// One gate as written in the macro.
@@ -23,13 +23,13 @@ pub struct Declaration {
     pub constant: &'static str,
     /// The documentation comment.
     pub description: &'static str,
-    /// Who answers questions about it.
+    /// Team or person responsible for the gate.
     pub owner: &'static str,
-    /// Where to read more.
+    /// Links to further documentation.
     pub links: &'static [&'static str],
     /// The feature adds or widens an API field.
     pub api: bool,
-    /// Who switches it.
+    /// Scope of the gate.
     pub scope: Scope,
     /// Oldest first.
     pub entries: &'static [Entry],
@@ -38,7 +38,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// Stops the compiler with the text of the first broken rule.
+    /// Fails compilation with the text of the first violation.
     ///
     /// # Panics
     ///
@@ -82,8 +82,8 @@ impl Declaration {
     }
 }
 
-/// Stops the compiler when declarations that depend on each other do not fit. What is not
-/// among them may come from another crate and is checked when the component is put together.
+/// Fails compilation if a dependency between declarations is invalid. Dependencies on gates of other crates are
+/// checked when the component is assembled.
 ///
 /// # Panics
 ///
@@ -164,13 +164,13 @@ pub struct Group {
     component: &'static str,
     declarations: &'static [Declaration],
     live: &'static [AtomicU8],
-    /// Where this group's cells begin in every [`crate::Gates`]; set once, at the first registration.
+    /// Offset of this group's cells in every [`crate::Gates`]; set once, at the first registration.
     base: AtomicU32,
 }
 
-/// No place in the sets of this process yet.
+/// The group has no offset yet.
 const UNPLACED: u32 = u32::MAX;
-/// The first place no group has taken.
+/// The next free offset.
 static NEXT_BASE: AtomicU32 = AtomicU32::new(0);
 
 impl Group {
@@ -208,7 +208,7 @@ impl Group {
         self.live.iter().enumerate().map(gate)
     }
 
-    /// Gives the group its place in every set of this process.
+    /// Assigns the group's offset in every set of this process.
     pub(crate) fn place(&self) -> usize {
         let base = self.base.load(Ordering::Acquire);
         if base != UNPLACED {
@@ -230,7 +230,7 @@ impl Group {
     }
 }
 
-/// One declared gate. A misspelt one does not compile.
+/// A declared gate. A misspelled one does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     group: &'static Group,
@@ -259,7 +259,7 @@ impl Gate {
         self.group.component
     }
 
-    /// What the macro wrote down.
+    /// The declaration in the macro.
     pub fn declaration(self) -> &'static Declaration {
         &self.group.declarations[self.index]
     }
@@ -269,7 +269,7 @@ impl Gate {
         self.group
     }
 
-    /// The value in the process default set; what [`enabled!`](crate::enabled) reads.
+    /// The value in the process default set, as read by [`enabled!`](crate::enabled).
     ///
     /// # Panics
     ///
@@ -284,12 +284,12 @@ impl Gate {
         value == cell::ON
     }
 
-    /// Where [`enabled!`](crate::enabled) reads this gate.
+    /// The cell read by [`enabled!`](crate::enabled).
     pub(crate) fn live(self) -> &'static AtomicU8 {
         self.live
     }
 
-    /// Where the cell of this gate lies in every set that knows it.
+    /// Index of the gate's cell in every set that has it.
     #[inline]
     pub(crate) fn slot(self) -> usize {
         (self.group.base.load(Ordering::Relaxed) as usize).wrapping_add(self.index)
@@ -313,10 +313,9 @@ fn read_too_early(gate: Gate) -> ! {
     )
 }
 
-/// Whether a gate is on in the process default set: one relaxed load at a fixed address.
+/// True if a gate is on in the process default set: one relaxed load at a fixed address.
 ///
-/// Libraries and servers take a [`Gates`](crate::Gates) instead; this form is for code that a set
-/// cannot be handed to.
+/// Libraries and servers take a [`Gates`](crate::Gates) instead; this form is for code without access to one.
 #[macro_export]
 macro_rules! enabled {
     ($gate:expr) => {

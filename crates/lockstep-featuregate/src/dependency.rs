@@ -1,8 +1,8 @@
-//! What a feature may lean on. Usable in `const` code, so that declared gates are checked by the compiler.
+//! Dependency rules. Usable in `const` code, so that the compiler checks declared gates.
 
 use crate::{Entry, Stage, Version, resolve::resolve, text::Text};
 
-/// One rule broken between a feature and something it depends on.
+/// A violated rule between a feature and its dependency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mismatch {
     LessStable {
@@ -18,8 +18,7 @@ pub(crate) enum Mismatch {
     },
 }
 
-/// The first rule broken when `feature` depends on `on`, looking at the newest entry first: people
-/// edit that one.
+/// The first violated rule, starting with the newest entry, because that is the one people edit.
 pub(crate) const fn mismatch(feature: &[Entry], on: &[Entry]) -> Option<Mismatch> {
     let mut index = feature.len();
     while index > 0 {
@@ -49,7 +48,7 @@ pub(crate) const fn mismatch(feature: &[Entry], on: &[Entry]) -> Option<Mismatch
 }
 
 impl Mismatch {
-    /// The sentence users and the compiler print. Tools match it: it is a contract.
+    /// Error text for users and the compiler. Tools match it: it is a contract.
     pub(crate) const fn text(self, feature: &str, on: &str) -> Text {
         let (text, at) = match self {
             Mismatch::LessStable {
@@ -85,10 +84,10 @@ impl Mismatch {
     }
 }
 
-/// A node that lies on a cycle of `edges` (from, to), if there is one.
+/// A node on a cycle of `edges` (from, to), if there is one.
 ///
-/// `alive` has one place per node and is overwritten. Nodes that depend on nothing alive are taken
-/// away until none is left to take; following the edges of what remains ends on a cycle.
+/// `alive` has one element per node and is overwritten. Nodes without live dependencies are removed repeatedly;
+/// following edges among the rest leads to a cycle.
 pub(crate) const fn cycle(edges: &[(usize, usize)], alive: &mut [bool]) -> Option<usize> {
     let mut node = 0;
     while node < alive.len() {

@@ -1,4 +1,4 @@
-//! The reference table of gates, as Markdown.
+//! Reference table of gates in Markdown.
 
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ fn row(component: &Component, feature: &Feature) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// The first version of the last stretch in which the default is on.
+/// The version since which the default has been on without interruption.
 fn enabled_since(feature: &Feature) -> Option<Version> {
     let on = feature
         .entries

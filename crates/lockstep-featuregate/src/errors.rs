@@ -1,8 +1,8 @@
-//! What can be wrong, and how several wrongs are told at once.
+//! Registration errors, and lists of errors.
 
 use std::fmt;
 
-/// Several errors, each once, in the order of the names they speak of.
+/// Several distinct errors, sorted by the name they concern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Errors<E>(Vec<E>);
 
@@ -23,9 +23,9 @@ impl<E> Errors<E> {
     }
 }
 
-/// An error that speaks of a name.
+/// An error with a sort key.
 pub(crate) trait Ordered: fmt::Display {
-    /// The gate or component; empty when it speaks of the whole.
+    /// The gate or component; empty if it concerns neither.
     fn about(&self) -> &str;
 }
 
@@ -48,23 +48,23 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for Errors<E> {}
 /// A feature or component that cannot be registered.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RegistrationError {
-    /// A history breaks a rule; the text is the rule's own.
+    /// A history violates a rule.
     #[error("{text}")]
     History {
         /// The feature.
         feature: String,
-        /// What is wrong, with the feature's name.
+        /// The violation, with the feature's name.
         text: String,
     },
-    /// A registry file, or a part of it, is not shaped as one.
+    /// A registry file has an invalid structure.
     #[error("{path}: {problem}")]
     Shape {
-        /// Where in the file.
+        /// Path in the file.
         path: String,
-        /// What was expected there.
+        /// The expected structure.
         problem: String,
     },
-    /// Two registrations of one name disagree.
+    /// Two registrations of one name differ.
     #[error("feature gate \"{feature}\" with different spec already exists: {existing}")]
     Different {
         /// The feature.
@@ -75,58 +75,58 @@ pub enum RegistrationError {
     /// The set of features is closed once its flags exist.
     #[error("cannot add a feature gate after adding it to the flag set")]
     Closed,
-    /// A dependency of something nobody registered.
+    /// The feature of a dependency is not registered.
     #[error("cannot add dependency for unknown feature {feature}")]
     DependencyOfUnknown {
         /// The unknown feature.
         feature: String,
     },
-    /// A dependency on something nobody registered.
+    /// The target of a dependency is not registered.
     #[error("cannot add dependency from {feature} to unknown feature {on}")]
     DependencyOnUnknown {
         /// The feature.
         feature: String,
-        /// What it wants to depend on.
+        /// The unknown target.
         on: String,
     },
-    /// A dependency breaks a rule; the text is the rule's own.
+    /// A dependency violates a rule.
     #[error("{text}")]
     Dependency {
         /// The feature.
         feature: String,
-        /// What is wrong.
+        /// The violation.
         text: String,
     },
-    /// Two components of one name.
+    /// Two components have the same name.
     #[error("component \"{component}\" is already registered")]
     ComponentTwice {
         /// The component.
         component: String,
     },
-    /// A component that is mapped from, or to, does not exist.
+    /// A component of a version mapping does not exist.
     #[error("component not registered: {component}")]
     ComponentUnknown {
         /// The component.
         component: String,
     },
-    /// A component's version can follow only one other.
+    /// A component's version is mapped from two others.
     #[error("version of {component} is already mapped from {parent}")]
     MappedTwice {
         /// The component.
         component: String,
-        /// What it follows already.
+        /// The component it is already mapped from.
         parent: String,
     },
-    /// Components that follow each other in a circle.
+    /// Version mappings form a cycle.
     #[error("version mapping of {component} leads back to itself")]
     MappingLoop {
-        /// One component of the circle.
+        /// One component of the cycle.
         component: String,
     },
 }
 
 impl RegistrationError {
-    /// The feature it is about, if it is about one.
+    /// The feature concerned, if there is one.
     pub fn feature(&self) -> Option<&str> {
         match self {
             Self::History { feature, .. }

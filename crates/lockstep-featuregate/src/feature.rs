@@ -1,34 +1,34 @@
-//! A feature: its name, its history by version, and what people should know about it.
+//! A feature: its name, its history by version, and its documentation.
 
 use std::borrow::Cow;
 
 use crate::{Stage, Version};
 
-/// The longest feature name.
+/// Maximum length of a feature name.
 pub const NAME_LENGTH_MAX: usize = 100;
 
-/// Switches every Alpha gate that nobody named.
+/// Sets every Alpha gate that is not set explicitly.
 pub const ALL_ALPHA: &str = "AllAlpha";
-/// Switches every Beta gate that nobody named.
+/// Sets every Beta gate that is not set explicitly.
 pub const ALL_BETA: &str = "AllBeta";
 
-/// What holds for a feature from one version on.
+/// Specification of a feature from one version on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
-    /// The first version at which this entry holds; [`Version::ZERO`] means always.
+    /// The first version of this entry; [`Version::ZERO`] means always.
     pub version: Version,
-    /// The value when nothing sets the gate.
+    /// The value if the gate is not set.
     pub default: bool,
-    /// The value cannot be changed.
+    /// True if the value cannot be changed.
     pub lock_to_default: bool,
-    /// The maturity from here on.
+    /// The stage from this version on.
     pub stage: Stage,
-    /// Use this entry only if the process need not be compatible with anything older than this.
-    /// Unset inherits from the entry before.
+    /// The entry applies only if the minimum compatibility version is at least this one. Inherited from the
+    /// previous entry if unset.
     pub min_compatibility: Option<Version>,
 }
 
-/// What an absent feature looks like: before its first entry nothing is known of it.
+/// Entry in effect before the first one: the feature does not exist.
 pub(crate) const BEFORE_HISTORY: Entry = Entry {
     version: Version::ZERO,
     default: false,
@@ -37,18 +37,18 @@ pub(crate) const BEFORE_HISTORY: Entry = Entry {
     min_compatibility: None,
 };
 
-/// Who switches a gate.
+/// Scope of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Scope {
-    /// Each process for itself, at its start.
+    /// Set for each process, at its start.
     #[default]
     Process,
-    /// The members of a cluster together, through their log.
+    /// Agreed by the members of a cluster through their log.
     Cluster,
 }
 
 impl Scope {
-    /// The word in registry files.
+    /// Name in registry files.
     pub const fn name(self) -> &'static str {
         match self {
             Scope::Process => "process",
@@ -57,7 +57,7 @@ impl Scope {
     }
 }
 
-/// A feature as a registry holds it.
+/// A registered feature.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Feature {
     /// `[A-Za-z][A-Za-z0-9]*`, case matters.
@@ -66,18 +66,18 @@ pub struct Feature {
     pub entries: Vec<Entry>,
     /// One sentence for help and documentation.
     pub description: Cow<'static, str>,
-    /// Who answers questions about it.
+    /// Team or person responsible for the feature.
     pub owner: Cow<'static, str>,
-    /// Where to read more.
+    /// Links to further documentation.
     pub links: Vec<Cow<'static, str>>,
     /// The feature adds or widens an API field.
     pub api: bool,
-    /// Who switches it.
+    /// Scope of the gate.
     pub scope: Scope,
 }
 
 impl Feature {
-    /// A feature with a history and nothing said about it.
+    /// A feature with a history and no documentation.
     pub fn new(name: impl Into<Cow<'static, str>>, entries: impl Into<Vec<Entry>>) -> Self {
         Self {
             name: name.into(),
@@ -90,7 +90,7 @@ impl Feature {
         }
     }
 
-    /// The first version at which the value can no longer be changed.
+    /// The first version with a locked value.
     pub fn locked_since(&self) -> Option<Version> {
         self.entries
             .iter()
@@ -98,14 +98,14 @@ impl Feature {
             .map(|entry| entry.version)
     }
 
-    /// The release in which a locked gate may go: it must still be possible to emulate the three
-    /// releases before it, and all of them were locked.
+    /// The release in which a locked gate may be removed: the three releases before it, which it can emulate, were
+    /// locked.
     pub fn remove_in(&self) -> Option<Version> {
         self.locked_since()
             .map(|locked| locked.plus_minors(crate::EMULATED_MINORS))
     }
 
-    /// Fills `min_compatibility` from the entry before, so that no later entry asks for less.
+    /// Inherits `min_compatibility` from the previous entry.
     pub(crate) fn complete(&mut self) {
         let mut inherited = None;
         for entry in &mut self.entries {
@@ -115,7 +115,7 @@ impl Feature {
     }
 }
 
-/// Whether a name follows `[A-Za-z][A-Za-z0-9]*` and [`NAME_LENGTH_MAX`].
+/// True if a name matches `[A-Za-z][A-Za-z0-9]*` and [`NAME_LENGTH_MAX`].
 pub const fn is_valid_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     if bytes.is_empty() || bytes.len() > NAME_LENGTH_MAX || !bytes[0].is_ascii_alphabetic() {

@@ -1,4 +1,4 @@
-//! The finished set: which gate is on, and why.
+//! The resolved set of gates.
 
 use std::{
     collections::BTreeMap,
@@ -26,11 +26,11 @@ pub struct Gates {
 struct Inner {
     builder: Builder,
     components: BTreeMap<String, State>,
-    /// One byte for each gate declared in code, at the same place in every set.
+    /// Cells of gates declared in code, at the same index in every set.
     cells: Box<[AtomicU8]>,
-    /// One byte for each gate that code does not declare; its place counts on from those above.
+    /// Cells of gates not declared in code; their indexes follow those above.
     others: Box<[AtomicU8]>,
-    /// The first place of a gate that several groups declare, and each of its other places.
+    /// Gates declared by several groups: the first index and each further one.
     doubles: Box<[(u32, u32)]>,
 }
 
@@ -38,23 +38,23 @@ struct Inner {
 pub(crate) struct State {
     pub(crate) versions: Versions,
     decisions: Box<[Decision]>,
-    /// Where the cell of each feature lies.
+    /// Index of each feature's cell.
     cells: Box<[u32]>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Why a gate has its value.
+/// Explanation of a gate's value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
     /// On or off.
     pub value: bool,
-    /// The entry of its history that holds: stage, default, lock, and since when.
+    /// The entry of its history in effect: stage, default, lock and version.
     pub held: Entry,
-    /// Who decided the value.
+    /// Source of the value.
     pub source: Source,
-    /// When a locked gate may be removed.
+    /// Release in which a locked gate may be removed.
     pub remove_in: Option<Version>,
-    /// What it depends on, sorted.
+    /// Dependencies, sorted.
     pub depends_on: Vec<String>,
 }
 
@@ -106,8 +106,7 @@ impl Gates {
         }
     }
 
-    /// Whether a gate is on: one relaxed load. A gate of a component that this set does not have
-    /// is off.
+    /// True if a gate is on: one relaxed load. A gate of a component that is not in this set is off.
     #[inline]
     pub fn enabled(&self, gate: Gate) -> bool {
         match self.inner.cells.get(gate.slot()) {
@@ -116,24 +115,24 @@ impl Gates {
         }
     }
 
-    /// A gate by name, for tools: `Name`, or `component:Name`. Unknown is `None`.
+    /// A gate by name, for tools: `Name`, or `component:Name`. `None` if unknown.
     pub fn get(&self, name: &str) -> Option<bool> {
         let (component, name) = self.locate(name)?;
         Some(self.value(component, component.index_of(name)))
     }
 
-    /// Why a gate has its value. Unknown is `None`.
+    /// Explains a gate's value. `None` if unknown.
     pub fn explain(&self, name: &str) -> Option<Explanation> {
         let (component, name) = self.locate(name)?;
         Some(self.explanation(component, component.feature(name)?))
     }
 
-    /// The version whose behaviour the server shows.
+    /// Emulation version of the default component.
     pub fn emulation(&self) -> Version {
         self.default_versions().emulation
     }
 
-    /// The oldest version the server must get along with.
+    /// Minimum compatibility version of the default component.
     pub fn min_compatibility(&self) -> Version {
         self.default_versions().min_compatibility
     }
@@ -181,7 +180,7 @@ impl Gates {
         process::install(self);
     }
 
-    /// Writes every value where [`enabled!`](crate::enabled) finds it.
+    /// Copies every value to the cells read by [`enabled!`](crate::enabled).
     pub(crate) fn fill_live(&self) {
         for component in self.registry().components() {
             for group in &component.groups {
@@ -194,12 +193,12 @@ impl Gates {
         }
     }
 
-    /// Whether both are handles of one set.
+    /// True if both are handles of one set.
     pub(crate) fn is_same_set(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// A copy with these decisions, whatever the rules say.
+    /// A copy with other decisions, without validation.
     #[cfg(feature = "testing")]
     pub(crate) fn replacing<'a>(
         &self,
@@ -229,7 +228,7 @@ impl Gates {
         }
     }
 
-    /// What was decided for a gate, with the value it has now.
+    /// The decision of a gate with its current value.
     #[cfg(feature = "testing")]
     pub(crate) fn decision(&self, component: &Component, index: usize) -> Decision {
         Decision {
@@ -262,7 +261,7 @@ impl Gates {
         cell::is_on(self.inner.cell(place))
     }
 
-    /// Moves a cluster-scoped gate that is not locked; every other stays, and the answer is `false`.
+    /// Changes a cluster-scoped gate that is not locked; otherwise returns `false`.
     pub(crate) fn move_gate(&self, component: &Component, feature: &Feature, value: bool) -> bool {
         let index = component.index_of(&feature.name);
         let state = self.state(component);
@@ -301,7 +300,7 @@ impl Inner {
         }
     }
 
-    /// Every cell of the gate whose first place this is.
+    /// All cells of the gate with this first index.
     fn cells_at(&self, first: u32) -> impl Iterator<Item = &AtomicU8> {
         let doubles = self.doubles.iter().filter(move |double| double.0 == first);
         std::iter::once(first)
@@ -310,8 +309,8 @@ impl Inner {
     }
 }
 
-/// Fills in the cells of every feature and tells where the first of each lies; those that code does
-/// not declare come after the others.
+/// Assigns the cells of every feature and returns the first index of each; gates not declared in code follow the
+/// others.
 fn place_cells(
     component: &Component,
     decisions: &[Decision],
@@ -336,8 +335,7 @@ fn place_cells(
     slots.zip(decisions).map(fill).collect()
 }
 
-/// The values somebody set in every component; names of other components than the default carry
-/// their component.
+/// Gates that are set in every component; those outside the default component are prefixed with it.
 impl fmt::Display for Gates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pieces = Vec::new();

@@ -1,9 +1,9 @@
-//! The rules a history must follow, checked while compiling for declared gates and while loading
-//! for registry files: one function serves both.
+//! Rules of a history, checked at compile time for declared gates and at load time for registry files by the same
+//! function.
 
 use crate::{Entry, Stage, Version, text::Text};
 
-/// One broken rule at one entry of a history.
+/// A violated rule at an entry of a history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Violation {
     NoEntries,
@@ -23,7 +23,7 @@ pub(crate) enum Violation {
     Regresses { to: Stage, version: Version },
 }
 
-/// The first rule that entry `at` breaks, given the entries before it.
+/// The first rule that entry `at` violates.
 pub(crate) const fn violation_at(entries: &[Entry], at: usize) -> Option<Violation> {
     let entry = entries[at];
     if let Some(min) = entry.min_compatibility {
@@ -137,7 +137,7 @@ const fn stability_violation(entries: &[Entry], at: usize) -> Option<Violation> 
     }
 }
 
-/// The minimum that holds at an entry: its own, or the nearest before it.
+/// The effective minimum of an entry: its own or the nearest previous one.
 const fn inherited_min(entries: &[Entry], mut at: usize) -> Option<Version> {
     loop {
         if entries[at].min_compatibility.is_some() || at == 0 {
@@ -160,7 +160,7 @@ const fn same_stage(a: Stage, b: Stage) -> bool {
 }
 
 impl Violation {
-    /// The sentence users and the compiler print. Tools match it: it is a contract.
+    /// Error text for users and the compiler. Tools match it: it is a contract.
     pub(crate) const fn text(self, name: &str) -> Text {
         let feature = Text::new().str("feature \"").str(name).str("\" ");
         match self {

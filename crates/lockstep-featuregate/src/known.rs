@@ -1,10 +1,10 @@
-//! The option lines that `--help` shows for gates.
+//! Gate lines of `--help`.
 
 use crate::{ComponentGates, Entry, Feature, Stage, component::is_group_switch, resolve};
 
 impl ComponentGates<'_> {
-    /// `A=true|false (ALPHA - default=false)` for every gate a user would switch, sorted. GA and
-    /// deprecated gates are left out: they are not for new configurations.
+    /// `A=true|false (ALPHA - default=false)` for every gate that users may set, sorted. GA and deprecated gates
+    /// are omitted: they are not for new configurations.
     pub fn known(self) -> Vec<String> {
         let lines = self
             .component()

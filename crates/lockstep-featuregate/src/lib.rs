@@ -1,9 +1,9 @@
 //! Versioned feature gates.
 //!
-//! A feature has a history: since which version it is alpha, beta, finished, locked. A server is
-//! built at one version, may be told to behave like an earlier one, and is told by flags, variables
-//! and a file which gates to switch. This crate turns all of that into one immutable set of values
-//! that costs a single load to read, or into the complete list of reasons not to start.
+//! A feature has a history: the versions since which it is alpha, beta, GA and locked. A server is built at one
+//! version, may emulate an earlier one, and gets gate settings from flags, environment variables and a file. This
+//! crate resolves them to one immutable set of values that costs a single load to read, or to the complete list of
+//! reasons not to start.
 //!
 //! ```
 //! use lockstep_featuregate::{BinaryVersion, Builder, Component, Registry, features, v};
@@ -49,12 +49,12 @@ mod registry;
 mod builder;
 mod decide;
 mod options;
+mod requested;
 mod settings;
 mod start_error;
 mod suggestion;
 mod versions;
 mod warning;
-mod wishes;
 
 pub mod api_field;
 mod cluster_switch;
@@ -94,7 +94,7 @@ pub use version::{BinaryVersion, Version, VersionError, v};
 pub use versions::Versions;
 pub use warning::Warning;
 
-/// How many minor releases back a server can be told to behave.
+/// Minor releases that a server can emulate back.
 pub const EMULATED_MINORS: u16 = 3;
 
 #[cfg(feature = "testing")]

@@ -1,5 +1,4 @@
-//! Every gate as a row of data: what `lockstep features list -o json` prints and a server's
-//! `/debug/features` answers.
+//! Gates as data rows, for `lockstep features list -o json` and the server's `/debug/features`.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,17 +16,17 @@ pub struct Row {
     pub stage: String,
     /// On or off.
     pub enabled: bool,
-    /// On or off when nobody says anything.
+    /// Default value.
     pub default: bool,
-    /// Whether it can be changed no more.
+    /// True if the value cannot be changed.
     pub locked: bool,
-    /// Since which version this holds.
+    /// Version of the entry in effect.
     pub since: String,
-    /// Who decided the value.
+    /// Source of the value.
     pub source: String,
-    /// When a locked gate may be removed.
+    /// Release in which a locked gate may be removed.
     pub remove_in: Option<String>,
-    /// What it depends on.
+    /// Dependencies.
     pub depends_on: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The samples a process exports about its gates and versions.
+//! Metrics of gates and versions.
 
 use crate::{ComponentGates, Stage};
 
@@ -30,15 +30,15 @@ fn quoted(value: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// The gauge with 1 for every gate that is on. Dashboards of Kubernetes use this name.
+/// Gauge with 1 for every gate that is on; the name is upstream Kubernetes'.
 pub const FEATURE_ENABLED: &str = "kubernetes_feature_enabled";
-/// The same gauge of a store process. Dashboards of etcd use this name.
+/// Gauge of a store process with 1 for every gate that is on; the name is etcd's.
 pub const STORE_FEATURE_ENABLED: &str = "etcd_server_feature_enabled";
 /// The component of a store process.
 const STORE_COMPONENT: &str = "store";
-/// The gauge that says why a gate has its value.
+/// Gauge with the stage and source of a gate.
 pub const FEATURE_INFO: &str = "lockstep_feature_info";
-/// The gauge with the versions a component runs with.
+/// Gauge with the versions of a component.
 pub const VERSION_INFO: &str = "version_info";
 
 impl ComponentGates<'_> {

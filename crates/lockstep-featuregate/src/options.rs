@@ -1,26 +1,26 @@
-//! How strictly the settings of a server are read.
+//! Strictness options.
 
-/// What to do with a gate that was removed.
+/// Handling of removed gates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RemovedGates {
     /// Refuse to start.
     #[default]
     Fail,
-    /// Say so and go on, if it is set to the value it was locked to.
+    /// Warn and continue, if the gate is set to the value it was locked to.
     Warn,
 }
 
-/// What to do with a Kubernetes gate that has no effect here.
+/// Handling of Kubernetes gates that have no effect here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ForeignGates {
     /// Refuse to start.
     #[default]
     Fail,
-    /// Say so and go on, so that the command line of another server can be used again.
+    /// Warn and continue, so that the command line of a kube-apiserver can be reused.
     Ignore,
 }
 
-/// How strictly the settings are read.
+/// Strictness options of a server's settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `--strict-emulation`: alpha features while emulating are an error, not a warning.

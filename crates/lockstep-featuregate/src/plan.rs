@@ -1,8 +1,8 @@
-//! What to do with which gate in the coming releases.
+//! Maintenance plan of gates for coming releases.
 
 use crate::{Component, EMULATED_MINORS, Feature, Version, lint};
 
-/// What a release should do with a gate.
+/// Maintenance action on a gate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Lock it to its default.
@@ -14,7 +14,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The word in JSON and tables.
+    /// Name in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Action::Lock => "lock",
@@ -24,18 +24,18 @@ impl Action {
     }
 }
 
-/// One thing to do.
+/// A planned action.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Step {
-    /// The release to do it in; what is overdue is due now.
+    /// The release to do it in; overdue actions are due now.
     pub version: Version,
     /// The component.
     pub component: String,
     /// The gate.
     pub gate: String,
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// Why then.
+    /// The reason.
     pub reason: String,
 }
 
@@ -95,14 +95,14 @@ fn feature_steps(feature: &Feature, from: Version) -> Vec<(Version, String, Acti
     merge_overdue(steps)
 }
 
-/// When the entry that follows is as old as anything that can be emulated, this one is not needed.
+/// An entry is not needed once its successor is as old as the oldest version that can be emulated.
 fn droppable_entries(feature: &Feature) -> impl Iterator<Item = (Version, Version)> {
     let pairs = feature.entries.iter().zip(feature.entries.iter().skip(1));
     let distinct = pairs.filter(|(entry, next)| entry.version < next.version);
     distinct.map(|(entry, next)| (next.version.plus_minors(EMULATED_MINORS), entry.version))
 }
 
-/// Several entries that fell out of the window before now are one piece of work.
+/// Overdue removals of several entries of a gate are one step.
 fn merge_overdue(
     steps: Vec<(Version, String, Action, String)>,
 ) -> Vec<(Version, String, Action, String)> {

@@ -1,42 +1,42 @@
-//! Whether the gates somebody sets today survive an upgrade.
+//! Upgrade check of gate settings.
 
 use crate::{
     Builder, Component, Errors, Feature, Hint, Registry, Stage, StartError, Version, errors,
     resolve,
 };
 
-/// What becomes of one gate in the new version.
+/// Effect of an upgrade on one gate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It works as before.
+    /// No change.
     Ok,
-    /// The gate is gone, or may be: the new version would not start.
+    /// The gate is or may be removed: the new version would not start.
     Removed {
-        /// The release in which it goes.
+        /// The release that removes it.
         in_version: Version,
     },
     /// The gate is locked to the other value: the new version would not start.
     LockedOtherValue {
-        /// Since when it is locked.
+        /// The version that locks it.
         since: Version,
     },
-    /// It works, with a warning that the gate will go.
+    /// The gate works, with a deprecation warning.
     WillWarn,
-    /// Nobody sets it, and its default is another one.
+    /// The gate is not set, and its default changes.
     DefaultChanges {
-        /// The default today.
+        /// The current default.
         old: bool,
-        /// The default then.
+        /// The new default.
         new: bool,
     },
-    /// No gate of this name: the new version would not start.
+    /// The gate is unknown: the new version would not start.
     Unknown(Hint),
-    /// The gate does not exist yet in that version: it would not start.
+    /// The gate does not exist in that version: it would not start.
     Unavailable,
 }
 
 impl Verdict {
-    /// The word in JSON and tables.
+    /// Name in JSON and tables.
     pub const fn name(&self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -49,7 +49,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the new version would refuse to start.
+    /// True if the new version would refuse to start.
     pub const fn refuses(&self) -> bool {
         match self {
             Verdict::Removed { .. }
@@ -61,33 +61,32 @@ impl Verdict {
     }
 }
 
-/// One gate before an upgrade.
+/// Upgrade check of one gate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
     /// The component.
     pub component: String,
     /// The gate.
     pub gate: String,
-    /// The value somebody sets it to.
+    /// The value it is set to.
     pub value: Option<bool>,
-    /// What becomes of it.
+    /// Effect of the upgrade.
     pub verdict: Verdict,
 }
 
-/// An upgrade to look at.
+/// The upgrade to check.
 #[derive(Clone, Copy, Debug)]
 pub struct Upgrade {
-    /// The version that runs now.
+    /// The current version.
     pub from: Version,
-    /// The version to run next.
+    /// The new version.
     pub to: Version,
-    /// The newest version the table of features speaks for: up to there a gate it has is there,
-    /// beyond that a locked gate is expected to go when it may.
+    /// The newest version that the feature table covers: up to it the table is exact, beyond it locked gates are
+    /// assumed to be removed as soon as allowed.
     pub known_until: Option<Version>,
 }
 
-/// Looks at every gate that is set, and at every default that changes. Settings that cannot be read
-/// at all are errors.
+/// Checks every gate that is set, and every default that changes. Unreadable settings are errors.
 pub fn preflight(builder: &Builder, upgrade: Upgrade) -> Result<Vec<Checked>, Errors<StartError>> {
     let (set, unreadable) = builder.merged_settings();
     errors::check(unreadable)?;

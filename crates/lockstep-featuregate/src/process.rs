@@ -1,11 +1,10 @@
-//! The process default set: the one that [`enabled!`](crate::enabled) reads.
+//! The process default set, as read by [`enabled!`](crate::enabled).
 
 use std::sync::{PoisonError, RwLock};
 
 use crate::Gates;
 
-/// Which set is installed. Whoever writes the live cells holds this lock, so that they are always
-/// the values of one set.
+/// The installed set. Writers of the live cells hold this lock, so that they always contain the values of one set.
 static INSTALLED: RwLock<Option<Gates>> = RwLock::new(None);
 
 /// Makes `gates` the default set.
@@ -15,7 +14,7 @@ pub(crate) fn install(gates: &Gates) {
     *installed = Some(gates.clone());
 }
 
-/// Runs `update` while `gates` is, and stays, the default set; does nothing when it is not.
+/// Runs `update` under the lock if `gates` is the default set.
 pub(crate) fn while_installed(gates: &Gates, update: impl FnOnce()) {
     let installed = INSTALLED.read().unwrap_or_else(PoisonError::into_inner);
     if installed

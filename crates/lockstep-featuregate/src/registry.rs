@@ -7,10 +7,10 @@ use crate::{
     suggestion::suggestion,
 };
 
-/// How one component's version follows from another's; `None` when it has no answer.
+/// Mapping of one component's version to another's; `None` if there is none.
 pub type VersionMapping = fn(Version) -> Option<Version>;
 
-/// The components of one binary and how their versions hang together.
+/// The components of one binary with their version mappings.
 #[derive(Clone, Debug)]
 pub struct Registry {
     components: BTreeMap<String, Component>,
@@ -19,7 +19,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Closes the components and checks the dependencies in each; all errors at once.
+    /// Closes the components and validates their dependencies; returns all errors.
     pub fn new(
         components: impl IntoIterator<Item = Component>,
     ) -> Result<Self, Errors<RegistrationError>> {
@@ -43,7 +43,7 @@ impl Registry {
         errors::check(errors).map(|()| registry)
     }
 
-    /// Lets the versions of `to` follow those of `from`; its own version flags are refused then.
+    /// Derives the versions of `to` from those of `from`; version flags of `to` are rejected.
     pub fn map_version(
         &mut self,
         from: &str,
@@ -92,12 +92,12 @@ impl Registry {
         self.components.get(name)
     }
 
-    /// What to tell somebody who sets a gate that this component does not know.
+    /// Hint for the error about an unknown gate.
     pub(crate) fn hint(&self, home: Option<&Component>, name: &str) -> Hint {
-        if let Some(grave) = home.and_then(|home| home.tombstones.get(name)) {
+        if let Some(tombstone) = home.and_then(|home| home.tombstones.get(name)) {
             return Hint::Removed {
-                removed_in: grave.removed_in,
-                locked: grave.locked,
+                removed_in: tombstone.removed_in,
+                locked: tombstone.locked,
             };
         }
         if home.is_some_and(|home| home.foreign.contains(name)) {
@@ -108,8 +108,7 @@ impl Registry {
         suggestion(name, names).map_or(Hint::None, |name| Hint::DidYouMean(name.to_owned()))
     }
 
-    /// The component an unqualified gate name belongs to: the default one, or the only other one
-    /// that knows it.
+    /// The component of an unqualified gate name: the default one, or the only other one that has it.
     pub(crate) fn home_of(&self, gate: &str) -> Option<&Component> {
         let default = self.components.get(DEFAULT_COMPONENT);
         if default.is_some_and(|kube| kube.features.contains_key(gate)) {

@@ -1,9 +1,9 @@
-//! Which entry of a history holds.
+//! Selection of the entry in effect.
 
 use crate::{Entry, Version, feature::BEFORE_HISTORY};
 
-/// The entry that holds at emulation version `emulation` for a process that must stay compatible
-/// with `min_compatibility`: the last one that both allow. Before the first there is `PreAlpha`.
+/// The entry in effect at an emulation version and a minimum compatibility version: the last one that both allow.
+/// Before the first entry the stage is `PreAlpha`.
 ///
 /// `entries` carry inherited minimum compatibility versions, as a [`crate::Component`] completes them.
 pub const fn resolve(entries: &[Entry], emulation: Version, min_compatibility: Version) -> Entry {

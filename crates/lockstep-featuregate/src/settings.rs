@@ -1,17 +1,17 @@
-//! What people ask for: `--feature-gates`, environment variables, the configuration file.
+//! Gate settings: `--feature-gates`, environment variables, the configuration file.
 
 use crate::StartError;
 
-/// Where a value comes from, weakest first.
+/// Source of a value, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
-    /// Nobody set it: the history's default.
+    /// The history's default.
     Default,
-    /// Code replaced the default before the start.
+    /// An override of the default in code.
     Override,
-    /// `AllAlpha` set it.
+    /// The `AllAlpha` group switch.
     AllAlpha,
-    /// `AllBeta` set it.
+    /// The `AllBeta` group switch.
     AllBeta,
     /// The configuration file.
     File,
@@ -23,14 +23,14 @@ pub enum Source {
     Env,
     /// `--feature-gates`.
     Flag,
-    /// The members of the cluster agreed on it.
+    /// Agreement of the cluster's members.
     Cluster,
-    /// A test asked for it.
+    /// A test.
     Test,
 }
 
 impl Source {
-    /// The word in tables, JSON and metrics.
+    /// Name in tables, JSON and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Source::Default => "default",
@@ -46,22 +46,22 @@ impl Source {
     }
 }
 
-/// One gate set to one value by one source.
+/// A gate set by one source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Setting {
-    /// As written; `None` when no component was named.
+    /// As written; `None` if unqualified.
     pub(crate) component: Option<String>,
     pub(crate) name: String,
     pub(crate) value: bool,
     pub(crate) source: Source,
 }
 
-/// The settings read so far, and what could not be read.
+/// Settings read so far, with errors.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) accepted: Vec<Setting>,
     pub(crate) errors: Vec<StartError>,
-    /// Variables meant for client libraries whose value means nothing: name and value.
+    /// Variables of client libraries with invalid values: name and value.
     pub(crate) ignored_variables: Vec<(String, String)>,
 }
 
@@ -70,7 +70,7 @@ const VARIABLE_PREFIX: &str = "LOCKSTEP_FEATURE_";
 const KUBE_VARIABLE_PREFIX: &str = "KUBE_FEATURE_";
 
 impl Settings {
-    /// Reads all uses of one `--feature-gates`-like text. Later items of a gate win.
+    /// Parses all uses of `--feature-gates`. The last value of a gate wins.
     pub(crate) fn read_list<'a>(&mut self, texts: impl Iterator<Item = &'a str>, source: Source) {
         let (mut bare, mut prefixed) = (false, false);
         for item in texts.flat_map(|text| text.split(',')).map(str::trim) {
@@ -120,7 +120,7 @@ impl Settings {
         });
     }
 
-    /// Reads the variables that concern gates; all others are passed over.
+    /// Reads gate variables; ignores all others.
     pub(crate) fn read_environment<'a>(
         &mut self,
         variables: impl Iterator<Item = (&'a str, &'a str)>,

@@ -1,19 +1,19 @@
-//! How mature a feature is.
+//! Stages of a feature.
 
 use std::fmt;
 
-/// A feature's maturity at one version.
+/// Stage of a feature at one version.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// Not available at the version asked for. Computed, never declared.
+    /// The feature does not exist at the version. Computed, never declared.
     PreAlpha,
-    /// Off unless somebody asks for it.
+    /// Off by default.
     Alpha,
-    /// Complete; usually on, always switchable.
+    /// Complete; usually on by default, always switchable.
     Beta,
-    /// Finished: on, and usually locked.
+    /// On by default, and usually locked.
     Ga,
-    /// On its way out: off, then locked off, then removed.
+    /// To be removed: off, then locked off, then removed.
     Deprecated,
 }
 
@@ -51,14 +51,14 @@ impl Stage {
         }
     }
 
-    /// Reads the name a registry file uses; `PreAlpha` cannot be declared.
+    /// Parses the name in registry files; `PreAlpha` cannot be declared.
     pub fn from_name(name: &str) -> Option<Stage> {
         Self::DECLARABLE
             .into_iter()
             .find(|stage| stage.name() == name)
     }
 
-    /// What a feature may lean on: never on something less stable than itself.
+    /// Rank of stability: a feature must not depend on a less stable one.
     pub(crate) const fn stability(self) -> u8 {
         match self {
             Stage::Deprecated => 0,

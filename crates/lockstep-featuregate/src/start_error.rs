@@ -1,8 +1,8 @@
-//! Why a server would refuse to start.
+//! Errors of gate settings that prevent a start.
 
 use crate::{Version, VersionError, errors::Ordered};
 
-/// One reason not to start. The texts are a contract: tools and people search for them.
+/// A reason not to start. The texts are a contract: tools and people search for them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StartError {
     /// `A` instead of `A=true`.
@@ -18,21 +18,21 @@ pub enum StartError {
         name: String,
         /// The gate or the variable, as written.
         written: String,
-        /// What was given for a boolean.
+        /// The invalid value.
         text: String,
     },
-    /// The configuration file has something else than a boolean.
+    /// A value in the configuration file is not a boolean.
     #[error("featureGates.{key}: expected a boolean")]
     NotABoolean {
         /// The key as written.
         key: String,
     },
-    /// Nobody registered a gate of this name.
+    /// The gate is not registered.
     #[error("unrecognized feature gate: {name}{hint}")]
     Unrecognized {
         /// The name as written.
         name: String,
-        /// What the user can do about it.
+        /// Hint for the user.
         hint: Hint,
     },
     /// A locked gate set to the other value.
@@ -40,7 +40,7 @@ pub enum StartError {
     Locked {
         /// The gate.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: bool,
     },
     /// A gate that does not exist yet at the emulated version.
@@ -51,14 +51,14 @@ pub enum StartError {
     PreAlpha {
         /// The gate.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: bool,
         /// The emulated version.
         emulation: Version,
         /// The minimum compatibility version.
         min_compatibility: Version,
     },
-    /// A cluster-scoped gate among the process gates.
+    /// A cluster-scoped gate is set as a process gate.
     #[error(
         "feature gate {name} is agreed by the whole cluster, set it with --cluster-feature-gates \
          instead of --feature-gates"
@@ -67,7 +67,7 @@ pub enum StartError {
         /// The gate.
         name: String,
     },
-    /// A component nobody registered.
+    /// The component is not registered.
     #[error("component not registered: {component}")]
     UnknownComponent {
         /// The component as written.
@@ -84,7 +84,7 @@ pub enum StartError {
     Version {
         /// The component.
         component: String,
-        /// What is wrong with the text.
+        /// The parse error.
         error: VersionError,
     },
     /// A version flag with a patch number.
@@ -95,7 +95,7 @@ pub enum StartError {
         /// The version as written.
         text: String,
     },
-    /// One component's version given twice.
+    /// A component's version is set twice.
     #[error("duplicate version flag, {component}={first} and {component}={second}")]
     DuplicateVersion {
         /// The component.
@@ -105,7 +105,7 @@ pub enum StartError {
         /// The version given again.
         second: Version,
     },
-    /// A version flag for a component that follows another.
+    /// A version flag for a component whose version is mapped from another.
     #[error("{version} of {component} is set by mapping, cannot set it by flag")]
     MappedVersion {
         /// `EmulationVersion` or `MinCompatibilityVersion`.
@@ -113,12 +113,12 @@ pub enum StartError {
         /// The component.
         component: String,
     },
-    /// A mapping has no answer for its parent's version.
+    /// The version mapping has no result for the parent's version.
     #[error("{component} has no version that goes with {parent}={version}")]
     Unmapped {
         /// The component.
         component: String,
-        /// The component it follows.
+        /// The component it is mapped from.
         parent: String,
         /// The parent's version.
         version: Version,
@@ -128,7 +128,7 @@ pub enum StartError {
     EmulationOutside {
         /// The component.
         component: String,
-        /// The version asked for.
+        /// The requested version.
         version: Version,
         /// The oldest allowed.
         floor: Version,
@@ -140,14 +140,14 @@ pub enum StartError {
     MinCompatibilityOutside {
         /// The component.
         component: String,
-        /// The version asked for.
+        /// The requested version.
         version: Version,
         /// The oldest allowed.
         floor: Version,
         /// The newest allowed.
         emulation: Version,
     },
-    /// A flag that makes sense only while emulating.
+    /// A flag that is valid only while emulating.
     #[error(
         "--{flag} cannot be set to true if the emulation version is the same as the binary version"
     )]
@@ -155,7 +155,7 @@ pub enum StartError {
         /// The flag without its dashes.
         flag: &'static str,
     },
-    /// Alpha features while emulating, refused by `--strict-emulation`.
+    /// Alpha features while emulating, rejected by `--strict-emulation`.
     #[error(
         "component has alpha features enabled in emulated version, this is unsupported: \
          features=[{}]", features.join(" ")
@@ -166,17 +166,17 @@ pub enum StartError {
         /// The alpha features that are on, sorted.
         features: Vec<String>,
     },
-    /// A feature is on, and something it needs is off.
+    /// A feature is on while a dependency is off.
     #[error(
         "{name} is enabled, but depends on features that are disabled: [{}]", disabled.join(" ")
     )]
     DisabledDependencies {
         /// The feature.
         name: String,
-        /// What it needs, sorted.
+        /// The disabled dependencies, sorted.
         disabled: Vec<String>,
     },
-    /// Code overrides a default of something that does not exist.
+    /// Code overrides the default of an unknown feature.
     #[error("cannot override default: feature \"{name}\" is not registered")]
     OverrideUnregistered {
         /// The feature.
@@ -200,21 +200,21 @@ pub enum StartError {
     },
 }
 
-/// What to do about a name nobody registered.
+/// Hint about an unregistered gate name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Hint {
-    /// Nothing comes to mind.
+    /// No hint.
     None,
     /// The gate was removed.
     Removed {
         /// The first release without it.
         removed_in: Version,
-        /// Since when, and to what, it was locked.
+        /// The version it was locked in, and the locked value.
         locked: Option<(Version, bool)>,
     },
     /// A gate of Kubernetes that this binary does not have.
     Foreign,
-    /// A name that looks like it.
+    /// A similar known name.
     DidYouMean(String),
 }
 

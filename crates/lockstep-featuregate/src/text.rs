@@ -1,11 +1,11 @@
-//! A sentence put together in `const` code, so that the compiler can print it.
+//! Text built in `const` code, so that the compiler can print it.
 
 use crate::Version;
 
 /// Room for the longest sentence with two names of the longest length.
 const TEXT_LENGTH_MAX: usize = 512;
 
-/// A short text on the stack. What does not fit is cut off.
+/// A short text on the stack, truncated to its capacity.
 pub(crate) struct Text {
     bytes: [u8; TEXT_LENGTH_MAX],
     length: usize,
@@ -54,7 +54,7 @@ impl Text {
         self.str(DIGITS[digit as usize])
     }
 
-    /// The text so far; a character cut in half at the end is left out.
+    /// The text so far; a truncated character at the end is left out.
     pub(crate) const fn as_str(&self) -> &str {
         let mut length = self.length;
         loop {

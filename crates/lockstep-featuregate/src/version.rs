@@ -1,4 +1,4 @@
-//! The `major.minor` numbers that histories, emulation and compatibility are told in.
+//! `major.minor` versions of histories, emulation and compatibility.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub const fn v(major: u16, minor: u16) -> Version {
     Version::new(major, minor)
 }
 
-/// Why a text is not a release line.
+/// Errors of parsing a version.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VersionError {
     /// Not numbers separated by dots, or something trails them.
@@ -100,7 +100,7 @@ impl BinaryVersion {
         parse_numbers(text)
     }
 
-    /// What gates, emulation and compatibility are compared with: never the patch.
+    /// The release line without the patch, used for gates, emulation and compatibility.
     pub const fn line(self) -> Version {
         self.line
     }
@@ -140,7 +140,7 @@ fn parse_numbers(text: &str) -> Result<BinaryVersion, VersionError> {
     }
 }
 
-/// Whether a number stands first and none follows it after a dot.
+/// True if the text has a major number and no minor one.
 fn has_major_alone(text: &str) -> bool {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let minor = rest.strip_prefix('.').unwrap_or_default();

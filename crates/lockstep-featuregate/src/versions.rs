@@ -1,4 +1,4 @@
-//! Which version each component emulates, and how old its peers may be.
+//! Emulation and minimum compatibility version of each component.
 
 use std::collections::BTreeMap;
 

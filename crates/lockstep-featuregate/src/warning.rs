@@ -1,28 +1,28 @@
-//! What a server says aloud while it starts all the same.
+//! Warnings at startup.
 
 use std::fmt;
 
 use crate::Version;
 
-/// A line for the log. Nothing was refused.
+/// A warning to log; the server starts nevertheless.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Warning {
-    /// Somebody names a gate that is GA.
+    /// A GA gate is set.
     SettingGa {
         /// The gate.
         name: String,
         /// Its value.
         value: bool,
-        /// When the gate may go, once it is locked.
+        /// Release in which the gate may be removed, once it is locked.
         remove_in: Option<Version>,
     },
-    /// Somebody names a gate that is deprecated.
+    /// A deprecated gate is set.
     SettingDeprecated {
         /// The gate.
         name: String,
         /// Its value.
         value: bool,
-        /// When the gate may go, once it is locked.
+        /// Release in which the gate may be removed, once it is locked.
         remove_in: Option<Version>,
     },
     /// Code replaces the default of a gate that is GA or deprecated.
@@ -61,7 +61,7 @@ pub enum Warning {
         name: String,
         /// The variable's value.
         value: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }

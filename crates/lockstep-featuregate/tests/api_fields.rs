@@ -111,7 +111,7 @@ fn validation_allows_a_field_if_its_gate_is_on_or_the_old_object_uses_it() {
     for (flag, old, _, allowed) in MATRIX {
         let gates = gates(flag);
         let options = ValidationOptions::new(&gates);
-        assert!(!options.allows(RESTART_DELAY), "nobody asked yet");
+        assert!(!options.allows(RESTART_DELAY), "not allowed yet");
         let in_use = old.as_ref().is_some_and(|old| old.restart_delay.is_some());
         let by_hand = options.clone().allow(RESTART_DELAY, in_use);
         let by_field = options.allow_field(RESTART_DELAY, old.as_ref(), &CONTAINER_FIELD);
@@ -130,7 +130,7 @@ fn one_gate_does_not_allow_what_another_brings() {
     assert_eq!(allowed, [true, false]);
 }
 
-/// What a server does with a write: drop, count the generation, fill in defaults, validate.
+/// The write path of a server: drop disabled fields, bump the generation, apply defaults, validate.
 fn write(
     gates: &Gates,
     old: Option<&Deployment>,

@@ -106,7 +106,7 @@ struct Case {
 }
 
 impl Case {
-    /// What the case says, or what its file says for all cases.
+    /// A value of the case, or of its file as the default.
     fn get(&self, key: &str) -> &Value {
         match &self.own[key] {
             Value::Null => &self.shared[key],

@@ -140,10 +140,10 @@ fn a_failed_start_leaves_nothing_behind() {
         Registry::new([kube]).unwrap()
     };
     let good = Builder::new(registry()).flag("A=true");
-    let bad = good.clone().flag("Nobody=true");
+    let bad = good.clone().flag("Unknown=true");
     assert_eq!(
         bad.try_finish().unwrap_err().to_string(),
-        "unrecognized feature gate: Nobody"
+        "unrecognized feature gate: Unknown"
     );
     assert_eq!(good.try_finish().unwrap().gates.get("A"), Some(true));
 }
@@ -152,7 +152,7 @@ fn a_failed_start_leaves_nothing_behind() {
 #[test]
 fn an_unknown_name_is_none_and_never_a_panic() {
     let gates = Builder::new(mapped()).try_finish().unwrap().gates;
-    for name in ["Nobody", "kube:Nobody", "nobody:AllAlpha", "", ":", "::"] {
+    for name in ["Unknown", "kube:Unknown", "unknown:AllAlpha", "", ":", "::"] {
         assert_eq!(gates.get(name), None, "{name:?}");
         assert_eq!(gates.explain(name), None, "{name:?}");
     }

@@ -1,7 +1,7 @@
 //! Guards on the process default set beside other tests, other sets and the end of the run
 //! (feature-gates.md §7/guard).
 //!
-//! Each test runs in a process of its own, where nobody else touches that set.
+//! Each test runs in its own process, which shares that set with no other test.
 
 #[path = "support/installed.rs"]
 mod installed;
@@ -82,7 +82,7 @@ fn the_same_gate_from_another_test_thread_panics_naming_both() {
                 let parallel = |gate| panic_text(|| drop(set_for_test(gate, true)));
                 text.send(parallel(BASE)).expect("heard");
                 text.send(parallel(TOP)).expect("heard"); // off because of Base, so held as well
-                let _other = set_for_test(QUIET, true); // nobody else's
+                let _other = set_for_test(QUIET, true); // not held by another test
                 text.send(enabled!(QUIET).to_string()).expect("heard");
             })
             .expect("t2 handles its panics");
@@ -231,8 +231,8 @@ fn each_component_can_be_emulated() {
         let locked = "Feature Finished is locked at version 1.37. Try emulating 1.36.";
         assert_eq!(panic_text(|| drop(set_for_test(FINISHED, false))), locked);
         assert_eq!(
-            panic_text(|| drop(emulate_component_for_test("nobody", v(1, 36)))),
-            "component not registered: nobody"
+            panic_text(|| drop(emulate_component_for_test("unknown", v(1, 36)))),
+            "component not registered: unknown"
         );
     });
     passed(child);

@@ -42,7 +42,7 @@ mod rival {
     lockstep_featuregate::features! { kube { ShardedLists { "1.36": Alpha } } }
 }
 
-/// A crate that depends on something nobody declares.
+/// A crate that depends on an undeclared gate.
 mod orphan {
     lockstep_featuregate::features! { kube { Orphan { "1.36": Alpha, after: [Nothing] } } }
 }

@@ -1,4 +1,4 @@
-//! What a set weighs, and that reading it allocates nothing (feature-gates.md §12/memory, §0/U9, §7/check).
+//! Memory use of a set; reading it allocates nothing (feature-gates.md §12/memory, §0/U9, §7/check).
 
 use std::{alloc::System, hint::black_box};
 

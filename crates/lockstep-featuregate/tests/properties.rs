@@ -86,7 +86,7 @@ fn naive_entry(entries: &[Entry], emulation: Version) -> Option<Entry> {
     held
 }
 
-/// What the value of a gate must be, or `None` if it cannot be set like that.
+/// Expected value of a gate, or `None` if the setting is invalid.
 fn naive_value(
     held: Option<Entry>,
     explicit: Option<bool>,
@@ -321,10 +321,10 @@ proptest! {
     ) {
         let good = builder(&histories).flag(flag(&good));
         let before = start(good.clone());
-        let failed = good.clone().flag(flag(&bad)).flag("Nobody=true").try_finish();
+        let failed = good.clone().flag(flag(&bad)).flag("Unknown=true").try_finish();
         let text = failed.map(|_| ()).map_err(|errors| errors.to_string());
-        let told = text.expect_err("nobody registered it");
-        prop_assert!(told.contains("unrecognized feature gate: Nobody"), "{}", told);
+        let told = text.expect_err("the gate is not registered");
+        prop_assert!(told.contains("unrecognized feature gate: Unknown"), "{}", told);
         prop_assert_eq!(start(good), before);
     }
 

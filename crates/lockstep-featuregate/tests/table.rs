@@ -13,7 +13,7 @@ features! {
         /// It works.
         Zebra { "1.36": Alpha, owner: "zoo" },
         APIThing { "1.36": Alpha, owner: "zoo" },
-        /// Nobody answers for it.
+        /// A gate without an owner.
         Lion { "1.36": Alpha },
     }
 }

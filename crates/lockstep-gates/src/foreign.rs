@@ -1,7 +1,7 @@
 //! Feature gates of Kubernetes that have no effect here.
 //!
-//! Somebody who brings the command line of a kube-apiserver is told so instead of "unrecognized", or
-//! has them skipped with `--foreign-feature-gates=ignore`.
+//! A kube-apiserver command line with one of them gets a specific error instead of "unrecognized", or the gate is
+//! skipped with `--foreign-feature-gates=ignore`.
 
 /// Names up to Kubernetes 1.37, sorted.
 pub(crate) const KUBERNETES_GATES: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Every feature gate of Lockstep. To add one, add a line to [`features!`] below: help, documentation,
 //! metrics, lint and `lockstep features` read this table.
 //!
-//! Gates stand in alphabetical order, each with an owner and one sentence for users. The life of a
-//! gate from here to its removal is told in `docs/concepts/life-of-a-gate.md`.
+//! Gates are in alphabetical order, each with an owner and one sentence for users.
+//! `docs/concepts/life-of-a-gate.md` describes the life of a gate from here to its removal.
 
 mod foreign;
 mod removed;
@@ -56,7 +56,7 @@ pub fn components() -> Vec<Component> {
     ]
 }
 
-/// The same, checked and closed.
+/// The validated registry of all components.
 ///
 /// # Panics
 ///

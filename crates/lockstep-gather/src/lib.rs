@@ -1,9 +1,8 @@
-//! What a connection writes, gathered so that it leaves in few pieces.
+//! Write coalescing for connections.
 //!
-//! HTTP/2 writes frame by frame and flushes often; each flush of an encrypted connection is a
-//! record and a call of the system. Here a flush is only noted. Whoever drives the connection sends
-//! everything at once when the connection has nothing more to do ([`Driven`]). Nothing waits for a
-//! clock: what is alone leaves at once.
+//! HTTP/2 writes frame by frame and flushes often; on a TLS connection each flush is a record and a system call.
+//! Here a flush is deferred: the driver of the connection ([`Driven`]) sends all buffered data once the connection
+//! is idle. No timer is involved, so a single small write is sent at once.
 
 use std::io;
 use std::pin::Pin;
@@ -13,11 +12,11 @@ use std::task::{Context, Poll, ready};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much is gathered before it is sent.
+/// Buffered bytes that trigger a send.
 const GATHERED_BYTES_MAX: usize = 64 << 10;
-/// What is as large as this leaves as it is: to copy it would cost more than another call.
+/// Writes of this size bypass the buffer: copying them would cost more than a system call.
 const LARGE_BYTES: usize = 16 << 10;
-/// What an idle connection keeps of the memory it gathered in.
+/// Buffer capacity kept by an idle connection.
 const IDLE_BYTES_MAX: usize = 4 << 10;
 
 /// The side that the protocol reads and writes.
@@ -29,13 +28,13 @@ pub struct Outgoing<S>(Arc<Mutex<Gathered<S>>>);
 struct Gathered<S> {
     stream: S,
     waiting: Vec<u8>,
-    /// How much of it the stream has taken.
+    /// Bytes of the buffer already written to the stream.
     taken: usize,
-    /// Whether the stream has taken something that it may still hold.
+    /// True if the stream may hold unflushed data.
     is_held: bool,
 }
 
-/// Both sides of a stream.
+/// Splits a stream into its two sides.
 pub fn gather<S>(stream: S) -> (Gather<S>, Outgoing<S>) {
     let gathered = Arc::new(Mutex::new(Gathered {
         stream,
@@ -47,7 +46,7 @@ pub fn gather<S>(stream: S) -> (Gather<S>, Outgoing<S>) {
 }
 
 impl<S: AsyncWrite + Unpin> Gathered<S> {
-    /// Takes as much as there is room for, after making room if there is none.
+    /// Buffers as much as fits, sending the buffer first if it is full.
     fn put(
         &mut self,
         context: &mut Context<'_>,
@@ -72,7 +71,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         Poll::Ready(Ok(self.waiting.len() - before))
     }
 
-    /// Gives everything to the stream.
+    /// Writes the whole buffer to the stream.
     fn pass_on(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.taken < self.waiting.len() {
             let rest = &self.waiting[self.taken..];
@@ -100,7 +99,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Outgoing<S> {
-    /// Sends what was gathered, until nothing is left.
+    /// Sends all buffered data and flushes the stream.
     fn poll_send(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.0.lock().send(context)
     }
@@ -132,7 +131,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gather<S> {
         true
     }
 
-    /// Done at once: the driver sends when the connection rests.
+    /// Returns at once: the driver sends when the connection is idle.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -154,29 +153,29 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gather<S> {
     }
 }
 
-/// A connection together with the sending of what it writes.
+/// A connection driven together with sending its buffered data.
 pub struct Driven<'c, C, S> {
     connection: Pin<&'c mut C>,
     outgoing: &'c Outgoing<S>,
-    /// Whether others that have something for this connection may write first.
+    /// True if other tasks may still write to the connection.
     is_shared: &'c (dyn Fn() -> bool + Sync),
     has_waited: bool,
 }
 
-/// How a connection ended.
+/// Error that ended a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended<E> {
-    /// The protocol says so.
+    /// A protocol error.
     #[error(transparent)]
     Protocol(E),
-    /// Nothing can be sent any more.
+    /// A write error.
     #[error(transparent)]
     Send(io::Error),
 }
 
 impl<'c, C, S> Driven<'c, C, S> {
-    /// `is_shared` tells whether several answers are being written on the connection; then those
-    /// whose turn it is already may add to what is sent.
+    /// `is_shared` returns true while several responses are written to the connection; the driver then yields once,
+    /// so that ready tasks can add to the buffer before it is sent.
     pub fn new(
         connection: Pin<&'c mut C>,
         outgoing: &'c Outgoing<S>,
@@ -201,7 +200,7 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let driven = self.get_mut();
         if let Poll::Ready(ended) = driven.connection.as_mut().poll(context) {
-            // A last word, as far as the client takes it.
+            // Send the last data as far as the peer accepts it.
             drop(driven.outgoing.poll_send(context));
             return Poll::Ready(ended.map_err(Ended::Protocol));
         }

@@ -1,4 +1,4 @@
-//! What is gathered, when it leaves, and how much of it there may be.
+//! Buffering, sending and limits.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::task::{Wake, Waker};
 
 use super::*;
 
-/// A stream that remembers the pieces it was given, and takes only so many bytes.
+/// A stream that records its writes and accepts a limited number of bytes.
 #[derive(Default)]
 struct Pieces {
     taken: Vec<Vec<u8>>,
@@ -139,7 +139,7 @@ fn where_others_may_have_something_too_they_get_one_turn() {
     assert_eq!(
         woken.0.load(Ordering::Relaxed),
         1,
-        "nobody waits for nothing"
+        "an empty buffer does not wake the task again"
     );
 }
 

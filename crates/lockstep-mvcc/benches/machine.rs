@@ -1,4 +1,4 @@
-//! What the machine costs with 100,000 keys of 1 KiB.
+//! Benchmarks of the machine with 100,000 keys of 1 KiB.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use lockstep_mvcc::{
 
 const KEYS: u64 = 100_000;
 
-/// A number that walks over all keys, far from the one before.
+/// A permutation of the keys without locality.
 fn scattered(nth: u64) -> u64 {
     const STEP: u64 = 61_803;
     nth * STEP % KEYS

@@ -1,19 +1,19 @@
-//! Alarms: what all members agree is wrong, and what is refused because of it.
+//! Alarms, as in etcd: cluster-wide conditions that restrict writes.
 
 use std::collections::BTreeSet;
 
 use crate::{Command, Op, Txn, WriteError};
 
-/// The name of a process that keeps a copy of the store.
+/// Id of a member, a process that holds a replica of the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct MemberId(pub u64);
 
-/// What is wrong.
+/// Kind of an alarm, as in etcd.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AlarmKind {
-    /// A member has no room. Nothing that needs room is accepted.
+    /// A member is out of space. Commands that need space are rejected.
     NoSpace,
-    /// Members do not hold the same. Nothing is accepted.
+    /// The members' data differ. All commands are rejected.
     Corrupt,
 }
 
@@ -21,7 +21,7 @@ impl AlarmKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::NoSpace, Self::Corrupt];
 
-    /// The number that stands for it in files.
+    /// The encoding of the kind in files.
     pub fn number(self) -> u8 {
         match self {
             Self::NoSpace => 1,
@@ -29,32 +29,32 @@ impl AlarmKind {
         }
     }
 
-    /// The kind that a number stands for.
+    /// Decodes [`AlarmKind::number`].
     pub fn of_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 }
 
-/// Something is wrong with a member.
+/// An alarm raised by a member.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Alarm {
-    /// Which member.
+    /// The member.
     pub member: MemberId,
-    /// What.
+    /// The kind.
     pub kind: AlarmKind,
 }
 
-/// The raised alarms. They change by commands alone, so every member refuses the same.
+/// The raised alarms. Only commands change them, so every member rejects the same writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alarms(BTreeSet<Alarm>);
 
 impl Alarms {
-    /// Whether it was changed.
+    /// Returns true if the alarm was not raised before.
     pub(crate) fn raise(&mut self, alarm: Alarm) -> bool {
         self.0.insert(alarm)
     }
 
-    /// Whether it was changed.
+    /// Returns true if the alarm was raised before.
     pub(crate) fn clear(&mut self, alarm: Alarm) -> bool {
         self.0.remove(&alarm)
     }

@@ -1,14 +1,14 @@
-//! Whether one branch of a transaction may change one key twice.
+//! Detection of duplicate keys: one branch of a transaction must not modify a key twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use crate::{KeyRange, Op, RequestError};
 
-/// Every key and range that a list of operations may write.
+/// Keys and ranges that a list of operations may write.
 ///
-/// The two lists of a nested transaction exclude each other, so they may overlap; everything else
-/// in one list may not, in whatever order it stands. Deletes may overlap deletes.
+/// The two branches of a nested transaction exclude each other and may overlap; all other writes of a list may not,
+/// regardless of order. Deletes may overlap deletes.
 #[derive(Default)]
 pub(crate) struct Footprint<'a> {
     puts: BTreeSet<&'a [u8]>,
@@ -41,7 +41,7 @@ impl<'a> Footprint<'a> {
     }
 
     fn add(&mut self, other: Self) -> Result<(), RequestError> {
-        // The smaller side is walked, so that many operations do not cost their square.
+        // Iterate over the smaller side, so that many operations do not cost quadratic time.
         let (small, large) = if self.size() < other.size() {
             (&*self, &other)
         } else {
@@ -72,7 +72,7 @@ impl<'a> Footprint<'a> {
     }
 }
 
-/// Where an interval of keys ends.
+/// End of an interval of keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last<'a> {
     Before(&'a [u8]),
@@ -81,7 +81,7 @@ enum Last<'a> {
 }
 
 impl Last<'_> {
-    /// Whether `key`, which is not before the interval, is in it.
+    /// True if `key`, which is not less than the start, is in the interval.
     fn reaches(self, key: &[u8]) -> bool {
         match self {
             Self::Before(end) => key < end,
@@ -103,7 +103,7 @@ impl Last<'_> {
     }
 }
 
-/// Intervals by their starts; no two overlap.
+/// Disjoint intervals by their starts.
 #[derive(Default)]
 struct Intervals<'a>(BTreeMap<&'a [u8], Last<'a>>);
 
@@ -120,7 +120,7 @@ impl<'a> Intervals<'a> {
         self.insert_bounds(keys.start(), last);
     }
 
-    /// Joins the new interval with those that it overlaps.
+    /// Merges the new interval with those that it overlaps.
     fn insert_bounds(&mut self, mut start: &'a [u8], mut last: Last<'a>) {
         if let Some((before, end)) = self.at_or_before(start)
             && end.reaches(start)

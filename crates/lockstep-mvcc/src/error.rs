@@ -1,57 +1,57 @@
-//! Why a request is refused, in the words that etcd's clients match on.
+//! Errors with etcd's texts and status codes, which its clients match on.
 
 use crate::Revision;
 
-/// The gRPC status code that goes with an error, since clients match on code and text.
+/// gRPC status code of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// The request is wrong whatever the store holds.
+    /// The request is invalid regardless of the store's state.
     InvalidArgument,
-    /// A number is outside what the store holds or allows.
+    /// A revision or number is outside the allowed range.
     OutOfRange,
-    /// The named thing does not exist.
+    /// The named key or lease does not exist.
     NotFound,
-    /// The store is not in the state that the request needs.
+    /// The state of the store does not allow the request.
     FailedPrecondition,
-    /// There is no room.
+    /// The store is out of space.
     ResourceExhausted,
-    /// What the store holds cannot be trusted.
+    /// The stored data is corrupt.
     DataLoss,
 }
 
-/// The request is wrong whatever the store holds.
+/// Errors of requests that are invalid regardless of the store's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The empty key.
+    /// The key is empty.
     #[error("etcdserver: key is not provided")]
     EmptyKey,
-    /// A put asks to keep the value and brings one.
+    /// A put has both `ignore_value` and a value.
     #[error("etcdserver: value is provided")]
     ValueProvided,
-    /// A put asks to keep the lease and brings one.
+    /// A put has both `ignore_lease` and a lease.
     #[error("etcdserver: lease is provided")]
     LeaseProvided,
-    /// A transaction, or one nested in it, is larger than its budget.
+    /// A transaction, including nested ones, exceeds the operation limit.
     #[error("etcdserver: too many operations in txn request")]
     TooManyOps,
-    /// One branch may change one key twice.
+    /// One branch may modify a key twice.
     #[error("etcdserver: duplicate key given in txn request")]
     DuplicateKey,
-    /// A lease may not live that long.
+    /// The lease TTL exceeds [`crate::LeaseTtl::SECONDS_MAX`].
     #[error("etcdserver: too large lease TTL")]
     LeaseTtlTooLarge,
 }
 
-/// The store does not hold the revision that is asked for.
+/// Errors of a read at a revision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It held it once.
+    /// The revision is compacted.
     #[error("etcdserver: mvcc: required revision has been compacted")]
     Compacted {
         /// The oldest revision that can be read.
         compacted: Revision,
     },
-    /// It does not hold it yet.
+    /// The revision does not exist yet.
     #[error("etcdserver: mvcc: required revision is a future revision")]
     FutureRevision {
         /// The newest revision that can be read.
@@ -59,19 +59,19 @@ pub enum ReadError {
     },
 }
 
-/// A command changed nothing, since the store is not as it needs it.
+/// Errors of a command that the state does not allow; nothing is changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A read inside a transaction, or a compaction, names a revision that is not held.
+    /// A read inside a transaction, or a compaction, names an unavailable revision.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A put asks to keep what a missing key had.
+    /// A put with `ignore_value` or `ignore_lease` names a missing key.
     #[error("etcdserver: key not found")]
     KeyNotFound,
-    /// No lease of this id.
+    /// The lease does not exist.
     #[error("etcdserver: requested lease not found")]
     LeaseNotFound,
-    /// A lease of this id is there already.
+    /// A lease with this id exists already.
     #[error("etcdserver: lease already exists")]
     LeaseExists,
     /// The alarm [`crate::AlarmKind::NoSpace`] is raised.

@@ -1,4 +1,4 @@
-//! The kept changes in the order in which they happened.
+//! Retained changes in revision order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use crate::{KeyRange, KeyValue, Revision};
 /// One change of one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// What the change left, a tombstone for a delete.
+    /// The new version; a tombstone for a delete.
     pub(crate) kv: Arc<KeyValue>,
-    /// The version before, unless it is compacted or the key did not exist.
+    /// The previous version, unless it is compacted or the key did not exist.
     pub(crate) previous: Option<Arc<KeyValue>>,
 }
 
@@ -36,14 +36,14 @@ impl History {
         self.changes.range(self.first_of(from)..)
     }
 
-    /// Whether anything changed after a revision.
+    /// True if there are changes after a revision.
     pub(crate) fn is_newer_than(&self, revision: Revision) -> bool {
         self.changes
             .back()
             .is_some_and(|newest| newest.revision() > revision)
     }
 
-    /// How many keys of a range more there are now than there were at a revision.
+    /// Difference between the number of keys in a range now and at a revision.
     pub(crate) fn growth_since(&self, at: Revision, keys: &KeyRange) -> isize {
         let inside = self
             .since(at.next())
@@ -55,7 +55,7 @@ impl History {
             .sum()
     }
 
-    /// Takes the oldest change if it is older than `before`.
+    /// Removes the oldest change if it is older than `before`.
     pub(crate) fn pop_before(&mut self, before: Revision) -> Option<Change> {
         let oldest = self.changes.front()?;
         if oldest.revision() >= before {
@@ -64,13 +64,13 @@ impl History {
         self.changes.pop_front()
     }
 
-    /// The changes of one revision, to be changed.
+    /// Mutable changes of one revision.
     pub(crate) fn of_mut(&mut self, revision: Revision) -> impl Iterator<Item = &mut Change> {
         let (first, end) = (self.first_of(revision), self.first_of(revision.next()));
         self.changes.range_mut(first..end)
     }
 
-    /// Gives back memory that a large sweep left unused.
+    /// Releases capacity after a large sweep.
     pub(crate) fn shrink(&mut self) {
         const SLACK: usize = 4;
         if self.changes.capacity() > SLACK * self.changes.len() {
@@ -78,8 +78,8 @@ impl History {
         }
     }
 
-    /// Searches from the end, in steps that double: what is asked for is nearly always new, and
-    /// the middle of a long history is far from any cache.
+    /// Galloping search from the end: lookups are nearly always near the newest revision, and the middle of a long
+    /// history is not in the CPU cache.
     fn first_of(&self, revision: Revision) -> usize {
         let is_older = |at: usize| self.changes[at].revision() < revision;
         let mut end = self.changes.len();

@@ -1,15 +1,15 @@
-//! Keys and ranges of keys, in the shapes that etcd's requests can name.
+//! Keys and key ranges, as etcd's requests express them.
 
 use bytes::Bytes;
 
 use crate::RequestError;
 
-/// A key: any bytes, at least one.
+/// A key: non-empty bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key(Bytes);
 
 impl Key {
-    /// Refuses the empty key, which no store can hold.
+    /// Rejects the empty key, as etcd does.
     pub fn new(bytes: impl Into<Bytes>) -> Result<Self, RequestError> {
         let bytes = bytes.into();
         if bytes.is_empty() {
@@ -28,21 +28,21 @@ impl Key {
     }
 }
 
-/// A set of neighbouring keys.
+/// A contiguous range of keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRange {
     start: Bytes,
     end: End,
 }
 
-/// Where a range stops.
+/// End of a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum End {
-    /// The start is the only key.
+    /// The range is the start key alone.
     Single,
-    /// Before this key.
+    /// Exclusive end.
     Before(Bytes),
-    /// Nowhere.
+    /// The range is unbounded.
     Open,
 }
 
@@ -63,7 +63,7 @@ impl KeyRange {
         }
     }
 
-    /// From `start` on, without end.
+    /// All keys from `start` on.
     pub fn from(start: impl Into<Bytes>) -> Self {
         Self {
             start: start.into(),
@@ -71,7 +71,7 @@ impl KeyRange {
         }
     }
 
-    /// From `start` to before `end`; holds nothing if `end` is not greater.
+    /// Keys from `start` to before `end`; empty if `end` is not greater.
     pub fn between(start: impl Into<Bytes>, end: impl Into<Bytes>) -> Self {
         Self {
             start: start.into(),
@@ -79,7 +79,7 @@ impl KeyRange {
         }
     }
 
-    /// Every key that begins with `prefix`; every key if the prefix is empty.
+    /// Keys with a prefix; all keys if the prefix is empty.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let start = prefix.into();
         let end = match start.iter().rposition(|byte| *byte != u8::MAX) {
@@ -93,8 +93,8 @@ impl KeyRange {
         Self { start, end }
     }
 
-    /// The range that a request names by `key` and `range_end`: an empty end means the key alone,
-    /// an end of one zero byte means everything from the key on.
+    /// Decodes the fields `key` and `range_end` of a request: an empty end means the single key, an end of one zero
+    /// byte means all keys from `key` on.
     pub fn from_wire(key: Bytes, range_end: Bytes) -> Result<Self, RequestError> {
         if key.is_empty() {
             return Err(RequestError::EmptyKey);
@@ -107,17 +107,17 @@ impl KeyRange {
         Ok(Self { start: key, end })
     }
 
-    /// The first key that may be in the range.
+    /// Inclusive start of the range.
     pub fn start(&self) -> &Bytes {
         &self.start
     }
 
-    /// The key, if the range can hold no other.
+    /// The key, if the range is a single key.
     pub fn as_single(&self) -> Option<&Bytes> {
         matches!(self.end, End::Single).then_some(&self.start)
     }
 
-    /// The first key behind a range that stops before a key.
+    /// Exclusive end, if the range is bounded.
     pub fn end(&self) -> Option<&Bytes> {
         match &self.end {
             End::Before(end) => Some(end),
@@ -125,7 +125,8 @@ impl KeyRange {
         }
     }
 
-    /// `key` and `range_end` as a request spells them. Every key is spelt as two zero bytes apart.
+    /// Encodes the range as the fields `key` and `range_end` of a request. [`KeyRange::all`] is a zero byte in
+    /// both.
     pub fn to_wire(&self) -> (Bytes, Bytes) {
         const ZERO: &[u8] = &[0];
         let start = if self.start.is_empty() {
@@ -141,7 +142,7 @@ impl KeyRange {
         (start, end)
     }
 
-    /// The same range without the keys before `start`.
+    /// The range without the keys before `start`.
     #[must_use]
     pub fn starting_at(&self, start: Bytes) -> Self {
         if start <= self.start {
@@ -154,7 +155,7 @@ impl KeyRange {
         Self { start, end }
     }
 
-    /// Whether `key` is in the range.
+    /// True if `key` is in the range.
     pub fn contains(&self, key: &[u8]) -> bool {
         match &self.end {
             End::Single => key == self.start,
@@ -163,7 +164,7 @@ impl KeyRange {
         }
     }
 
-    /// Whether no key can be in the range.
+    /// True if the range contains no key.
     pub fn is_empty(&self) -> bool {
         matches!(&self.end, End::Before(end) if *end <= self.start)
     }

@@ -1,14 +1,14 @@
-//! When leases expire.
+//! Expiry of leases.
 //!
-//! Deadlines are not part of the state that members agree on: only the member that expires leases
-//! needs them, a keep-alive has to be cheap, and a new expirer starts every lease afresh. The clock
-//! is told the time, which should come from a source that never jumps.
+//! Deadlines are not replicated state: only the member that expires leases needs them, a keep-alive has to be
+//! cheap, and a new leader extends every lease to its full TTL. The caller passes the time, which must be
+//! monotonic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{LeaseId, Machine};
 
-/// A point in time: milliseconds since a start that the owner chooses.
+/// Milliseconds since an epoch that the caller chooses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Millis(pub u64);
 
@@ -33,7 +33,7 @@ struct Running {
 }
 
 impl LeaseClock {
-    /// A clock on which every lease of a machine has its full TTL ahead.
+    /// Starts a clock on which every lease of a machine has its full TTL left.
     pub fn start(machine: &Machine, now: Millis) -> Self {
         let mut clock = Self::default();
         for (id, lease) in machine.leases() {
@@ -42,7 +42,7 @@ impl LeaseClock {
         clock
     }
 
-    /// A lease is there: [`crate::Effect::LeaseGranted`].
+    /// Handles [`crate::Effect::LeaseGranted`].
     pub fn granted(&mut self, id: LeaseId, ttl_seconds: i64, now: Millis) {
         self.revoked(id);
         let deadline = now.after_seconds(ttl_seconds);
@@ -54,15 +54,15 @@ impl LeaseClock {
         self.queue.insert((deadline, id));
     }
 
-    /// A lease is gone: [`crate::Effect::LeaseRevoked`].
+    /// Handles [`crate::Effect::LeaseRevoked`].
     pub fn revoked(&mut self, id: LeaseId) {
         if let Some(running) = self.running.remove(&id) {
             self.queue.remove(&(running.deadline, id));
         }
     }
 
-    /// Gives a lease its full TTL again and answers with it. A lease that is unknown, or expired
-    /// and waiting to be revoked, answers none and is not revived.
+    /// Renews a lease and returns its TTL. Returns `None` for a lease that is unknown, or expired and not revoked
+    /// yet: it is not revived.
     pub fn keep_alive(&mut self, id: LeaseId, now: Millis) -> Option<i64> {
         let running = *self.running.get(&id)?;
         if running.deadline <= now {
@@ -72,20 +72,20 @@ impl LeaseClock {
         Some(running.ttl_seconds)
     }
 
-    /// The whole seconds that a lease has left, 0 if it waits to be revoked; none if it is unknown.
+    /// Remaining whole seconds of a lease, 0 if it is expired and not revoked yet; `None` if it is unknown.
     pub fn remaining_seconds(&self, id: LeaseId, now: Millis) -> Option<u64> {
         let running = self.running.get(&id)?;
         Some(running.deadline.0.saturating_sub(now.0) / 1000)
     }
 
-    /// Leases to revoke, longest overdue first, at most `max`. They are named again until
-    /// [`LeaseClock::revoked`] is called.
+    /// Expired leases, longest overdue first, at most `max`. A lease is returned until [`LeaseClock::revoked`] is
+    /// called.
     pub fn expired(&self, now: Millis, max: usize) -> Vec<LeaseId> {
         let due = self.queue.iter().take_while(|(at, _)| *at <= now);
         due.take(max).map(|(_, id)| *id).collect()
     }
 
-    /// When the next lease expires.
+    /// Deadline of the next lease to expire.
     pub fn next_deadline(&self) -> Option<Millis> {
         self.queue.first().map(|(at, _)| *at)
     }

@@ -1,6 +1,6 @@
-//! Leases and the keys that hang on them: the part that all members agree on.
+//! Replicated state of leases: TTLs and attached keys.
 //!
-//! When a lease expires is not in here: that is a matter of clocks, see [`crate::LeaseClock`].
+//! Deadlines are not part of it, see [`crate::LeaseClock`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use bytes::Bytes;
 
 use crate::{LeaseId, Limits, RequestError, WriteError};
 
-/// The TTL that a client asks for.
+/// TTL requested by a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeaseTtl(pub i64);
 
 impl LeaseTtl {
-    /// The longest TTL that may be asked for.
+    /// The longest TTL a client may request.
     pub const SECONDS_MAX: i64 = 9_000_000_000;
 
-    /// The TTL that is granted: never shorter than the limits say.
+    /// Effective TTL: at least the minimum of the limits.
     pub fn granted(self, limits: &Limits) -> Result<i64, RequestError> {
         if self.0 > Self::SECONDS_MAX {
             return Err(RequestError::LeaseTtlTooLarge);
@@ -38,7 +38,7 @@ impl Lease {
         self.ttl_seconds
     }
 
-    /// The keys that hang on it, in key order.
+    /// Attached keys, in key order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Bytes> {
         self.keys.iter()
     }
@@ -64,7 +64,7 @@ impl Leases {
         Ok(())
     }
 
-    /// Removes a lease and answers with the keys that hung on it.
+    /// Removes a lease and returns its keys.
     pub(crate) fn remove(&mut self, id: LeaseId) -> Result<BTreeSet<Bytes>, WriteError> {
         let removed = self.0.remove(&id);
         removed
@@ -84,7 +84,7 @@ impl Leases {
         self.0.iter().map(|(id, lease)| (*id, lease))
     }
 
-    /// Whether a key may be put on this lease.
+    /// Fails if the lease does not exist; [`LeaseId::NONE`] is always allowed.
     pub(crate) fn allow(&self, id: LeaseId) -> Result<(), WriteError> {
         if id.is_some() && !self.0.contains_key(&id) {
             return Err(WriteError::LeaseNotFound);

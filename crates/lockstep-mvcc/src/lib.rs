@@ -1,23 +1,20 @@
 //! The MVCC machine: one deterministic state machine with etcd's semantics, behind every store.
 //!
-//! [`Machine`] holds keys, their kept history, leases and the watch history. Whoever owns it hands in
-//! [`Command`]s one after the other through [`Machine::apply`] and reads with [`Machine::range`],
-//! [`Machine::read_txn`] and [`Machine::events`]. It never looks at a clock, a file, a socket or a
-//! random number, so the same commands give byte-identical state ([`Machine::encode`]) on every
-//! member, for ever.
+//! [`Machine`] holds keys, their retained history, leases and alarms. Its owner applies [`Command`]s sequentially
+//! with [`Machine::apply`] and reads with [`Machine::range`], [`Machine::read_txn`] and [`Machine::events`]. It
+//! uses no clock, file, socket or random number, so equal commands give byte-identical state ([`Machine::encode`])
+//! on every member.
 //!
-//! Three things are left to the owner, because they differ between a test, one process and a
-//! cluster:
+//! Three concerns are left to the owner, because they differ between a test, one process and a cluster:
 //!
-//! - **time**: [`LeaseClock`] is told the time and answers which leases to revoke; revoking is a
-//!   [`Command`] like any other;
-//! - **limits that a flag may change** ([`Limits`]): they are checked when a request arrives
-//!   ([`Txn::check`], [`LeaseTtl::granted`]), never while a command is applied, since a command that
-//!   was once accepted must apply the same way after a restart with other flags;
-//! - **waiting**: a watcher is a position in the history; waking up its reader is the owner's work.
+//! - **time**: [`LeaseClock`] receives the time and returns the leases to revoke; revoking is a [`Command`] like
+//!   any other;
+//! - **configurable limits** ([`Limits`]): they are checked when a request arrives ([`Txn::check`],
+//!   [`LeaseTtl::granted`]), never while a command is applied, because a logged command must apply unchanged after
+//!   a restart with other flags;
+//! - **waiting**: a watcher is a position in the history; the owner wakes its reader.
 //!
-//! Keys and values are [`bytes::Bytes`] and pairs are shared by [`std::sync::Arc`]: reading copies
-//! no value.
+//! Keys and values are [`bytes::Bytes`], and versions are shared by [`std::sync::Arc`]: reads copy no value.
 
 mod error;
 mod keys;

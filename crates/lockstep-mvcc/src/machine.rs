@@ -1,4 +1,4 @@
-//! The machine: state, commands in, outcomes out.
+//! The state machine: state, commands and outcomes.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::{
     WriteError,
 };
 
-/// The whole state of a store. See the crate's page for what it promises.
+/// The whole state of a store. The crate documentation states its guarantees.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) revision: Revision,
     /// INVARIANT: at most `revision`.
     pub(crate) compacted: Revision,
-    /// Up to which compaction memory was given back; at most `compacted`.
+    /// The compacted revision up to which memory was reclaimed; at most `compacted`.
     pub(crate) swept: Revision,
     pub(crate) index: Index,
     pub(crate) history: History,
@@ -42,10 +42,9 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Carries out one command, or nothing of it.
+    /// Applies one command completely or not at all.
     ///
-    /// Same state and same command give the same outcome, on every member, for ever. No command
-    /// panics.
+    /// Deterministic: equal states and commands give equal outcomes on every member. Never panics on a command.
     pub fn apply(&mut self, command: Command) -> Applied {
         let allowed = self.alarms.allow(&command);
         let outcome = allowed.and_then(|()| self.carry_out(command));
@@ -84,7 +83,7 @@ impl Machine {
         self.compacted
     }
 
-    /// What changed at a revision, in sub-revision order; empty if it is not kept.
+    /// Versions created at a revision, in sub-revision order; empty if the revision is not retained.
     pub fn changes(&self, revision: Revision) -> impl Iterator<Item = &Arc<KeyValue>> {
         self.history
             .since(revision)

@@ -1,4 +1,4 @@
-//! What a transaction will do, decided and checked before it does anything.
+//! Evaluation of a transaction before it changes anything: which branches run, and whether they can.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use crate::{
     ReadError, ReadTxn, Txn, TxnResponse, WriteError,
 };
 
-/// Which list of a transaction runs, and the same for the transactions nested in that list.
+/// The branch that a transaction takes, with those of the transactions nested in that branch.
 pub(crate) struct Path {
     pub(crate) succeeded: bool,
     pub(crate) nested: Vec<Path>,
@@ -25,7 +25,7 @@ impl Path {
 }
 
 impl Machine {
-    /// Runs a transaction that only reads.
+    /// Runs a read-only transaction.
     pub fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, ReadError> {
         self.read_path(txn.txn(), &self.path(txn.txn()))
     }
@@ -52,7 +52,7 @@ impl Machine {
         })
     }
 
-    /// Decides all compares on the present state.
+    /// Evaluates all compares on the committed state.
     pub(crate) fn path(&self, txn: &Txn) -> Path {
         let succeeded = txn.compares.iter().all(|compare| self.holds(compare));
         let mut path = Path {
@@ -77,7 +77,7 @@ impl Machine {
         live.all(|kv| compare.holds_for(kv))
     }
 
-    /// Whether every operation of the path can be carried out, so that none fails half way.
+    /// Checks every operation of the chosen branches, so that none fails after another was applied.
     pub(crate) fn check(&self, txn: &Txn, path: &Path) -> Result<(), WriteError> {
         let mut nested = path.nested.iter();
         for op in path.ops(txn) {
@@ -128,7 +128,7 @@ impl Compare {
     }
 }
 
-/// Stored numbers are never negative, given ones may be.
+/// Compares a stored number, never negative, with a given one, which may be.
 fn ordered(stored: u64, given: i64) -> Ordering {
     u64::try_from(given).map_or(Ordering::Greater, |given| stored.cmp(&given))
 }

@@ -1,4 +1,4 @@
-//! Reading a range at a revision.
+//! Range reads at a revision.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     SortOrder, SortTarget,
 };
 
-/// The state that a read sees.
+/// The revision that a read uses.
 #[derive(Clone, Copy)]
 enum View {
     Latest,
@@ -27,14 +27,14 @@ impl View {
 impl Machine {
     /// Reads the keys of a range.
     ///
-    /// Costs as much as the pairs that are looked at: with a limit, ordered by key and without
-    /// bounds, those that are returned. The count is not found by looking at pairs.
+    /// The cost is proportional to the versions visited: with a limit, in key order and without revision bounds,
+    /// those returned. Counting visits no versions.
     pub fn range(&self, range: &Range) -> Result<RangeResponse, ReadError> {
         self.check_revision(range.at)?;
         Ok(self.range_checked(range, self.revision))
     }
 
-    /// Whether a revision can be read.
+    /// Fails if a revision cannot be read.
     pub(crate) fn check_revision(&self, at: Option<Revision>) -> Result<(), ReadError> {
         let (compacted, current) = (self.compacted, self.revision);
         match at {
@@ -44,7 +44,7 @@ impl Machine {
         }
     }
 
-    /// [`Machine::range`] at a revision that can be read. `revision` goes into the answer.
+    /// [`Machine::range`] without the revision check. `revision` is returned in the response.
     pub(crate) fn range_checked(&self, range: &Range, revision: Revision) -> RangeResponse {
         let view = match range.at {
             Some(at) if self.history.is_newer_than(at) => View::At(at),
@@ -65,7 +65,7 @@ impl Machine {
         response
     }
 
-    /// A read of one key, which is most of them: it is looked for once, and nothing is sorted.
+    /// Fast path for single keys, the most common read: one lookup and no sorting.
     fn single(&self, key: &[u8], range: &Range, view: View, revision: Revision) -> RangeResponse {
         let found = self.index.get(key).and_then(|record| view.of(record));
         let shown = found.filter(|kv| range.content != Content::CountOnly && is_within(range, kv));
@@ -127,13 +127,13 @@ fn seen<'a>(
     pairs.filter(|kv| is_within(range, kv))
 }
 
-/// Whether a pair is within the bounds that a read has for revisions.
+/// True if a version is within the revision bounds of the request.
 fn is_within(range: &Range, kv: &KeyValue) -> bool {
     range.mod_revisions.contain(kv.mod_revision)
         && range.create_revisions.contain(kv.create_revision)
 }
 
-/// As much of a pair as was asked for.
+/// Applies keys-only and count-only.
 fn content_of(kv: &Arc<KeyValue>, content: Content) -> Arc<KeyValue> {
     match content {
         Content::KeysOnly => Arc::new(kv.without_value()),
@@ -141,7 +141,7 @@ fn content_of(kv: &Arc<KeyValue>, content: Content) -> Arc<KeyValue> {
     }
 }
 
-/// The first pairs, and one more than the limit if there are more.
+/// The first versions up to the limit, plus one if there are more.
 fn page<'a>(
     records: impl Iterator<Item = &'a Record>,
     range: &Range,

@@ -1,20 +1,20 @@
-//! Taking binary formats apart.
+//! Cursor for decoding binary formats.
 
 use bytes::Bytes;
 
 use crate::{Alarm, AlarmKind, KeyValue, LeaseId, MemberId, Revision};
 
-/// Bytes break a rule of their format.
+/// The bytes violate their format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("malformed at byte {offset}: {what}")]
 pub struct Malformed {
-    /// Where.
+    /// Offset of the violation.
     pub offset: usize,
-    /// Which rule.
+    /// The violated rule.
     pub what: &'static str,
 }
 
-/// Numbers above this are refused: half of their range stays free, so counting on never overflows.
+/// Upper bound of decoded numbers, so that later increments never overflow.
 const NUMBER_MAX: u64 = 1 << 62;
 
 pub(crate) struct Reader<'a> {
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         Malformed { offset, what }
     }
 
-    /// Refuses bytes that nobody has read.
+    /// Fails if there are trailing bytes.
     pub(crate) fn finish(self) -> Result<(), Malformed> {
         if self.offset < self.bytes.len() {
             return Err(self.malformed("bytes behind the end"));
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         self.number().map(Revision)
     }
 
-    /// Copied, since a slice would hold on to all of the input as long as it lives.
+    /// Copies the bytes, because a slice would keep the whole input alive.
     pub(crate) fn bytes(&mut self) -> Result<Bytes, Malformed> {
         let length = self.length()?;
         self.take(length).map(Bytes::copy_from_slice)

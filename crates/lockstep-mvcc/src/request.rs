@@ -1,54 +1,54 @@
-//! What can be asked of the machine.
+//! Commands and read requests.
 
 use bytes::Bytes;
 
 use crate::{Alarm, CheckedTxn, Key, KeyRange, LeaseId, RequestError, Revision};
 
-/// Everything that can change the machine.
+/// A command that changes the state.
 ///
-/// A command carries all that its outcome depends on besides the state: the proposer has chosen the
-/// lease id and the effective TTL, and checked the transaction against its limits.
+/// With the current state, a command determines its outcome: the proposer has already chosen the lease id and the
+/// effective TTL, and checked the transaction against its limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Writes one key.
     Put(Put),
     /// Deletes the keys of a range.
     DeleteRange(DeleteRange),
-    /// Compares, then runs one of two lists of operations, all or nothing.
+    /// Runs a transaction.
     Txn(CheckedTxn),
-    /// Forgets what was overwritten or deleted before a revision.
+    /// Discards versions superseded before a revision.
     Compact {
         /// The oldest revision that stays readable.
         at: Revision,
     },
-    /// Makes a lease.
+    /// Grants a lease.
     LeaseGrant {
         /// Its id; [`LeaseId::NONE`] is refused.
         id: LeaseId,
         /// The effective TTL, see [`crate::LeaseTtl::granted`].
         ttl_seconds: i64,
     },
-    /// Ends a lease and deletes its keys, at a client's wish or because it expired.
+    /// Revokes a lease and deletes its keys, on request or because it expired.
     LeaseRevoke {
         /// Its id.
         id: LeaseId,
     },
     /// Raises or clears an alarm.
     Alarm {
-        /// Which one.
+        /// The alarm.
         alarm: Alarm,
-        /// Whether it is raised from now on.
+        /// True to raise it, false to clear it.
         is_raised: bool,
     },
 }
 
-/// Whether a write also returns what it replaced.
+/// Whether a write returns the previous version (`prev_kv`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Previous {
-    /// It does not.
+    /// Omits it.
     #[default]
     Omit,
-    /// It does.
+    /// Returns it.
     Return,
 }
 
@@ -61,7 +61,7 @@ pub struct Put {
     pub value: PutValue,
     /// Its new lease.
     pub lease: PutLease,
-    /// Whether the answer holds the version before.
+    /// Whether the response contains the previous version.
     pub previous: Previous,
 }
 
@@ -77,17 +77,17 @@ impl Put {
     }
 }
 
-/// The value that a put leaves.
+/// New value of a put.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PutValue {
-    /// This one.
+    /// Sets a value.
     Set(Bytes),
-    /// The one the key has; the key must exist.
+    /// Keeps the current value (`ignore_value`); the key must exist.
     Keep,
 }
 
 impl PutValue {
-    /// From the fields `value` and `ignore_value` of a request.
+    /// Decodes the fields `value` and `ignore_value` of a request.
     pub fn from_wire(value: Bytes, ignore_value: bool) -> Result<Self, RequestError> {
         match (ignore_value, value.is_empty()) {
             (false, _) => Ok(Self::Set(value)),
@@ -97,17 +97,17 @@ impl PutValue {
     }
 }
 
-/// The lease that a put leaves a key on.
+/// New lease of a put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PutLease {
-    /// This one, which must exist; [`LeaseId::NONE`] takes the key off its lease.
+    /// Attaches the key to a lease, which must exist; [`LeaseId::NONE`] detaches it.
     Set(LeaseId),
-    /// The one the key has; the key must exist.
+    /// Keeps the current lease (`ignore_lease`); the key must exist.
     Keep,
 }
 
 impl PutLease {
-    /// From the fields `lease` and `ignore_lease` of a request.
+    /// Decodes the fields `lease` and `ignore_lease` of a request.
     pub fn from_wire(lease: LeaseId, ignore_lease: bool) -> Result<Self, RequestError> {
         match (ignore_lease, lease.is_some()) {
             (false, _) => Ok(Self::Set(lease)),
@@ -120,14 +120,14 @@ impl PutLease {
 /// Deletes the keys of a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeleteRange {
-    /// Which keys.
+    /// The keys.
     pub keys: KeyRange,
-    /// Whether the answer holds the deleted versions.
+    /// Whether the response contains the deleted versions.
     pub previous: Previous,
 }
 
 impl DeleteRange {
-    /// A delete that tells only how many keys there were.
+    /// A delete that returns only the number of keys.
     pub fn new(keys: KeyRange) -> Self {
         Self {
             keys,
@@ -136,27 +136,27 @@ impl DeleteRange {
     }
 }
 
-/// Reads the keys of a range.
+/// Range request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Range {
-    /// Which keys.
+    /// The keys.
     pub keys: KeyRange,
-    /// As of which revision; the current state if none.
+    /// The revision to read; the current one if `None`.
     pub at: Option<Revision>,
-    /// The most pairs to return; 0 returns all. Order and bounds are applied before it.
+    /// Maximum number of key-values to return; 0 is unlimited. Applied after sorting and bounds.
     pub limit: usize,
-    /// The order of the pairs; ascending by key if none.
+    /// Sort order; ascending by key if `None`.
     pub sort: Option<Sort>,
-    /// How much of the pairs to return.
+    /// Parts of the key-values to return.
     pub content: Content,
-    /// Only pairs with a mod revision inside. Does not change the count.
+    /// Bounds of the mod revision. They do not affect the count.
     pub mod_revisions: Bounds,
-    /// Only pairs with a create revision inside. Does not change the count.
+    /// Bounds of the create revision. They do not affect the count.
     pub create_revisions: Bounds,
 }
 
 impl Range {
-    /// All pairs of a range in key order as they are now.
+    /// Reads all key-values of a range in key order at the current revision.
     pub fn new(keys: KeyRange) -> Self {
         Self {
             keys,
@@ -170,27 +170,27 @@ impl Range {
     }
 }
 
-/// How much of the pairs a read returns.
+/// Parts of the key-values that a read returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// Everything.
+    /// Keys and values.
     Full,
-    /// Pairs with empty values.
+    /// Keys with empty values.
     KeysOnly,
-    /// No pairs, only how many there are.
+    /// Only the count.
     CountOnly,
 }
 
-/// The order of the pairs of an answer. Pairs that are equal in the target stay in key order.
+/// Sort order of a read. Key-values that compare equal stay in key order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sort {
-    /// By what.
+    /// The field to sort by.
     pub target: SortTarget,
-    /// In which direction.
+    /// The direction.
     pub order: SortOrder,
 }
 
-/// What pairs are ordered by.
+/// Field to sort by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SortTarget {
     /// The key.
@@ -201,11 +201,11 @@ pub enum SortTarget {
     CreateRevision,
     /// The mod revision.
     ModRevision,
-    /// The value, also where values are not returned.
+    /// The value, also in a keys-only read.
     Value,
 }
 
-/// The direction of an order.
+/// Sort direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SortOrder {
     /// Smallest first.
@@ -214,12 +214,12 @@ pub enum SortOrder {
     Descend,
 }
 
-/// Inclusive bounds of a revision; [`Revision::NONE`] bounds nothing.
+/// Inclusive revision bounds; [`Revision::NONE`] is unbounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bounds {
-    /// The smallest revision inside.
+    /// Lower bound.
     pub min: Revision,
-    /// The greatest revision inside.
+    /// Upper bound.
     pub max: Revision,
 }
 

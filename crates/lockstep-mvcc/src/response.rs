@@ -1,134 +1,133 @@
-//! What the machine answers.
+//! Outcomes of commands and responses to reads.
 
 use std::sync::Arc;
 
 use crate::{Alarm, KeyValue, LeaseId, Revision, WriteError};
 
-/// The outcome of one command.
+/// Outcome of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
     /// The revision of the store after the command.
     pub revision: Revision,
-    /// What the proposer is told.
+    /// The response for the client.
     pub response: Result<Response, WriteError>,
-    /// What else the owner of the machine has to know.
+    /// The state change, for the owner of the machine.
     pub effect: Effect,
 }
 
-/// What a command did besides answering.
+/// State change made by a command, which the owner acts on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing.
+    /// No change.
     None,
-    /// Keys changed at a new revision; [`crate::Machine::changes`] tells which.
+    /// Keys changed at a new revision; [`crate::Machine::changes`] returns the versions.
     Changed {
         /// The new revision.
         revision: Revision,
     },
-    /// History is gone; [`crate::Machine::sweep`] frees it.
+    /// History was compacted; [`crate::Machine::sweep`] reclaims its memory.
     Compacted {
-        /// The oldest revision that is readable from now on.
+        /// The oldest readable revision.
         at: Revision,
     },
-    /// A lease is there; its clock starts.
+    /// A lease was granted; its deadline starts.
     LeaseGranted {
         /// Its id.
         id: LeaseId,
         /// Its effective TTL.
         ttl_seconds: i64,
     },
-    /// A lease is gone; its clock stops.
+    /// A lease was revoked; its deadline ends.
     LeaseRevoked {
         /// Its id.
         id: LeaseId,
-        /// The revision that deleted its keys, if it had some.
+        /// The revision that deleted its keys, if it had any.
         changed: Option<Revision>,
     },
     /// An alarm was raised or cleared.
     AlarmChanged {
-        /// Which one.
+        /// The alarm.
         alarm: Alarm,
-        /// Whether it is raised from now on.
+        /// True if it was raised, false if it was cleared.
         is_raised: bool,
     },
 }
 
-/// The answer to a command that was carried out.
+/// Response to a successful command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Response {
-    /// To a put.
+    /// Response to a put.
     Put(PutResponse),
-    /// To a delete.
+    /// Response to a delete.
     DeleteRange(DeleteRangeResponse),
-    /// To a transaction.
+    /// Response to a transaction.
     Txn(TxnResponse),
-    /// To a compaction.
+    /// Response to a compaction.
     Compact,
-    /// To a grant.
+    /// Response to a lease grant.
     LeaseGrant {
         /// The effective TTL.
         ttl_seconds: i64,
     },
-    /// To a revoke.
+    /// Response to a lease revocation.
     LeaseRevoke,
-    /// To an alarm that was raised or cleared, or was so already.
+    /// Response to an alarm command, also if it changed nothing.
     Alarm,
 }
 
-/// The answer to a read.
+/// Response to a range request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RangeResponse {
-    /// The revision of the store, also when an older one was read.
+    /// The current revision of the store, also if an older one was read.
     pub revision: Revision,
-    /// The pairs.
+    /// The key-values.
     pub kvs: Vec<Arc<KeyValue>>,
-    /// Whether the limit cut pairs off.
+    /// True if the limit truncated the result.
     pub more: bool,
-    /// How many keys the range holds at the revision that was read, whatever limit and bounds say.
+    /// Number of keys in the range at the revision read, regardless of limit and bounds.
     pub count: usize,
 }
 
-/// The answer to a put.
+/// Response to a put.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PutResponse {
     /// The revision of the put.
     pub revision: Revision,
-    /// The version before, if asked for and there was one.
+    /// The previous version, if requested and present.
     pub previous: Option<Arc<KeyValue>>,
 }
 
-/// The answer to a delete.
+/// Response to a delete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeleteRangeResponse {
-    /// The revision of the delete, or the current one if there was nothing to delete.
+    /// The revision of the delete, or the current one if no key existed.
     pub revision: Revision,
-    /// How many keys were deleted.
+    /// Number of deleted keys.
     pub deleted: usize,
-    /// The deleted versions in key order, if asked for.
+    /// The deleted versions in key order, if requested.
     pub previous: Vec<Arc<KeyValue>>,
 }
 
-/// The answer to a transaction.
+/// Response to a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TxnResponse {
     /// The revision after the transaction.
     pub revision: Revision,
-    /// Whether all compares held, so which of the two lists ran.
+    /// True if all compares held, so the success branch ran.
     pub succeeded: bool,
-    /// The answers of the list that ran, in its order.
+    /// Responses of the branch that ran, in order.
     pub responses: Vec<OpResponse>,
 }
 
-/// The answer to one operation of a transaction. Its revision is the one after the operations so
-/// far.
+/// Response to an operation of a transaction. Its revision is the one after the operations so far.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OpResponse {
-    /// To a read.
+    /// Response to a read.
     Range(RangeResponse),
-    /// To a put.
+    /// Response to a put.
     Put(PutResponse),
-    /// To a delete.
+    /// Response to a delete.
     DeleteRange(DeleteRangeResponse),
-    /// To a nested transaction.
+    /// Response to a nested transaction.
     Txn(TxnResponse),
 }

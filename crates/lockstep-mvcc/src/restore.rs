@@ -1,4 +1,4 @@
-//! Putting a machine together from what was kept of it.
+//! Rebuilding a machine from its persisted parts.
 
 use std::sync::Arc;
 
@@ -6,11 +6,10 @@ use crate::history::Change;
 use crate::index::Record;
 use crate::{Alarm, KeyValue, LeaseId, Machine, Revision};
 
-/// Which rule of a kept state is broken.
+/// The violated rule of a persisted state.
 pub(crate) type Broken = &'static str;
 
-/// A machine that is being put together: leases first, then pairs older than the compaction, then
-/// all changes from the compaction on.
+/// Builder of a machine: leases and alarms first, then versions older than the compaction, then all changes since.
 pub struct Restore {
     machine: Machine,
     stage: Stage,
@@ -19,12 +18,12 @@ pub struct Restore {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Leases,
-    Kept,
+    Retained,
     Changes { last: (Revision, u32) },
 }
 
 impl Restore {
-    /// Starts with the revisions of the machine.
+    /// Starts a machine at its revisions.
     pub fn begin(revision: Revision, compacted: Revision) -> Result<Self, Broken> {
         if compacted > revision || revision < Revision::FIRST {
             return Err("the revisions contradict each other");
@@ -39,7 +38,7 @@ impl Restore {
         Ok(Self { machine, stage })
     }
 
-    /// Adds a lease; they come in the order of their ids.
+    /// Adds a lease, in the order of ids.
     pub fn lease(&mut self, id: LeaseId, ttl_seconds: i64) -> Result<(), Broken> {
         let in_order = self.stage == Stage::Leases && self.machine.leases.last_id() < Some(id);
         if !in_order || self.machine.leases.grant(id, ttl_seconds).is_err() {
@@ -48,7 +47,7 @@ impl Restore {
         Ok(())
     }
 
-    /// Adds an alarm; they come in their order, after the leases.
+    /// Adds an alarm, in order, after the leases.
     pub fn alarm(&mut self, alarm: Alarm) -> Result<(), Broken> {
         let last = self.machine.alarms.iter().last();
         if self.stage != Stage::Leases || last >= Some(alarm) {
@@ -58,9 +57,9 @@ impl Restore {
         Ok(())
     }
 
-    /// Adds a pair that is older than the compaction, the only one of its key.
-    pub fn kept(&mut self, kv: KeyValue) -> Result<(), Broken> {
-        if self.stage > Stage::Kept {
+    /// Adds the one version of a key that is older than the compaction.
+    pub fn retained(&mut self, kv: KeyValue) -> Result<(), Broken> {
+        if self.stage > Stage::Retained {
             return Err("keys are not in order");
         }
         if kv.is_tombstone() || kv.mod_revision >= self.machine.compacted {
@@ -69,17 +68,17 @@ impl Restore {
         if self.machine.index.find(&kv.key).is_ok() {
             return Err("a key is kept twice");
         }
-        self.stage = Stage::Kept;
+        self.stage = Stage::Retained;
         self.restore(Arc::new(kv));
         Ok(())
     }
 
-    /// Adds a change at or after the compaction, in the order in which they happened.
+    /// Adds a change at or after the compaction, in revision order.
     pub fn change(&mut self, kv: KeyValue) -> Result<(), Broken> {
         let at = (kv.mod_revision, kv.sub_revision);
         let is_after = match self.stage {
             Stage::Changes { last } => at > last,
-            Stage::Leases | Stage::Kept => true,
+            Stage::Leases | Stage::Retained => true,
         };
         let Machine {
             revision,
@@ -101,7 +100,7 @@ impl Restore {
         Ok(())
     }
 
-    /// The machine.
+    /// Completes the machine.
     pub fn finish(self) -> Machine {
         self.machine
     }
@@ -114,7 +113,7 @@ impl Restore {
         leases.transfer(&kv.key, before.unwrap_or_default(), kv.lease);
         match found {
             Ok(place) => index.change(place, |record| record.push(kv)),
-            // A delete at the compacted revision is only history.
+            // A delete at the compacted revision is only in the history, not in the index.
             Err(_) if kv.is_tombstone() => {}
             Err(place) => index.insert(place, Record::new(kv)),
         }

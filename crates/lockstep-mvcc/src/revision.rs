@@ -1,26 +1,26 @@
-//! The numbers of the store: revisions and lease ids.
+//! Revisions and lease ids.
 
 use std::fmt;
 
-/// The store-wide counter of changing transactions: 1 on an empty store, one more for each
-/// transaction that changes anything.
+/// Store-wide counter of modifying transactions: 1 on an empty store, incremented by each transaction that changes
+/// a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// No revision at all: the mod and create revision of a missing key, and the compact revision
-    /// of a store that was never compacted.
+    /// No revision: the mod and create revision of a missing key, and the compacted revision of a store that was
+    /// never compacted.
     pub const NONE: Self = Self(0);
     /// The revision of an empty store.
     pub const FIRST: Self = Self(1);
 
-    /// The revision after this one.
+    /// The next revision.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// The revision before this one; [`Revision::NONE`] has none before it and stays.
+    /// The preceding revision; saturates at [`Revision::NONE`].
     #[must_use]
     pub fn previous(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -33,15 +33,15 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The name of a lease, chosen by whoever proposes the grant.
+/// Id of a lease, chosen by the proposer of the grant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct LeaseId(pub i64);
 
 impl LeaseId {
-    /// The lease of a key that has none. It cannot be granted.
+    /// The lease id of a key without a lease. It cannot be granted.
     pub const NONE: Self = Self(0);
 
-    /// Whether a key with this lease hangs on a lease at all.
+    /// True if the id is not [`LeaseId::NONE`].
     pub fn is_some(self) -> bool {
         self != Self::NONE
     }

@@ -1,34 +1,33 @@
-//! Giving back what a compaction made unreachable.
+//! Reclaiming memory after a compaction.
 
 use crate::{KeyValue, Machine};
 
-/// Whether a sweep is done.
+/// Progress of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sweep {
-    /// Nothing unreachable is left.
+    /// All unreachable versions are freed.
     Done,
-    /// Some is left; sweep again.
+    /// More is left; sweep again.
     More,
 }
 
 impl Machine {
-    /// Whether nothing unreachable is left.
+    /// True if all unreachable versions are freed.
     pub fn is_swept(&self) -> bool {
         self.swept == self.compacted
     }
 
-    /// Frees what a compaction made unreachable, looking at no more than `changes_max` changes.
+    /// Frees versions that a compaction made unreachable, visiting at most `changes_max` changes.
     ///
-    /// Nothing that can be asked changes by it, so every owner sweeps when it suits: between two
-    /// commands, in steps as small as its patience. The work is proportional to what changed
-    /// between two compactions, not to what the store holds.
+    /// A sweep does not affect reads, so every owner sweeps at its own pace, in small steps between commands. The
+    /// work is proportional to the changes between two compactions, not to the size of the store.
     pub fn sweep(&mut self, changes_max: usize) -> Sweep {
-        self.sweep_and_tell(changes_max, |_| {})
+        self.sweep_reporting(changes_max, |_| {})
     }
 
-    /// [`Machine::sweep`] for owners that keep a copy of each version: tells which ones no longer
-    /// belong to the state. One version may be told twice.
-    pub fn sweep_and_tell(
+    /// [`Machine::sweep`] for owners that persist each version: reports versions that are no longer part of the
+    /// state. A version may be reported twice.
+    pub fn sweep_reporting(
         &mut self,
         changes_max: usize,
         mut dropped: impl FnMut(&KeyValue),
@@ -38,32 +37,32 @@ impl Machine {
             return Sweep::Done;
         }
         // A change at the compacted revision stays in the history when the index drops it.
-        let mut tell = |kv: &KeyValue| {
+        let mut report = |kv: &KeyValue| {
             if kv.mod_revision < compacted {
                 dropped(kv);
             }
         };
         for _ in 0..changes_max {
             let Some(change) = self.history.pop_before(compacted) else {
-                self.finish_sweep(&mut tell);
+                self.finish_sweep(&mut report);
                 return Sweep::Done;
             };
-            self.index.prune(&change.kv.key, compacted, &mut tell);
+            self.index.prune(&change.kv.key, compacted, &mut report);
             let record = self.index.get(&change.kv.key);
             let kept = record.and_then(|record| record.live_at(compacted));
             if kept.is_none_or(|kept| kept.mod_revision != change.kv.mod_revision) {
-                tell(&change.kv);
+                report(&change.kv);
             }
         }
         Sweep::More
     }
 
-    /// A watch may start at the compacted revision itself, so its changes stay, but what was
-    /// before them is gone.
-    fn finish_sweep(&mut self, tell: &mut impl FnMut(&KeyValue)) {
+    /// A watch may start at the compacted revision itself, so its changes stay, but their previous versions are
+    /// dropped.
+    fn finish_sweep(&mut self, report: &mut impl FnMut(&KeyValue)) {
         for change in self.history.of_mut(self.compacted) {
             change.previous = None;
-            self.index.prune(&change.kv.key, self.compacted, tell);
+            self.index.prune(&change.kv.key, self.compacted, report);
         }
         self.history.shrink();
         self.swept = self.compacted;

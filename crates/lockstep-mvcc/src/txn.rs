@@ -1,20 +1,20 @@
-//! Transactions: compares and two lists of operations.
+//! Transactions: compares and two branches of operations.
 
 use bytes::Bytes;
 
 use crate::duplicates::Footprint;
 use crate::{DeleteRange, KeyRange, LeaseId, Put, Range, RequestError};
 
-/// How deep transactions may be nested, whatever the limits say; it bounds the stack.
+/// Maximum nesting depth of transactions, a fixed bound on stack use.
 pub const TXN_DEPTH_MAX: usize = 128;
 
-/// Limits that a flag may change. They are checked when a request arrives and never again.
+/// Limits set by flags. They are checked when a request arrives, not when its command is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The most compares, and the most operations of either list; a nested transaction gets what
-    /// the one around it left.
+    /// Maximum number of compares, and of operations of either branch; a nested transaction gets the remainder of
+    /// the enclosing one (`--max-txn-ops`).
     pub txn_ops_max: usize,
-    /// The shortest TTL that is granted; shorter wishes get this one.
+    /// Minimum TTL; shorter requests get this one.
     pub lease_ttl_min_seconds: i64,
 }
 
@@ -27,10 +27,10 @@ impl Default for Limits {
     }
 }
 
-/// Compares, and what to do then or else.
+/// A transaction, as in etcd.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Txn {
-    /// All must hold for `success` to run.
+    /// Conditions; `success` runs if all hold.
     pub compares: Vec<Compare>,
     /// Runs if all compares hold.
     pub success: Vec<Op>,
@@ -41,46 +41,46 @@ pub struct Txn {
 /// One operation of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// A read; it sees what operations before it in the same transaction wrote.
+    /// A read; it sees writes of earlier operations in the same transaction.
     Range(Range),
     /// A put.
     Put(Put),
     /// A delete.
     DeleteRange(DeleteRange),
-    /// A transaction. Which of its lists runs is decided before any operation of the whole.
+    /// A nested transaction. All compares are evaluated before any operation of the outermost transaction.
     Txn(Txn),
 }
 
-/// A condition on every key of a range. A range without keys is judged as one key of zeros, except
-/// that a condition on the value then never holds.
+/// A condition on every key of a range. An empty range is evaluated as one key with all fields zero, except that a
+/// condition on the value never holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compare {
-    /// Which keys.
+    /// The keys.
     pub keys: KeyRange,
-    /// How the stored fact relates to the given one.
+    /// The comparison operator.
     pub comparison: Comparison,
-    /// The fact.
+    /// The stored field and the value to compare it with.
     pub predicate: Predicate,
 }
 
-/// How a stored fact has to relate to the given one.
+/// Comparison operator; the stored value is on the left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
-    /// Same.
+    /// Equal.
     Equal,
-    /// Another.
+    /// Not equal.
     NotEqual,
-    /// The stored one is greater.
+    /// Greater.
     Greater,
-    /// The stored one is less.
+    /// Less.
     Less,
 }
 
-/// The fact that a compare looks at, with the given side. Numbers are as wide as on the wire, where
-/// a client may send negative ones.
+/// Field to compare, with the given value. Numbers are signed as on the wire, where a client may send negative
+/// ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Predicate {
-    /// The number of puts since the key was created.
+    /// Number of puts since the key was created.
     Version(i64),
     /// The create revision.
     CreateRevision(i64),
@@ -92,16 +92,16 @@ pub enum Predicate {
     Lease(LeaseId),
 }
 
-/// A transaction within its limits in which no branch changes a key twice.
+/// A transaction within its limits in which no branch modifies a key twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckedTxn(Txn);
 
-/// A transaction that only reads, at any depth.
+/// A transaction without writes at any depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadTxn<'a>(&'a Txn);
 
 impl Txn {
-    /// Proves what applying relies on. `txn_ops_max` is [`Limits::txn_ops_max`].
+    /// Validates the transaction. `txn_ops_max` is [`Limits::txn_ops_max`].
     pub fn check(self, txn_ops_max: usize) -> Result<CheckedTxn, RequestError> {
         self.check_size(txn_ops_max, TXN_DEPTH_MAX)?;
         Footprint::of(&self.success)?;
@@ -138,7 +138,7 @@ impl CheckedTxn {
         &self.0
     }
 
-    /// The same transaction as one that needs no command, if neither list writes.
+    /// The transaction as a read, which needs no command, if neither branch writes.
     pub fn as_read_only(&self) -> Option<ReadTxn<'_>> {
         self.0.only_reads().then_some(ReadTxn(&self.0))
     }

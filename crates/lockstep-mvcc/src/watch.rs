@@ -1,23 +1,23 @@
-//! Reading the history as a watcher does.
+//! Reading the history for watchers.
 
 use std::sync::Arc;
 
 use crate::history::Change;
 use crate::{KeyRange, KeyValue, Machine, Previous, Revision};
 
-/// What a watcher wants to see.
+/// Selection of events for a watcher.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchSelector {
-    /// Which keys.
+    /// The keys.
     pub keys: KeyRange,
-    /// Which kinds of events not.
+    /// Excluded event kinds.
     pub filters: Filters,
-    /// Whether events bring the version before.
+    /// Whether events contain the previous version.
     pub previous: Previous,
 }
 
 impl WatchSelector {
-    /// All events of a range, without the versions before.
+    /// All events of a range, without previous versions.
     pub fn new(keys: KeyRange) -> Self {
         Self {
             keys,
@@ -26,7 +26,7 @@ impl WatchSelector {
         }
     }
 
-    /// Whether the watcher wants to see that a change left `kv`.
+    /// True if the watcher receives the event that created `kv`.
     pub fn matches(&self, kv: &KeyValue) -> bool {
         let filtered = match EventKind::of(kv) {
             EventKind::Put => self.filters.no_put,
@@ -36,16 +36,16 @@ impl WatchSelector {
     }
 }
 
-/// Kinds of events that a watcher does not want.
+/// Event kinds to exclude.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Filters {
-    /// No puts.
+    /// Excludes puts.
     pub no_put: bool,
-    /// No deletes.
+    /// Excludes deletes.
     pub no_delete: bool,
 }
 
-/// The kind of a change.
+/// Kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventKind {
     /// A key was written.
@@ -55,7 +55,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The kind of the change that left `kv`.
+    /// The kind of the event that created `kv`.
     pub fn of(kv: &KeyValue) -> Self {
         if kv.is_tombstone() {
             Self::Delete
@@ -65,50 +65,50 @@ impl EventKind {
     }
 }
 
-/// One change as a watcher sees it.
+/// A change of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// What the change left; a tombstone for a delete.
+    /// The new version; a tombstone for a delete.
     pub kv: Arc<KeyValue>,
-    /// The version before, if asked for, not compacted, and there was one.
+    /// The previous version, if requested, present and not compacted.
     pub previous: Option<Arc<KeyValue>>,
 }
 
 impl Event {
-    /// The bytes of its keys and values.
+    /// Size of its keys and values in bytes.
     fn bytes(&self) -> usize {
         let versions = std::iter::once(&self.kv).chain(&self.previous);
         versions.map(|kv| kv.key.len() + kv.value.len()).sum()
     }
 
-    /// Whether a key was written or deleted.
+    /// Put or delete.
     pub fn kind(&self) -> EventKind {
         EventKind::of(&self.kv)
     }
 }
 
-/// How much one read of the history may cost. A bound is exceeded only to finish a revision,
-/// since the events of one revision belong together.
+/// Limits of one read of the history. A limit is exceeded only to complete a revision, because the events of one
+/// revision are delivered together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// The most events to return.
+    /// Maximum number of events to return.
     pub events_max: usize,
-    /// The most changes to look at.
+    /// Maximum number of changes to visit.
     pub changes_max: usize,
-    /// The most bytes of keys and values to return.
+    /// Maximum bytes of keys and values to return.
     pub bytes_max: usize,
 }
 
-/// Some events in the order of their revisions.
+/// Events in revision order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Batch {
-    /// The events; those of one revision are never spread over two batches.
+    /// The events; those of one revision are always in one batch.
     pub events: Vec<Event>,
-    /// Where to read on. Everything before is delivered, so `next - 1` is the watcher's progress.
+    /// The revision to continue from; `next - 1` is the watcher's progress.
     pub next: Revision,
 }
 
-/// The history that a watcher needs is gone.
+/// The history that a watcher needs is compacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("etcdserver: mvcc: required revision has been compacted")]
 pub struct WatchCompacted {
@@ -117,10 +117,10 @@ pub struct WatchCompacted {
 }
 
 impl Machine {
-    /// The events from a revision on.
+    /// Events from a revision on.
     ///
-    /// A start in the future gives no events and is itself where to read on. A start at the
-    /// compacted revision gives all events of that revision; an earlier one is an error.
+    /// A start in the future gives no events and is returned as [`Batch::next`]. A start at the compacted revision
+    /// gives all events of that revision; an earlier one fails.
     pub fn events(
         &self,
         selector: &WatchSelector,

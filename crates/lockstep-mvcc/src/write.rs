@@ -1,4 +1,4 @@
-//! One changing transaction while it runs.
+//! Execution of a modifying transaction.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::{
     PutLease, PutResponse, PutValue, Response, Revision, Txn, TxnResponse, WriteError,
 };
 
-/// The changes of one revision. Checks come before the first change, so nothing is ever undone.
+/// The changes of one revision. All checks precede the first change, so there is no rollback.
 pub(crate) struct Write<'m> {
     machine: &'m mut Machine,
-    /// The revision that the changes get.
+    /// The revision of the changes.
     revision: Revision,
-    /// How many changes there were so far.
+    /// Number of changes so far, the next sub-revision.
     changes: u32,
 }
 
@@ -31,7 +31,7 @@ impl<'m> Write<'m> {
         }
     }
 
-    /// Makes the changes current; answers with their revision if there are any.
+    /// Makes the changes current; returns their revision if there are any.
     pub(crate) fn commit(self) -> Option<Revision> {
         if self.changes == 0 {
             return None;
@@ -51,7 +51,7 @@ impl<'m> Write<'m> {
         Ok(Response::Txn(self.txn(txn, &path)))
     }
 
-    /// The revision that a reader inside the transaction sees.
+    /// The revision that a read inside the transaction returns.
     fn revision_so_far(&self) -> Revision {
         if self.changes == 0 {
             self.machine.revision
@@ -91,12 +91,12 @@ impl<'m> Write<'m> {
         }
     }
 
-    /// Writes one key; that the put is possible was checked.
+    /// Applies a put that was checked before.
     fn put(&mut self, put: Put) -> PutResponse {
         let found = self.machine.index.find(put.key.bytes());
         let before = found.ok().map(|place| self.machine.index.record(place));
         let previous = before.and_then(Record::live).cloned();
-        // A known key keeps its bytes: those of the request may hold on to a whole network buffer.
+        // Reuse the stored key: the request's bytes may keep a whole network buffer alive.
         let known_key = before.map(|record| record.key().clone());
         let key = known_key.unwrap_or_else(|| put.key.into_bytes());
         let kv = Arc::new(self.next_version(key, put.value, put.lease, previous.as_deref()));

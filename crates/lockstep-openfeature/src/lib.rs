@@ -1,4 +1,4 @@
-//! Feature gates for code that asks through [OpenFeature](https://openfeature.dev).
+//! [OpenFeature](https://openfeature.dev) provider for feature gates.
 //!
 //! ```
 //! use lockstep_featuregate::{BinaryVersion, Builder, Component, Registry, features, v};
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! This is a crate of its own because `open-feature` brings an async runtime's primitives, which the
-//! gates themselves do without.
+//! This is a separate crate because `open-feature` depends on an async runtime's primitives, which the gates do
+//! without.
 
 use async_trait::async_trait;
 use lockstep_featuregate::{Explanation, Gates, Source};
@@ -28,11 +28,11 @@ use open_feature::{
     provider::{FeatureProvider, ProviderMetadata, ResolutionDetails},
 };
 
-/// The name this provider goes by.
+/// Name of the provider.
 pub const PROVIDER_NAME: &str = "lockstep";
 
-/// Answers for one set of gates. Every gate is a boolean flag called by its name, or by
-/// `component:Name`. Gates are the same for everybody: context and targeting are ignored.
+/// Provider for one set of gates. Every gate is a boolean flag with its name, or `component:Name`. Gates are not
+/// targeted: the evaluation context is ignored.
 #[derive(Debug)]
 pub struct GatesProvider {
     gates: Gates,
@@ -40,7 +40,7 @@ pub struct GatesProvider {
 }
 
 impl GatesProvider {
-    /// A provider that is ready at once; it follows cluster-scoped gates as the set does.
+    /// Creates a provider, ready at once; it follows cluster-scoped gates as the set does.
     pub fn new(gates: Gates) -> Self {
         let metadata = ProviderMetadata::new(PROVIDER_NAME);
         Self { gates, metadata }
@@ -53,7 +53,7 @@ impl GatesProvider {
         })
     }
 
-    /// The answer to every question that a boolean cannot answer.
+    /// Type mismatch error of a non-boolean evaluation.
     fn mismatch<T>(&self, flag: &str, asked: &str) -> EvaluationResult<ResolutionDetails<T>> {
         self.explain(flag)?;
         Err(EvaluationError {
@@ -63,7 +63,7 @@ impl GatesProvider {
     }
 }
 
-/// `DEFAULT` when nothing set the gate, `STATIC` when somebody did or it is locked.
+/// `DEFAULT` if the gate is not set, `STATIC` if it is set or locked.
 fn reason(why: &Explanation) -> EvaluationReason {
     let unset = matches!(why.source, Source::Default | Source::Override);
     if unset && !why.held.lock_to_default {

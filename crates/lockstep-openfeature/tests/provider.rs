@@ -129,7 +129,7 @@ impl TryFrom<StructValue> for Anything {
 fn everybody_gets_the_same_answer() {
     let client = client(&start("Plain=true"));
     let context = EvaluationContext::default()
-        .with_targeting_key("somebody")
+        .with_targeting_key("user-1")
         .with_custom_field("Plain", false);
     let answers = [None, Some(&context)].map(|context| ask(&client, "Plain", context));
     assert_eq!(answers, ["true on STATIC"; 2]);

@@ -1,4 +1,4 @@
-//! What the embedded store costs, every write safe on disk.
+//! Benchmarks of the embedded store with durable writes.
 
 use std::hint::black_box;
 use std::sync::Arc;

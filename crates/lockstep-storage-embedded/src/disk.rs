@@ -1,5 +1,5 @@
-//! The files of a store: every change to one of them is made here, so that a test can see it or
-//! let it fail.
+//! File operations of the store. All modifications go through this module, so that tests can record them or inject
+//! errors.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::faults::{Faults, FileAction};
 
-/// The folder of a store.
+/// The directory of a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     folder: PathBuf,
@@ -16,12 +16,12 @@ pub(crate) struct Disk {
     waiting: Waiting,
 }
 
-/// Whether what was written is waited for.
+/// Durability of acknowledged writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waiting {
-    /// It is: what was acknowledged survives a loss of power.
+    /// Writes are fsynced before they are acknowledged, so they survive power loss.
     ForDisk,
-    /// It is not: what was acknowledged survives the end of the process alone. For tests.
+    /// Writes are not fsynced and survive only the end of the process (`--unsafe-no-fsync`). For tests.
     Never,
 }
 
@@ -44,7 +44,7 @@ impl Disk {
         }
     }
 
-    /// Makes an empty file, or empties one.
+    /// Creates an empty file, or truncates one.
     pub(crate) fn make(&self, name: &str) -> io::Result<DiskFile> {
         self.faults.touch(name, FileAction::Make)?;
         let mut options = File::options();
@@ -80,7 +80,7 @@ impl Disk {
         fs::remove_file(self.folder.join(name))
     }
 
-    /// Makes all names safe.
+    /// Fsyncs the directory, which makes names durable.
     pub(crate) fn sync_names(&self) -> io::Result<()> {
         self.faults.touch("", FileAction::SyncFolder)?;
         if self.waiting == Waiting::Never {
@@ -107,7 +107,7 @@ impl DiskFile {
         self.file.set_len(length)
     }
 
-    /// Makes everything that was written safe, and the length.
+    /// Fsyncs content and length of the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.faults.touch(&self.name, FileAction::Sync)?;
         if self.waiting == Waiting::Never {

@@ -1,34 +1,34 @@
-//! Places where a test lets the process die or the disk fail.
+//! Fault injection: points at which a test kills the process or fails the disk.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A place in the life of a write, a segment or the state.
+/// A failpoint in the processing of a write, a segment or the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Nothing of a frame is written.
+    /// Before any byte of a frame is written.
     BeforeWrite,
     /// Half of a frame is written.
     HalfWritten,
-    /// A frame is written and not yet safe.
+    /// A frame is written and not fsynced.
     Written,
-    /// A frame is safe and nothing of it is applied.
+    /// A frame is fsynced and not applied.
     Synced,
-    /// A frame is applied and nobody is told.
+    /// A frame is applied and not acknowledged.
     Applied,
-    /// An old segment has its new name.
+    /// A recycled segment file is renamed.
     SegmentRenamed,
-    /// A segment's file is there, its header is not.
+    /// A segment file exists without its header.
     SegmentMade,
     /// A segment is ready and empty.
     SegmentReady,
-    /// The state is about to be written.
+    /// Before the state is written.
     StateBegun,
     /// The state is written and not committed.
     StateWritten,
-    /// The state is committed, the log does not know.
+    /// The state is committed, and log segments are not released yet.
     StateCommitted,
 }
 
@@ -49,54 +49,54 @@ impl Step {
     ];
 }
 
-/// What is about to be done to a file or to the folder.
+/// A pending modification of a file or the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileAction<'a> {
-    /// An empty file is made, or one is emptied.
+    /// Creates an empty file, or truncates one.
     Make,
-    /// The file gets this length.
+    /// Sets the length of the file.
     Resize {
         /// In bytes.
         length: u64,
     },
     /// Bytes are written.
     Write {
-        /// Where.
+        /// Offset in the file.
         offset: u64,
-        /// What.
+        /// The data.
         bytes: &'a [u8],
     },
-    /// Everything written to the file before has to be safe afterwards.
+    /// Fsyncs the file.
     Sync,
-    /// The file gets another name.
+    /// Renames the file.
     Rename {
         /// The name.
         to: &'a str,
     },
-    /// The file is removed.
+    /// Removes the file.
     Remove,
-    /// All names in the folder have to be safe afterwards; the file's name is empty.
+    /// Fsyncs the directory; the file name is empty.
     SyncFolder,
 }
 
-type Dies = Arc<dyn Fn(Step) -> bool + Send + Sync>;
+type CrashCheck = Arc<dyn Fn(Step) -> bool + Send + Sync>;
 type Touches = Arc<dyn Fn(&str, FileAction<'_>) -> io::Result<()> + Send + Sync>;
 
-/// What goes wrong; nothing by default.
+/// Faults to inject; none by default.
 #[derive(Clone, Default)]
 pub struct Faults {
-    dies: Option<Dies>,
-    manner: Manner,
+    dies: Option<CrashCheck>,
+    manner: CrashMode,
     touches: Option<Touches>,
 }
 
-/// How a process dies.
+/// CrashMode of a simulated crash.
 #[derive(Clone, Copy, Default)]
-enum Manner {
-    /// The store does nothing more to its files, which is all that `kill -9` would leave of it.
+enum CrashMode {
+    /// The store stops all file operations, which leaves the directory as `kill -9` would.
     #[default]
-    Feigned,
-    /// Really, with everything else in the process.
+    Simulated,
+    /// Aborts the process.
     Abort,
 }
 
@@ -107,8 +107,7 @@ impl fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// Asks `dies` at every step whether the store stops there. Once it said yes it has to say so
-    /// for ever.
+    /// Calls `dies` at every step; true stops the store there. Once true, it must stay true.
     pub fn new(dies: impl Fn(Step) -> bool + Send + Sync + 'static) -> Self {
         Self {
             dies: Some(Arc::new(dies)),
@@ -116,7 +115,7 @@ impl Faults {
         }
     }
 
-    /// Dies when `step` is reached for the `nth` time, counted from 1.
+    /// Crashes when `step` is reached for the `nth` time, counted from 1.
     pub fn dies_at(step: Step, nth: usize) -> Self {
         let (seen, dead) = (AtomicUsize::new(0), AtomicBool::new(false));
         Self::new(move |reached| {
@@ -127,17 +126,17 @@ impl Faults {
         })
     }
 
-    /// Takes the whole process along when it dies.
+    /// Aborts the process instead of stopping the store.
     #[must_use]
     pub fn aborting(self) -> Self {
         Self {
-            manner: Manner::Abort,
+            manner: CrashMode::Abort,
             ..self
         }
     }
 
-    /// Tells `touches` what is about to be done to which file. If it fails, the same error is what
-    /// the store sees, and nothing is done.
+    /// Calls `touches` before each modification of a file. Its error is returned to the store and the modification
+    /// is skipped.
     #[must_use]
     pub fn on_files(
         self,
@@ -158,8 +157,8 @@ impl Faults {
             return Ok(());
         }
         match self.manner {
-            Manner::Feigned => {}
-            Manner::Abort => std::process::abort(),
+            CrashMode::Simulated => {}
+            CrashMode::Abort => std::process::abort(),
         }
         Err(io::Error::other(format!(
             "a test stopped the store at {step:?}"

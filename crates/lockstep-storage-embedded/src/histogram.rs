@@ -1,30 +1,30 @@
-//! How long things took, counted by how long.
+//! Histogram of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts durations by upper bounds. Counting never waits.
+/// Lock-free histogram with fixed bucket bounds.
 #[derive(Debug)]
 pub struct Histogram {
     bounds_micros: &'static [u64],
-    /// One for each bound, and one for what is longer than all.
+    /// One bucket for each bound, and one for longer durations.
     counts: Vec<AtomicU64>,
     sum_nanos: AtomicU64,
 }
 
-/// What a histogram has counted.
+/// Snapshot of a histogram.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
-    /// Bounds in microseconds, each with the number of durations up to it.
+    /// Upper bounds in microseconds with cumulative counts.
     pub buckets: Vec<(u64, u64)>,
-    /// All durations.
+    /// Number of durations.
     pub count: u64,
-    /// Their sum.
+    /// Sum of all durations.
     pub sum: Duration,
 }
 
 impl Histogram {
-    /// One that has counted nothing. The bounds ascend.
+    /// Creates an empty histogram with ascending bounds.
     pub fn new(bounds_micros: &'static [u64]) -> Self {
         let counts = (0..=bounds_micros.len()).map(|_| AtomicU64::default());
         Self {
@@ -34,7 +34,7 @@ impl Histogram {
         }
     }
 
-    /// Counts a duration.
+    /// Adds a duration.
     pub fn observe(&self, duration: Duration) {
         let within = |bound: &u64| Duration::from_micros(*bound) < duration;
         let bucket = self.bounds_micros.partition_point(within);
@@ -43,7 +43,7 @@ impl Histogram {
         self.sum_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// What was counted so far.
+    /// A snapshot of the counts.
     pub fn counted(&self) -> Counted {
         let mut count = 0;
         let mut upto = self.counts.iter().map(|bucket| {

@@ -1,4 +1,4 @@
-//! Looking into a directory without changing a byte of it.
+//! Read-only verification of a data directory.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,46 +9,45 @@ use crate::log::{LogError, Scan};
 use crate::state::{self, Loaded, STATE_FILE, StateError};
 use crate::{OpenError, lock};
 
-/// What a look into a directory found.
+/// Result of verifying a data directory.
 pub struct Inspection {
     /// The index of the last command in the state.
     pub state_applied: u64,
-    /// The index of the first command that the log still has.
+    /// The index of the first command in the log.
     pub log_first: u64,
     /// The index of the last command in the log.
     pub applied: u64,
-    /// Everything worth telling, damage and not.
+    /// All findings, including harmless ones.
     pub findings: Vec<Finding>,
-    /// What a store opened on the directory would hold; none if it would refuse.
+    /// The state that opening the directory would restore; `None` if opening would fail.
     pub machine: Option<Machine>,
 }
 
-/// Something about one file.
+/// A finding about one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Whether it keeps a store from opening.
+    /// Severity of the finding.
     pub severity: Severity,
     /// The file.
     pub file: PathBuf,
-    /// Where in it, if it has a place.
+    /// Offset in the file, if applicable.
     pub offset: Option<u64>,
-    /// What it is, for people.
+    /// Description for people.
     pub what: String,
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// What a crash or an interrupted start leaves; a store opens all the same.
+    /// A trace of a crash or an interrupted start; the store opens nevertheless.
     Note,
-    /// A store refuses to open.
+    /// Damage; the store refuses to open.
     Damage,
 }
 
 impl Inspection {
-    /// Reads everything in a directory: the state with all its rows, every segment, every frame,
-    /// every command, and what they amount to. Fails only if there is no store to look at or it is
-    /// in use.
+    /// Verifies the state with all rows, and every segment, frame and command of the log. Fails only if the
+    /// directory contains no store or is in use.
     pub fn of(folder: &Path) -> Result<Self, OpenError> {
         check_folder(folder)?;
         let _lock = lock::look(folder)?;
@@ -64,7 +63,7 @@ impl Inspection {
         let state_applied = loaded.as_ref().map_or(0, |loaded| loaded.applied);
         let scan = Scan::read(folder, state_applied, 0)?;
         let log_errors = scan.errors.iter().filter(|error| {
-            // Without a state, how far the log has to reach back is unknown.
+            // Without a state, the first command that the log must contain is unknown.
             loaded.is_some() || !matches!(error, LogError::Missing { .. })
         });
         findings.extend(log_errors.map(of_log));
@@ -84,7 +83,7 @@ impl Inspection {
         Ok(inspection)
     }
 
-    /// Whether a store refuses to open the directory.
+    /// True if a store refuses to open the directory.
     pub fn is_damaged(&self) -> bool {
         let mut findings = self.findings.iter();
         findings.any(|finding| finding.severity == Severity::Damage)
@@ -106,8 +105,8 @@ impl Inspection {
         commands
     }
 
-    /// Applies the commands behind the state to it. If the log has all commands from the first one
-    /// on, the state is made a second time from nothing, and both have to be the same.
+    /// Applies the commands after the state to it. If the log is complete from the first command on, also rebuilds
+    /// the state from nothing and compares both.
     fn replay(&mut self, folder: &Path, loaded: Loaded, commands: Vec<(u64, Command)>) {
         let mut machine = loaded.machine;
         if self.log_first == 1 && self.state_applied > 0 {
@@ -132,7 +131,7 @@ impl Inspection {
     }
 }
 
-/// A directory with nothing of a store in it is more likely a wrong path than an empty store.
+/// A directory without files of a store is more likely a wrong path than an empty store.
 fn check_folder(folder: &Path) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         folder: folder.to_owned(),
@@ -180,7 +179,7 @@ fn of_log(error: &LogError) -> Finding {
     }
 }
 
-/// What a crash leaves and the next start puts in order.
+/// Traces of a crash that the next start cleans up.
 fn notes(scan: &Scan) -> Vec<Finding> {
     let note = |sequence, offset, what: &str| Finding {
         severity: Severity::Note,
@@ -195,7 +194,7 @@ fn notes(scan: &Scan) -> Vec<Finding> {
         let what = "the log was not closed in order; a start goes on here";
         notes.push(note(last.sequence, Some(last.end as u64), what));
     }
-    let what = "its header was never finished; a start makes it anew";
+    let what = "its header is incomplete; the next start replaces it";
     notes.extend(
         scan.unfinished
             .map(|sequence| note(sequence, Some(0), what)),

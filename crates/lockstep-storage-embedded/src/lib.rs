@@ -1,27 +1,27 @@
-//! The store on one directory, in the process that uses it.
+//! Embedded store on a local directory.
 //!
 //! ```text
-//! lock         one process at a time
-//! log-….seg    commands, in the order in which they were accepted
-//! state.redb   what they amount to, some seconds behind
+//! lock         held by the one process that uses the directory
+//! log-….seg    write-ahead log of commands
+//! state.redb   checkpoint of the state, some seconds behind the log
 //! ```
 //!
-//! A write is a command. The writer thread puts all commands that wait into one frame, appends it
-//! to the log, waits once for the disk, applies them, and answers. Nobody sees the effect of a
-//! command that is not safe. A second thread commits the effects to the state; log segments that
-//! the state has overtaken are used again. A start reads the state and the commands behind it.
+//! Each write is a command. The writer thread performs group commit: it collects all queued commands into one
+//! frame, appends it to the log, fsyncs once, applies the commands and replies. The effect of a command is visible
+//! only once it is durable. A second thread checkpoints the state; log segments covered by the checkpoint are
+//! recycled. On start, the store loads the checkpoint and replays the log after it.
 //!
-//! If the disk fails, what was written last is unknown: writers are told
-//! [`WriteFailure::Uncertain`](lockstep_storage::WriteFailure::Uncertain), and the store takes no
-//! more writes until it is opened again. Reads go on.
+//! If a disk operation fails, the durable content is unknown: pending writes fail with
+//! [`WriteFailure::Uncertain`](lockstep_storage::WriteFailure::Uncertain), and the store rejects writes until it is
+//! reopened. Reads continue.
 //!
-//! The bytes on disk are described in `docs/reference/store-format.md`.
+//! `docs/reference/store-format.md` specifies the on-disk format.
 
+mod checkpointer;
 mod disk;
 mod faults;
 mod histogram;
 mod inspect;
-mod keeper;
 mod lock;
 mod log;
 mod queue;

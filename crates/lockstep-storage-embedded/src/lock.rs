@@ -1,4 +1,4 @@
-//! Who may use a directory: one process that writes, or any number that only look.
+//! Directory lock: exclusive for a store, shared for read-only inspection.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -6,30 +6,30 @@ use std::path::Path;
 
 use crate::OpenError;
 
-/// What more than a process id cannot need.
+/// Upper bound for the length of a process id in the lock file.
 const HOLDER_BYTES_MAX: u64 = 20;
 
-/// A lock that ends with this value: not later, though a process that is just being started may
-/// still have a copy of the file.
+/// A file lock released on drop. The explicit unlock matters because a forked child may briefly hold a copy of the
+/// file descriptor.
 pub(crate) struct Lock {
     file: File,
-    /// Whether the file names this process.
+    /// True if the file contains this process's id.
     is_named: bool,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         if self.is_named {
-            // A name that stays behind misleads, and no more than that.
+            // A stale process id in the file is misleading but harmless.
             drop(self.file.set_len(0));
         }
-        // Closing the file, which comes next, does the same if nobody has a copy.
+        // Unlock explicitly: closing the file would not release the lock while a forked child has a copy.
         drop(self.file.unlock());
     }
 }
 
-/// Takes a directory for writing, makes it if it is missing, and leaves the id of this process for
-/// whoever is refused.
+/// Locks a directory for writing, creating it if needed, and records this process's id for the error message of
+/// other processes.
 pub(crate) fn take(folder: &Path) -> Result<Lock, OpenError> {
     let io = |source| OpenError::Io {
         folder: folder.to_owned(),
@@ -48,8 +48,8 @@ pub(crate) fn take(folder: &Path) -> Result<Lock, OpenError> {
     })
 }
 
-/// Keeps writers away for as long as the answer lives, and makes nothing. A directory that no
-/// store was ever opened in, or a copy of one, may have no lock to hold.
+/// Locks a directory against writers without creating anything. A copied directory may have no lock file; then
+/// there is nothing to hold.
 pub(crate) fn look(folder: &Path) -> Result<Option<Lock>, OpenError> {
     match File::open(folder.join("lock")) {
         Ok(mut lock) => {
@@ -85,7 +85,7 @@ fn check(
     }
 }
 
-/// The process that took the lock last.
+/// Id of the process that holds the lock.
 fn holder(lock: &mut File) -> Option<u32> {
     let mut text = String::new();
     let read = lock.take(HOLDER_BYTES_MAX).read_to_string(&mut text);

@@ -1,4 +1,4 @@
-//! Commands on their way to the writer.
+//! Queue of writes for the writer thread.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,24 +8,24 @@ use lockstep_storage::{Unavailable, WriteFailure};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Semaphore, oneshot};
 
-/// How many writers may wait. More of them wait to be let in.
+/// Queue capacity; further writers wait for a slot.
 const WAITING_MAX: usize = 4096;
 
-/// A write that waits.
+/// A queued write.
 pub(crate) struct Job {
     pub(crate) request: Request,
     pub(crate) answer: oneshot::Sender<Result<Done, WriteFailure>>,
 }
 
-/// What is asked of the writer.
+/// A write request.
 pub(crate) enum Request {
-    /// Exactly this.
+    /// A command proposed as is.
     Command(Command),
     Txn(CheckedTxn),
     Compact {
         at: Revision,
     },
-    /// The lease gets the index of its command as its id: no other lease ever had it.
+    /// The lease id is the index of the grant command, which is unique.
     Grant {
         ttl_seconds: i64,
     },
@@ -35,7 +35,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The command that goes into the log at an index.
+    /// The command to log at an index.
     pub(crate) fn command(self, index: u64) -> Command {
         match self {
             Self::Command(command) => command,
@@ -51,10 +51,10 @@ impl Request {
     }
 }
 
-/// A command that is safe and applied.
+/// A durable and applied command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// Its place among all commands.
+    /// Its log index.
     pub index: u64,
     /// Its outcome.
     pub applied: Applied,
@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// Hands a request to the writer and waits for its outcome.
+    /// Queues a request and waits for its outcome.
     pub(crate) async fn send(&self, request: Request) -> Result<Done, WriteFailure> {
         let _room = self
             .room
@@ -103,8 +103,8 @@ impl Queue {
         outcome.unwrap_or(Err(WriteFailure::Uncertain { reason }))
     }
 
-    /// Takes everything that waits; if there is nothing to do, waits until there is or `deadline`
-    /// has come. None once the queue is closed and empty.
+    /// Takes all queued jobs; blocks until there is one or `deadline` has passed. `None` once the queue is closed
+    /// and empty.
     pub(crate) fn take(&self, into: &mut VecDeque<Job>, deadline: Option<Instant>) -> Option<()> {
         let mut jobs = self.jobs.lock();
         while jobs.waiting.is_empty() && into.is_empty() {
@@ -124,7 +124,7 @@ impl Queue {
         Some(())
     }
 
-    /// Refuses new writes. Those that wait are taken first.
+    /// Rejects new writes. Queued ones are still processed.
     pub(crate) fn close(&self, reason: &str) {
         self.jobs
             .lock()
@@ -133,11 +133,11 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Refuses new writes and those that wait.
+    /// Rejects new and queued writes.
     pub(crate) fn fail(&self, reason: &str) {
         self.close(reason);
         for job in std::mem::take(&mut self.jobs.lock().waiting) {
-            // The writer may have gone away, which is its own answer.
+            // The caller is gone; drop the reply.
             drop(job.answer.send(Err(stopped(reason))));
         }
     }
@@ -148,7 +148,7 @@ fn stopped(reason: &str) -> WriteFailure {
     WriteFailure::Unavailable(Unavailable { reason })
 }
 
-/// The clock of leases: it never jumps, and starts anew with the process.
+/// Monotonic clock of leases; starts at zero with the process.
 pub(crate) struct Clock(Instant);
 
 impl Clock {
@@ -169,12 +169,12 @@ impl Clock {
         Millis(u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
-    /// When the clock shows `at`; none if it never will.
+    /// The instant at which the clock shows `at`; `None` if out of range.
     pub(crate) fn instant(&self, at: Millis) -> Option<Instant> {
         self.0.checked_add(Duration::from_millis(at.0))
     }
 
-    /// How long `work` took, beside its outcome.
+    /// Measures the duration of `work`.
     pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
         let start = Self::read();
         let outcome = work();

@@ -1,4 +1,4 @@
-//! A directory made from a state.
+//! Creation of a data directory from a snapshot.
 
 use std::fs;
 use std::io;
@@ -12,26 +12,25 @@ use crate::log::{Log, Scan};
 use crate::state::{Numbers, Pending, STATE_FILE, State, place};
 use crate::{OpenError, Options};
 
-/// Leases that the store named itself have the index of a command as their id. No index ever comes
-/// near this; greater ids were chosen by others.
+/// Lease ids below this bound may be log indexes, chosen by the store; greater ids were chosen by clients.
 const OWN_LEASE_MAX: u64 = 1 << 48;
 
-/// Why no directory can be made from a state.
+/// Errors of [`restore`].
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// Something is there already.
+    /// The directory is not empty.
     #[error("`{folder}` is not empty; choose a directory that does not exist yet")]
     NotEmpty {
         /// The directory.
         folder: PathBuf,
     },
-    /// It cannot be written.
+    /// The directory cannot be written.
     #[error(transparent)]
     Open(#[from] OpenError),
 }
 
-/// Makes a directory that opens as a store with exactly this state: same revisions, same history,
-/// same leases with their full TTL ahead. If it is interrupted, what it leaves does not open.
+/// Creates a data directory with exactly this state: revisions, history and leases, which start with their full
+/// TTL. An interrupted restore leaves a directory that does not open.
 pub fn restore(folder: &Path, machine: &Machine, options: &Options) -> Result<(), RestoreError> {
     let io = |source| OpenError::Io {
         folder: folder.to_owned(),
@@ -44,7 +43,7 @@ pub fn restore(folder: &Path, machine: &Machine, options: &Options) -> Result<()
     let _lock = lock::take(folder)?;
     let disk = Disk::new(folder, options.faults.clone(), options.waiting);
     let applied = last_index(machine);
-    // A log that begins behind the state comes first: without the state, it is refused.
+    // The log starts after the state and is written first: without the state the directory does not open.
     let scan = Scan::read(folder, applied, applied).map_err(OpenError::from)?;
     let log = Log::resume(&scan, &disk, options.segment_bytes);
     log.and_then(|mut log| log.close()).map_err(io)?;
@@ -65,7 +64,7 @@ fn is_free(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// An index that no lease of the state was named after, nor any later one.
+/// A log index greater than any lease id chosen by the store.
 fn last_index(machine: &Machine) -> u64 {
     let ids = machine
         .leases()
@@ -75,7 +74,9 @@ fn last_index(machine: &Machine) -> u64 {
 }
 
 fn everything(machine: &Machine, applied: u64) -> Pending {
-    let pairs = machine.kept().map(|kv| (place(kv), Some(kv.clone())));
+    let pairs = machine
+        .retained_versions()
+        .map(|kv| (place(kv), Some(kv.clone())));
     let leases = machine.leases();
     Pending {
         pairs: pairs.collect(),

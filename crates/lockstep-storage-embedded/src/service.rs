@@ -1,4 +1,4 @@
-//! What a server for others needs of the store, besides the contract.
+//! Operations for the etcd server, in addition to the `Store` contract.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -8,85 +8,84 @@ use lockstep_storage::{LeaseStatus, Unavailable, WriteFailure};
 use tokio::sync::oneshot;
 
 use crate::EmbeddedStore;
+use crate::checkpointer::{CommitRequest, Defragment};
 use crate::histogram::Histogram;
-use crate::keeper::{Errand, Pack};
 use crate::queue::{Done, Request};
 use crate::state::STATE_FILE;
 
-/// How large a store is on disk.
+/// Size of the state file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateSize {
-    /// The length of the state's file.
+    /// Length of the file.
     pub file_bytes: u64,
-    /// How much of it is rows; the rest is structure, and space that can be used again.
+    /// Bytes of rows; the rest is overhead and reusable space.
     pub row_bytes: u64,
 }
 
 impl EmbeddedStore {
-    /// Carries out exactly this command. Limits are the caller's to check.
+    /// Proposes a command as is. The caller checks limits.
     pub async fn propose(&self, command: Command) -> Result<Done, WriteFailure> {
         self.queue.send(Request::Command(command)).await
     }
 
-    /// [`Store::keep_lease_alive`](lockstep_storage::Store::keep_lease_alive) without waiting.
+    /// Synchronous form of [`Store::keep_lease_alive`](lockstep_storage::Store::keep_lease_alive).
     pub fn renew_lease(&self, id: LeaseId) -> Option<i64> {
         self.live().keep_lease_alive(id, self.clock.now())
     }
 
-    /// [`Store::lease`](lockstep_storage::Store::lease) without waiting.
+    /// Synchronous form of [`Store::lease`](lockstep_storage::Store::lease).
     pub fn lease_status(&self, id: LeaseId) -> Option<LeaseStatus> {
         self.live().lease(id, self.clock.now())
     }
 
     /// The index of the last command that was applied.
     pub fn applied_index(&self) -> u64 {
-        self.keeper.seen()
+        self.checkpointer.seen()
     }
 
-    /// Waits until the state has everything that was applied before the call, and has forgotten
-    /// what was compacted before.
+    /// Waits until everything applied before the call is in the state file, including completed compactions.
     pub async fn settle(&self) -> Result<(), Unavailable> {
         let mut is_swept = false;
         while !is_swept {
             is_swept = self.live().inspect(Machine::is_swept);
-            self.errand(Pack::No).await?;
+            self.commit_request(Defragment::No).await?;
         }
         Ok(())
     }
 
-    /// Waits until the state has everything, and its file has given unused space back. Reads and
-    /// writes go on meanwhile.
-    pub async fn pack(&self) -> Result<(), Unavailable> {
-        self.errand(Pack::Yes).await
+    /// Defragments the state file. Reads and writes continue meanwhile.
+    pub async fn defragment(&self) -> Result<(), Unavailable> {
+        self.commit_request(Defragment::Yes).await
     }
 
-    /// How long the disk took to make each group of writes safe.
+    /// Fsync durations of the log.
     pub fn log_sync_times(&self) -> &Histogram {
         &self.sync_times
     }
 
-    /// How long each commit of the state took.
+    /// Commit durations of the state.
     pub fn state_commit_times(&self) -> &Histogram {
-        &self.keeper.commit_times
+        &self.checkpointer.commit_times
     }
 
-    /// How many commands took longer to carry out than [`Options::slow_apply`](crate::Options).
+    /// Number of commands whose apply took longer than [`Options::slow_apply`](crate::Options).
     pub fn slow_applies(&self) -> u64 {
         self.slow_applies.load(Ordering::Relaxed)
     }
 
-    /// How large the state is, as of its last commit.
+    /// Size of the state file as of its last commit.
     pub fn state_size(&self) -> io::Result<StateSize> {
         let file = self.folder.join(STATE_FILE);
         Ok(StateSize {
             file_bytes: std::fs::metadata(file)?.len(),
-            row_bytes: self.keeper.row_bytes(),
+            row_bytes: self.checkpointer.row_bytes(),
         })
     }
 
-    async fn errand(&self, pack: Pack) -> Result<(), Unavailable> {
+    async fn commit_request(&self, defragment: Defragment) -> Result<(), Unavailable> {
         let (done, outcome) = oneshot::channel();
-        self.keeper.run_errand(Errand { pack, done });
+        self.checkpointer
+            .request_commit(CommitRequest { defragment, done });
         let stopped = || Err("the store stopped".to_owned());
         let outcome = outcome.await.unwrap_or_else(|_| stopped());
         outcome.map_err(|reason| Unavailable { reason })

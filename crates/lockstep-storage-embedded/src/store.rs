@@ -1,4 +1,4 @@
-//! Opening a directory, and the store on it.
+//! [`EmbeddedStore`] and opening it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,31 +16,30 @@ use lockstep_storage::{
     Watch, WatchRequest, WriteFailure,
 };
 
+use crate::checkpointer::Checkpointer;
 use crate::disk::{Disk, Waiting};
 use crate::faults::Faults;
 use crate::histogram::Histogram;
-use crate::keeper::Keeper;
 use crate::lock::{self, Lock};
 use crate::log::{Log, LogError, Scan};
 use crate::queue::{Clock, Queue, Request};
 use crate::state::{self, Loaded, STATE_FILE, State, StateError};
 use crate::writer::Writer;
 
-/// How a store is opened.
+/// Options of [`EmbeddedStore::open`].
 #[derive(Clone)]
 pub struct Options {
     /// Limits of requests.
     pub limits: Limits,
-    /// The size of a log segment; a larger frame gets a larger segment.
+    /// Size of a log segment; a larger frame gets a larger segment.
     pub segment_bytes: u64,
-    /// How long effects gather before they are committed to the state. Longer means less work and
-    /// more to read at the next start.
+    /// Interval of state commits. A longer one means less I/O and a longer replay at the next start.
     pub state_interval: Duration,
-    /// Whether writes wait for the disk.
+    /// Durability of acknowledged writes.
     pub waiting: Waiting,
-    /// From how long on carrying out one command counts as slow.
+    /// Threshold for counting an applied command as slow.
     pub slow_apply: Duration,
-    /// Where a test lets the process die.
+    /// Faults to inject, for tests.
     pub faults: Faults,
 }
 
@@ -57,23 +56,23 @@ impl Default for Options {
     }
 }
 
-/// Why a directory cannot be opened as a store.
+/// Errors of opening a data directory.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The system said so.
+    /// An I/O error.
     #[error("opening the store in `{folder}`: {source}")]
     Io {
         /// The directory.
         folder: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Another process has it open.
+    /// Another process uses the directory.
     #[error("the store in `{folder}` is in use by {}; stop that one first", holder_name(*.holder))]
     InUse {
         /// The directory.
         folder: PathBuf,
-        /// The id of the process, if it is known.
+        /// The process id, if known.
         holder: Option<u32>,
     },
     /// The state cannot be read.
@@ -81,31 +80,31 @@ pub enum OpenError {
     State {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         source: StateError,
     },
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A command in the log has a right checksum and cannot be understood.
+    /// A command in the log has a valid checksum and cannot be decoded.
     #[error("`{file}` is damaged at byte {offset}: command {index} is {source}")]
     Command {
         /// The file.
         file: PathBuf,
-        /// Where in it the frame of the command begins.
+        /// Offset of its frame in the file.
         offset: u64,
         /// The index of the command.
         index: u64,
-        /// What is wrong with it.
+        /// The decoding error.
         source: Malformed,
     },
 }
 
-/// A store on a directory. Closing it, or dropping it, writes everything down.
+/// Store on a local directory. Closing or dropping it commits all pending changes.
 pub struct EmbeddedStore {
     live: Arc<Live>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) checkpointer: Arc<Checkpointer>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) folder: PathBuf,
     pub(crate) sync_times: Arc<Histogram>,
@@ -113,13 +112,13 @@ pub struct EmbeddedStore {
     limits: Limits,
     threads: Vec<JoinHandle<()>>,
     next_index: u64,
-    /// Held as long as the store is open.
+    /// Directory lock, held while the store is open.
     _lock: Lock,
 }
 
 impl EmbeddedStore {
-    /// Opens a directory, makes it if it is missing, and reads what it holds. Nothing that is in it
-    /// is changed before all of it is found to be right.
+    /// Opens a data directory, creating it if needed. Existing files are modified only after all of them were
+    /// verified.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let lock = lock::take(folder)?;
         let Contents {
@@ -149,12 +148,16 @@ impl EmbeddedStore {
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
-        let keeper = Arc::new(Keeper::new(applied, row_bytes, options.state_interval));
+        let checkpointer = Arc::new(Checkpointer::new(
+            applied,
+            row_bytes,
+            options.state_interval,
+        ));
         let slow_applies: Arc<AtomicU64> = Arc::default();
         let mut writer = Writer {
             live: live.clone(),
             queue: queue.clone(),
-            keeper: keeper.clone(),
+            checkpointer: checkpointer.clone(),
             clock: clock.clone(),
             log,
             faults,
@@ -165,11 +168,11 @@ impl EmbeddedStore {
         for (index, command) in commands {
             writer.replay(index, command);
         }
-        keeper.nudge();
-        let (failing, keeping) = (queue.clone(), keeper.clone());
+        checkpointer.notify_pending();
+        let (failing, keeping) = (queue.clone(), checkpointer.clone());
         let threads = vec![
             spawn("store-writer", folder, move || writer.run())?,
-            spawn("store-keeper", folder, move || {
+            spawn("store-checkpointer", folder, move || {
                 keeping.run(state, |error| {
                     failing.fail(&format!("writing the state failed: {error}"));
                 });
@@ -178,7 +181,7 @@ impl EmbeddedStore {
         Ok(Self {
             live,
             queue,
-            keeper,
+            checkpointer,
             clock,
             folder: folder.to_owned(),
             sync_times,
@@ -190,7 +193,7 @@ impl EmbeddedStore {
         })
     }
 
-    /// The index that the first command after opening got or gets.
+    /// The index of the first command after opening.
     pub fn next_index(&self) -> u64 {
         self.next_index
     }
@@ -205,17 +208,17 @@ impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         self.queue.close("the store is closed");
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so itself; what is on disk can be read again.
+            // The panic was already reported by the thread; committed data is intact on disk.
             drop(thread.join());
         }
     }
 }
 
-/// What a directory holds.
+/// Content of a data directory.
 struct Contents {
     loaded: Loaded,
     scan: Scan,
-    /// The commands behind the state, with their indexes.
+    /// Commands after the state, with their indexes.
     commands: Vec<(u64, Command)>,
 }
 
@@ -251,7 +254,7 @@ impl Contents {
     }
 }
 
-/// Who holds a directory, for people.
+/// Formats the holder of a lock for error messages.
 fn holder_name(holder: Option<u32>) -> String {
     match holder {
         Some(process) => format!("process {process}"),

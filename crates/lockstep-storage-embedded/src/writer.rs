@@ -1,4 +1,4 @@
-//! The thread that writes: one frame, one wait for the disk, for all who wait.
+//! Writer thread with group commit: one frame and one fsync for all queued writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,35 +9,35 @@ use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Machine, Sweep}
 use lockstep_storage::{Live, WriteFailure};
 use tokio::sync::oneshot;
 
+use crate::checkpointer::Checkpointer;
 use crate::faults::{Faults, Step};
-use crate::keeper::Keeper;
 use crate::log::{FrameBuilder, Log};
 use crate::queue::{Clock, Done, Job, Queue};
 use crate::state::{Numbers, Pending, Place, place};
 
-/// The most leases that one frame revokes, so that a pile of them does not stop other writes.
+/// Maximum lease revocations in one frame, so that mass expiry does not block other writes.
 const REVOKES_MAX: usize = 100;
 
-/// How many steps of a sweep one frame waits for, so that a large compaction does not stop writes.
+/// Sweep steps after one frame, so that a large compaction does not block writes.
 const SWEEPS_MAX: usize = 16;
 
-/// A frame that has grown this large takes no further command.
+/// Frame size from which no further command is added.
 const FRAME_BYTES_ENOUGH: usize = 4 << 20;
 
-/// Everything the writing thread works with.
+/// The writer thread's state.
 pub(crate) struct Writer {
     pub(crate) live: Arc<Live>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) checkpointer: Arc<Checkpointer>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) log: Log,
     pub(crate) faults: Faults,
-    /// From how long on carrying out one command counts as slow, and how many did.
+    /// Threshold and count of slow commands.
     pub(crate) slow_apply: Duration,
     pub(crate) slow_applies: Arc<AtomicU64>,
 }
 
-/// A command in a frame and who waits for it.
+/// A command of a frame with its reply channel.
 struct Entry {
     index: u64,
     command: Command,
@@ -47,7 +47,7 @@ struct Entry {
 type Answer = oneshot::Sender<Result<Done, WriteFailure>>;
 
 impl Writer {
-    /// Works until the queue is closed or the disk fails.
+    /// Runs until the queue is closed or the disk fails.
     pub(crate) fn run(mut self) {
         let outcome = self.write_all();
         let reason = match &outcome {
@@ -55,10 +55,10 @@ impl Writer {
             Err(error) => format!("writing the log failed: {error}"),
         };
         self.queue.fail(&reason);
-        self.keeper.close(outcome.is_ok());
+        self.checkpointer.close(outcome.is_ok());
     }
 
-    /// Applies a command that was in the log.
+    /// Applies a command from the log during startup.
     pub(crate) fn replay(&mut self, index: u64, command: Command) {
         let entry = Entry {
             index,
@@ -68,9 +68,9 @@ impl Writer {
         self.apply_entries(vec![entry]);
     }
 
-    /// Lets the state forget rows.
+    /// Schedules rows for removal from the state.
     pub(crate) fn remove_rows(&mut self, rows: Vec<Place>) {
-        let mut pending = self.keeper.pending();
+        let mut pending = self.checkpointer.pending();
         pending
             .pairs
             .extend(rows.into_iter().map(|place| (place, None)));
@@ -94,13 +94,13 @@ impl Writer {
             let entries = collect(&mut frame, self.log.next_index(), &mut jobs, expired);
             if entries.is_empty() {
                 if !is_swept {
-                    self.keeper.wait_for_room();
-                    self.finish(&mut self.keeper.pending(), self.keeper.seen());
-                    self.keeper.nudge();
+                    self.checkpointer.wait_for_room();
+                    self.finish(&mut self.checkpointer.pending(), self.checkpointer.seen());
+                    self.checkpointer.notify_pending();
                 }
                 continue;
             }
-            self.keeper.wait_for_room();
+            self.checkpointer.wait_for_room();
             if let Err(error) = self.log.append(&mut frame) {
                 tell_uncertain(entries, &error);
                 return Err(error);
@@ -108,17 +108,17 @@ impl Writer {
             let answers = self.apply_entries(entries);
             self.faults.reach(Step::Applied)?;
             for (answer, done) in answers {
-                // Who no longer waits does not need the answer.
+                // The caller is gone; drop the reply.
                 drop(answer.send(Ok(done)));
             }
-            self.keeper.nudge();
-            self.log.release(self.keeper.applied())?;
+            self.checkpointer.notify_pending();
+            self.log.release(self.checkpointer.applied())?;
         }
     }
 
-    /// Applies what is safe, and leaves it for the state.
+    /// Applies durable commands, and records their changes for the state.
     fn apply_entries(&mut self, entries: Vec<Entry>) -> Vec<(Answer, Done)> {
-        let mut pending = self.keeper.pending();
+        let mut pending = self.checkpointer.pending();
         let mut last_index = 0;
         let mut answers = Vec::with_capacity(entries.len());
         for Entry {
@@ -138,11 +138,11 @@ impl Writer {
             answers.extend(answer.map(|answer| (answer, Done { index, applied })));
         }
         self.finish(&mut pending, last_index);
-        self.keeper.see(last_index);
+        self.checkpointer.see(last_index);
         answers
     }
 
-    /// Sweeps a while, and tells up to where the state goes with what is pending.
+    /// Runs some sweep steps and updates the counters of the pending state.
     fn finish(&self, pending: &mut Pending, last_index: u64) {
         self.sweep(pending);
         pending.numbers = Some(self.live.inspect(|machine| Numbers {
@@ -152,7 +152,7 @@ impl Writer {
         }));
     }
 
-    /// Remembers what a command did for the state.
+    /// Records a command's changes for the state.
     fn note(&self, pending: &mut Pending, applied: &Applied) {
         let changed = match applied.effect {
             Effect::None | Effect::Compacted { .. } => None,
@@ -179,7 +179,7 @@ impl Writer {
         }
     }
 
-    /// Frees some of what a compaction left, in steps between which readers come in.
+    /// Runs sweep steps, releasing the lock between them for readers.
     fn sweep(&self, pending: &mut Pending) {
         let mut drop_row = |kv: &KeyValue| {
             pending.pairs.insert(place(kv), None);
@@ -192,7 +192,7 @@ impl Writer {
     }
 }
 
-/// Puts what waits into one frame, up to its size.
+/// Collects queued writes into one frame, up to its size limit.
 fn collect(
     frame: &mut FrameBuilder,
     first_index: u64,

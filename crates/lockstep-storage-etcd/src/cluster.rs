@@ -1,9 +1,8 @@
-//! The members of the cluster: which one is used, and what happens when it fails.
+//! Endpoint selection, failover and retries.
 //!
-//! All requests go to one member until it fails: then to the next in the list, at once. A member
-//! that could not be reached is tried again after a pause that doubles with each failure, and only
-//! when its turn comes. Staying with one member keeps reads from jumping between states, and costs
-//! one connection instead of one for each member.
+//! All requests go to one member until it fails, then to the next endpoint. An unreachable member is dialed again
+//! after an exponential backoff, and only when its turn comes. A single member in use keeps serializable reads
+//! monotonic and needs one connection instead of one for each member.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,38 +13,38 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Response, Status};
 
+use crate::call_error::{CallError, RetryElsewhere, unavailable};
 use crate::connection::{Connection, DialError};
 use crate::options::{Address, Options, OptionsError, Timeouts, TlsFiles, addresses};
-use crate::verdict::{Elsewhere, Verdict, unavailable};
 
-/// How long a member is left alone after it could not be reached once.
-const PAUSE_MIN: Duration = Duration::from_millis(100);
-/// How long at most.
-const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Initial dial backoff.
+const BACKOFF_MIN: Duration = Duration::from_millis(100);
+/// Maximum dial backoff.
+const BACKOFF_MAX: Duration = Duration::from_secs(5);
 
-/// Whether a request does harm when it is carried out twice.
+/// Whether a request is idempotent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Twice {
-    Harmless,
-    /// It is sent again only if it is known not to have arrived.
-    Harmful,
+pub(crate) enum Idempotency {
+    Idempotent,
+    /// Sent again only if it is known not to have arrived.
+    NotIdempotent,
 }
 
 pub(crate) struct Cluster {
     endpoints: Vec<Endpoint>,
     tls: Option<TlsFiles>,
     timeouts: Timeouts,
-    /// The place of the member in use.
+    /// Index of the endpoint in use.
     current: AtomicUsize,
-    /// The cluster that was found first. A list that names two clusters would be two stores.
+    /// Cluster id of the first member reached. Endpoints of two clusters would be two stores.
     id: OnceLock<u64>,
-    /// The newest revision that was shown to anybody.
+    /// The newest revision returned to any caller.
     seen: AtomicU64,
 }
 
 struct Endpoint {
     address: Address,
-    /// Held while dialing, so that many waiting requests dial once.
+    /// Held while dialing, so that concurrent requests dial once.
     slot: Mutex<Slot>,
 }
 
@@ -57,7 +56,7 @@ struct Slot {
 }
 
 impl Cluster {
-    /// Does not connect.
+    /// Creates a client without connecting.
     pub(crate) fn new(options: Options) -> Result<Self, OptionsError> {
         let endpoint = |address| Endpoint {
             address,
@@ -78,23 +77,23 @@ impl Cluster {
         self.timeouts
     }
 
-    /// How many members are known.
+    /// Number of endpoints.
     pub(crate) fn members(&self) -> usize {
         self.endpoints.len()
     }
 
-    /// The newest revision that was shown.
+    /// The newest revision returned to any caller.
     pub(crate) fn seen(&self) -> Revision {
         Revision(self.seen.load(Ordering::Acquire))
     }
 
-    /// Notes that a revision is shown.
+    /// Records a revision that is returned to a caller.
     pub(crate) fn see(&self, revision: Revision) {
         self.seen.fetch_max(revision.0, Ordering::AcqRel);
     }
 
-    /// A connection to the member in use, or to the next one that can be reached. Fails at once
-    /// while all of them are known to be away.
+    /// A connection to the member in use, or to the next reachable one. Fails at once while all of them are in
+    /// backoff.
     pub(crate) async fn connection(&self) -> Result<Connection, Unavailable> {
         let first = self.current.load(Ordering::Acquire);
         let mut reasons = Vec::new();
@@ -153,23 +152,23 @@ impl Cluster {
         Ok(connection)
     }
 
-    /// Turns to the next member, unless somebody did so already.
+    /// Switches to the next endpoint, unless another task already did.
     pub(crate) fn leave(&self, connection: &Connection) {
         let place = connection.place();
         let next = (place + 1) % self.endpoints.len();
-        // Whoever loses the race finds that the member was left, which is what it wanted.
+        // If another task wins the race, the endpoint was switched as well.
         _ = self
             .current
             .compare_exchange(place, next, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Asks the member in use, and others where that is safe and may help: each once, and the
-    /// first a second time, since its connection may have been outdated.
+    /// Sends a request to the member in use, then to others where that is safe and may help: each once, and the
+    /// first idempotency, because its connection may have been stale.
     pub(crate) async fn ask<Answer, Sent>(
         &self,
-        twice: Twice,
+        idempotency: Idempotency,
         send: impl Fn(Connection) -> Sent,
-    ) -> Result<Answer, Verdict>
+    ) -> Result<Answer, CallError>
     where
         Sent: Future<Output = Result<Response<Answer>, Status>>,
     {
@@ -189,42 +188,47 @@ impl Cluster {
             };
             let found = match timeout_at(deadline, send(connection.clone())).await {
                 Ok(Ok(answer)) => return Ok(answer.into_inner()),
-                Ok(Err(status)) => Verdict::of(&status, connection.url()),
+                Ok(Err(status)) => CallError::of(&status, connection.url()),
                 Err(_) => {
                     self.leave(&connection);
                     let reason = self.no_answer(connection.url());
-                    return Err(Verdict::Unknown { reason });
+                    return Err(CallError::Unknown { reason });
                 }
             };
-            reasons.push(self.judge(found, twice, &connection)?);
+            reasons.push(self.judge(found, idempotency, &connection)?);
         }
-        // Everything that may have happened is harmless.
-        Err(Verdict::not_done(reasons.join("; "), Elsewhere::MayHelp))
+        // Reached only if the request is idempotent or never arrived.
+        Err(CallError::not_done(
+            reasons.join("; "),
+            RetryElsewhere::MayHelp,
+        ))
     }
 
-    /// The reason to ask again, elsewhere; or the verdict, if that is no use or not safe.
+    /// The reason to retry on another member; or the error, if a retry is useless or unsafe.
     fn judge(
         &self,
-        verdict: Verdict,
-        twice: Twice,
+        call_error: CallError,
+        idempotency: Idempotency,
         connection: &Connection,
-    ) -> Result<String, Verdict> {
-        match verdict {
-            Verdict::NotDone {
+    ) -> Result<String, CallError> {
+        match call_error {
+            CallError::NotDone {
                 reason,
-                elsewhere: Elsewhere::MayHelp,
+                elsewhere: RetryElsewhere::MayHelp,
             } => {
                 self.leave(connection);
                 Ok(reason)
             }
-            Verdict::Unknown { reason } => {
+            CallError::Unknown { reason } => {
                 self.leave(connection);
-                match twice {
-                    Twice::Harmless => Ok(reason),
-                    Twice::Harmful => Err(Verdict::Unknown { reason }),
+                match idempotency {
+                    Idempotency::Idempotent => Ok(reason),
+                    Idempotency::NotIdempotent => Err(CallError::Unknown { reason }),
                 }
             }
-            Verdict::Wrong(_) | Verdict::Refused(_) | Verdict::NotDone { .. } => Err(verdict),
+            CallError::Wrong(_) | CallError::Refused(_) | CallError::NotDone { .. } => {
+                Err(call_error)
+            }
         }
     }
 
@@ -233,10 +237,10 @@ impl Cluster {
     }
 }
 
-/// How long to leave a member alone after so many failures in a row.
+/// Dial backoff after consecutive failures.
 fn pause(failures: u32) -> Duration {
     let doubled = failures.saturating_sub(1).min(10);
-    PAUSE_MAX.min(PAUSE_MIN * (1 << doubled))
+    BACKOFF_MAX.min(BACKOFF_MIN * (1 << doubled))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One connection to one member.
+//! Connection to one member.
 
 use std::fmt;
 use std::pin::Pin;
@@ -24,24 +24,24 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tonic::body::Body;
 use tower_service::Service;
 
+use crate::call_error::describe;
 use crate::options::{Address, TlsFiles};
 use crate::tls::{self, TlsError};
-use crate::verdict::told;
 use crate::version::Version;
 
-/// How often a member is asked for a sign of life while a request or a watch waits. An idle
-/// connection is left alone: etcd closes one that pings without need.
+/// Ping interval while a request or watch is open. Idle connections are not pinged: etcd closes connections that
+/// ping without an open stream.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
-/// How long that sign may take.
+/// Ping timeout.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much a member may send of one answer or watch before it is read.
+/// HTTP/2 window of a stream, the unread data a member may send.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-/// No limit, so that streams that nobody reads never hold up the others; each is bounded alone.
+/// Maximum connection window, so that unread streams never block others; each stream has its own bound.
 const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
-/// The longest answer that is read, the same as in etcd's own client.
+/// Maximum response size, as in etcd's own client.
 const ANSWER_BYTES_MAX: usize = (1 << 31) - 1;
 
-/// Why a member cannot be used.
+/// Errors of dialing a member.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
     #[error("{0}")]
@@ -52,7 +52,7 @@ pub(crate) enum DialError {
     Name(String),
     #[error("HTTP/2: {0}")]
     Http(#[from] hyper::Error),
-    #[error("{}", told(.0))]
+    #[error("{}", describe(.0))]
     Status(#[from] tonic::Status),
     #[error("no connection within {0:?}")]
     TimedOut(Duration),
@@ -66,7 +66,7 @@ pub(crate) enum DialError {
     OtherCluster,
 }
 
-/// A connection that works, or did until a moment ago. Copies share it; it is closed with the last.
+/// A connection that was established and may have failed since. Clones share it; it closes with the last.
 #[derive(Clone)]
 pub(crate) struct Connection {
     shared: Arc<Shared>,
@@ -75,14 +75,14 @@ pub(crate) struct Connection {
 struct Shared {
     channel: Channel,
     address: Address,
-    /// Where the member stands in the list of endpoints.
+    /// Index of the endpoint.
     place: usize,
     member: Member,
-    /// The task that moves the bytes; it ends with the connection.
+    /// Connection driver task; aborted with the connection.
     _driver: JoinSet<()>,
 }
 
-/// What a member tells about itself.
+/// Version and ids reported by a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(crate) version: Version,
@@ -90,8 +90,7 @@ pub(crate) struct Member {
 }
 
 impl Connection {
-    /// Connects, and asks the member who it is: one that accepts connections and never answers is
-    /// found out here.
+    /// Connects and requests the member's status, which detects members that accept connections and never answer.
     pub(crate) async fn dial(
         place: usize,
         address: &Address,
@@ -165,7 +164,7 @@ impl Connection {
 async fn handshake(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(Channel, JoinSet<()>), DialError> {
-    // What the executor spawns ends with the connection, which the driver owns.
+    // Tasks spawned by the executor end with the connection, which the driver owns.
     let (sender, connection) = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEPALIVE_INTERVAL)
@@ -177,7 +176,7 @@ async fn handshake(
         .await?;
     let mut driver = JoinSet::new();
     driver.spawn(async move {
-        // Why a connection ended is told to each request that waits on it.
+        // The error is reported to each request on the connection.
         drop(connection.await);
     });
     let channel = Channel {
@@ -204,15 +203,15 @@ async fn identify(channel: Channel, address: &Address) -> Result<Member, DialErr
     })
 }
 
-/// A connection as the generated clients use it.
+/// A connection as a tonic service.
 #[derive(Clone)]
 pub(crate) struct Channel {
     sender: SendRequest<Body>,
-    /// Whether a request was handed back: none will be taken any more.
+    /// True once the connection rejected a request.
     refuses: Arc<AtomicBool>,
 }
 
-/// No answer, and whether the member may have got the request.
+/// A transport error, and whether the member may have received the request.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub(crate) is_sent: bool,
@@ -232,7 +231,7 @@ impl fmt::Display for Broken {
     }
 }
 
-// The source is left out on purpose: the code of a status would be guessed from it.
+// No error source: tonic would derive a status code from it.
 impl std::error::Error for Broken {}
 
 impl Service<Request<Body>> for Channel {
@@ -240,7 +239,7 @@ impl Service<Request<Body>> for Channel {
     type Error = Broken;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Broken>> + Send>>;
 
-    /// Always ready: a request that comes too late is handed back by `call`, which tells more.
+    /// Always ready: `call` reports a closed connection with more detail.
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         Poll::Ready(Ok(()))
     }

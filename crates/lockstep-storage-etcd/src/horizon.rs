@@ -1,4 +1,4 @@
-//! Where the readable history begins and ends, which etcd's refusals do not tell.
+//! Compacted and current revision, which etcd's errors do not contain.
 
 use std::time::Duration;
 
@@ -7,19 +7,17 @@ use lockstep_etcd_api::response::revision_of;
 use lockstep_storage::{Filters, KeyRange, ReadError, Revision, WatchSelector};
 use tokio::time::timeout;
 
-use crate::cluster::{Cluster, Twice};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Idempotency};
 use crate::request::needs_leader;
-use crate::verdict::Verdict;
 use crate::watch::WatchStream;
 
-/// How long a member may take to cancel a watch that begins too early. etcd looks ten times a
-/// second.
+/// Timeout for a member to cancel a compacted watch. etcd checks unsynced watchers ten times a second.
 const CANCEL_WAIT: Duration = Duration::from_secs(2);
 
-/// Adds the revisions to a refused read. They stay [`Revision::NONE`] if the store cannot be asked:
-/// the refusal stands all the same.
-pub(crate) async fn tell_revisions(cluster: &Cluster, mut verdict: Verdict) -> Verdict {
-    match verdict.refused_read() {
+/// Adds the revisions to a read error. They stay [`Revision::NONE`] if the store is unavailable.
+pub(crate) async fn fill_in_revisions(cluster: &Cluster, mut call_error: CallError) -> CallError {
+    match call_error.refused_read() {
         Some(ReadError::Compacted { compacted }) => {
             let found = timeout(CANCEL_WAIT, first_readable(cluster)).await;
             *compacted = found.ok().flatten().unwrap_or(Revision::NONE);
@@ -29,10 +27,10 @@ pub(crate) async fn tell_revisions(cluster: &Cluster, mut verdict: Verdict) -> V
         }
         None => {}
     }
-    verdict
+    call_error
 }
 
-/// The revision that was compacted at: a watch that begins before it is canceled with its number.
+/// The compacted revision, found by a watch that starts before it: its cancel response contains the revision.
 async fn first_readable(cluster: &Cluster) -> Option<Revision> {
     let nothing = WatchSelector {
         filters: Filters {
@@ -58,7 +56,7 @@ async fn present(cluster: &Cluster) -> Option<Revision> {
         count_only: true,
         ..pb::RangeRequest::default()
     };
-    let answer = cluster.ask(Twice::Harmless, |connection| {
+    let answer = cluster.ask(Idempotency::Idempotent, |connection| {
         let request = needs_leader(request.clone());
         async move { connection.kv().range(request).await }
     });

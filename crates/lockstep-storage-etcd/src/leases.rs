@@ -4,41 +4,40 @@ use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_storage::{GrantedLease, LeaseId, LeaseStatus, LeaseTtl, ReadFailure, WriteFailure};
 use tonic::{Response, Status};
 
-use crate::cluster::{Cluster, Twice};
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Idempotency};
 use crate::request::needs_leader;
-use crate::verdict::Verdict;
 
-/// Makes a lease whose id etcd chooses. If the answer is lost, so is the lease, until it expires.
+/// Grants a lease with an id chosen by etcd. If the response is lost, the lease is unused until it expires.
 pub(crate) async fn grant(cluster: &Cluster, ttl: LeaseTtl) -> Result<GrantedLease, WriteFailure> {
     let request = pb::LeaseGrantRequest { ttl: ttl.0, id: 0 };
-    let answer = cluster.ask(Twice::Harmful, |connection| async move {
+    let answer = cluster.ask(Idempotency::NotIdempotent, |connection| async move {
         connection.leases().lease_grant(needs_leader(request)).await
     });
-    let granted = answer.await.map_err(Verdict::of_write)?;
+    let granted = answer.await.map_err(CallError::of_write)?;
     Ok(GrantedLease {
         id: LeaseId(granted.id),
         ttl_seconds: granted.ttl,
     })
 }
 
-/// Ends a lease.
+/// Revokes a lease.
 pub(crate) async fn revoke(cluster: &Cluster, id: LeaseId) -> Result<(), WriteFailure> {
     let request = pb::LeaseRevokeRequest { id: id.0 };
-    let answer = cluster.ask(Twice::Harmful, |connection| async move {
+    let answer = cluster.ask(Idempotency::NotIdempotent, |connection| async move {
         let request = needs_leader(request);
         connection.leases().lease_revoke(request).await
     });
-    answer.await.map(drop).map_err(Verdict::of_write)
+    answer.await.map(drop).map_err(CallError::of_write)
 }
 
-/// Renews a lease, on a stream of its own: renewals are rare, and one stream for all would have to
-/// be kept alive for none.
+/// Renews a lease on its own stream: renewals are rare, and a shared stream would have to be kept open.
 pub(crate) async fn keep_alive(
     cluster: &Cluster,
     id: LeaseId,
 ) -> Result<Option<i64>, WriteFailure> {
     let request = pb::LeaseKeepAliveRequest { id: id.0 };
-    let answer = cluster.ask(Twice::Harmless, |connection| async move {
+    let answer = cluster.ask(Idempotency::Idempotent, |connection| async move {
         let once = needs_leader(tokio_stream::once(request));
         let answers = connection.leases().lease_keep_alive(once).await?;
         match answers.into_inner().message().await? {
@@ -46,11 +45,11 @@ pub(crate) async fn keep_alive(
             None => Err(Status::unavailable("the member ended the stream")),
         }
     });
-    let renewed = answer.await.map_err(Verdict::of_harmless)?;
+    let renewed = answer.await.map_err(CallError::of_idempotent)?;
     Ok(Some(renewed.ttl).filter(|ttl| *ttl > 0))
 }
 
-/// A lease as it is now.
+/// Status of a lease.
 pub(crate) async fn status(
     cluster: &Cluster,
     id: LeaseId,
@@ -59,12 +58,12 @@ pub(crate) async fn status(
         id: id.0,
         keys: true,
     };
-    let answer = cluster.ask(Twice::Harmless, |connection| async move {
+    let answer = cluster.ask(Idempotency::Idempotent, |connection| async move {
         let request = needs_leader(request);
         connection.leases().lease_time_to_live(request).await
     });
-    let answer = answer.await.map_err(Verdict::of_read)?;
-    // One that is about to be revoked is told as gone, with a TTL below zero.
+    let answer = answer.await.map_err(CallError::of_read)?;
+    // etcd reports an expired lease with a negative TTL.
     let Ok(remaining_seconds) = u64::try_from(answer.ttl) else {
         return Ok(None);
     };

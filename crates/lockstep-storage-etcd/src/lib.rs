@@ -1,17 +1,17 @@
-//! The store on an etcd v3 cluster: [`EtcdStore`].
+//! Store on an etcd v3 cluster: [`EtcdStore`].
 //!
-//! Requests and watches travel over one HTTP/2 connection to one member; see the modules for what
-//! happens when it fails:
+//! Requests and watches use one HTTP/2 connection to one member. The modules handle its failure:
 //!
-//! - `cluster`: which member is used, and what is asked again;
+//! - `cluster`: endpoint selection, failover and retries;
 //! - `connection`: one member, and whether a lost request may have arrived;
-//! - `verdict`: what an error says about a write: refused, not done, or unknown;
-//! - `watch`: watches that go on where they were, at whatever member;
-//! - `reads`, `writes`, `leases`, `horizon`: the contract's methods in etcd's words.
+//! - `call_error`: classification of errors: rejected, not applied, or unknown;
+//! - `watch`: watches that resume on any member;
+//! - `reads`, `writes`, `leases`, `horizon`: the methods of the contract.
 //!
-//! Keys and values of answers are slices of the message they came in; nothing is copied, and the
-//! message stays in memory as long as one of them does.
+//! Keys and values of a response are slices of its message: nothing is copied, and the message stays in memory as
+//! long as one of them.
 
+mod call_error;
 mod cluster;
 mod connection;
 mod horizon;
@@ -21,7 +21,6 @@ mod reads;
 mod request;
 mod store;
 mod tls;
-mod verdict;
 mod version;
 mod watch;
 mod writes;

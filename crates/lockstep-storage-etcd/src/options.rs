@@ -1,4 +1,4 @@
-//! What a person says about the etcd cluster to use.
+//! Connection options of the etcd cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::Scheme;
 
-/// Where etcd is and how to talk to it.
+/// Connection options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Client URLs of members of one cluster, `http://HOST:PORT` or `https://HOST:PORT`. The first
-    /// is preferred at the start; the others are used when one fails.
+    /// Client URLs of members of one cluster, `http://HOST:PORT` or `https://HOST:PORT`. The first is tried first;
+    /// the others are used for failover.
     pub endpoints: Vec<String>,
-    /// How members are trusted, and who we are to them. Needed for `https`.
+    /// CA bundle and client certificate. Required for `https`.
     pub tls: Option<TlsFiles>,
-    /// How long to wait.
+    /// Timeouts.
     pub timeouts: Timeouts,
 }
 
 impl Options {
-    /// Plain connections and the usual timeouts.
+    /// Options for plain connections with default timeouts.
     pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             endpoints: endpoints.into_iter().map(Into::into).collect(),
@@ -29,32 +29,31 @@ impl Options {
     }
 }
 
-/// PEM files. They are read for each connection anew, so that certificates can be replaced while
-/// the program runs.
+/// PEM files, read for each new connection, so that certificates can be rotated without a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// The authorities that may sign for a member.
+    /// CA bundle that verifies members.
     pub authorities: PathBuf,
-    /// Who we are.
+    /// Client certificate.
     pub identity: Option<IdentityFiles>,
 }
 
 /// A client certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IdentityFiles {
-    /// The certificate, with what stands between it and its authority.
+    /// Certificate chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// Private key.
     pub key: PathBuf,
 }
 
-/// How long to wait.
+/// Timeouts of the client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timeouts {
-    /// For a connection: until a member has told who it is.
+    /// Timeout of establishing a connection, including the member's status.
     pub connect: Duration,
-    /// For the answer to a request, other members that had to be tried included. More than the
-    /// seven seconds after which etcd itself gives up, so that etcd's own word comes first.
+    /// Timeout of a request, including retries on other members. Longer than etcd's own timeout of seven seconds,
+    /// so that etcd's error is returned first.
     pub request: Duration,
 }
 
@@ -67,43 +66,43 @@ impl Default for Timeouts {
     }
 }
 
-/// What is wrong with the options.
+/// Errors of the options.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// Nowhere to go.
+    /// The list of endpoints is empty.
     #[error("no endpoint of etcd is given")]
     NoEndpoint,
-    /// Not a client URL.
+    /// The endpoint is not a client URL.
     #[error("`{endpoint}` is no endpoint of etcd: write `http://HOST:PORT` or `https://HOST:PORT`")]
     BadEndpoint {
-        /// As it was given.
+        /// The endpoint.
         endpoint: String,
     },
-    /// Nobody would be trusted.
+    /// An `https` endpoint without a CA bundle.
     #[error("`{endpoint}` needs the file of the authorities that etcd's certificate comes from")]
     NoAuthorities {
-        /// As it was given.
+        /// The endpoint.
         endpoint: String,
     },
-    /// The files would silently have no effect.
+    /// TLS files with an `http` endpoint, where they would have no effect.
     #[error("`{endpoint}` is not encrypted, though certificates are given: write `https://`")]
     NotEncrypted {
-        /// As it was given.
+        /// The endpoint.
         endpoint: String,
     },
 }
 
-/// One member's client URL, taken apart.
+/// Parsed client URL of a member.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// As it was given.
+    /// The original URL.
     pub(crate) url: String,
     pub(crate) origin: Uri,
     pub(crate) host: String,
     pub(crate) port: u16,
 }
 
-/// The members to use.
+/// Parses the endpoints.
 pub(crate) fn addresses(options: &Options) -> Result<Vec<Address>, OptionsError> {
     if options.endpoints.is_empty() {
         return Err(OptionsError::NoEndpoint);
@@ -134,7 +133,7 @@ fn parts(url: &str) -> Option<(Uri, String, u16)> {
     let is_known = [Scheme::HTTP, Scheme::HTTPS].contains(origin.scheme()?);
     let is_bare = matches!(origin.path(), "" | "/") && origin.query().is_none();
     let has_user = origin.authority()?.as_str().contains('@');
-    // An IPv6 address stands in brackets in a URL and nowhere else.
+    // An IPv6 address has brackets only inside a URL.
     let host = origin.host()?.trim_matches(['[', ']']).to_owned();
     if !is_known || !is_bare || has_user || host.is_empty() {
         return None;

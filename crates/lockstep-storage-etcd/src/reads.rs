@@ -1,4 +1,4 @@
-//! Reads, and what they need to be as fresh as was promised.
+//! Reads with the promised consistency.
 
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_etcd_api::request::range_to_wire;
@@ -9,15 +9,15 @@ use lockstep_storage::{
 };
 use tonic::Request;
 
-use crate::cluster::{Cluster, Twice};
-use crate::horizon::tell_revisions;
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Idempotency};
+use crate::horizon::fill_in_revisions;
 use crate::request::needs_leader;
-use crate::verdict::Verdict;
 
 /// Reads a range.
 ///
-/// A serializable read may reach a member that is behind what was shown before; then it is asked
-/// for once more, linearizable.
+/// A serializable read may reach a member that lags behind an earlier response; it is then repeated as a
+/// linearizable read.
 pub(crate) async fn range(
     cluster: &Cluster,
     range: &Range,
@@ -33,19 +33,19 @@ pub(crate) async fn range(
             cluster.see(answer.revision);
             Ok(answer)
         }
-        Err(verdict) => Err(tell_revisions(cluster, verdict).await.of_read()),
+        Err(call_error) => Err(fill_in_revisions(cluster, call_error).await.of_read()),
     }
 }
 
-fn is_behind(answer: &Result<RangeResponse, Verdict>, seen: Revision) -> bool {
+fn is_behind(answer: &Result<RangeResponse, CallError>, seen: Revision) -> bool {
     match answer {
         Ok(answer) => answer.revision < seen,
-        Err(Verdict::Refused(WriteError::Read(ReadError::FutureRevision { .. }))) => true,
+        Err(CallError::Refused(WriteError::Read(ReadError::FutureRevision { .. }))) => true,
         Err(_) => false,
     }
 }
 
-/// The revision of the newest state.
+/// The current revision.
 pub(crate) async fn revision(
     cluster: &Cluster,
     consistency: Consistency,
@@ -58,12 +58,12 @@ pub(crate) async fn revision(
     Ok(range(cluster, &nothing, consistency).await?.revision)
 }
 
-/// How large the database of the member in use is.
+/// Database size of the member in use.
 pub(crate) async fn size(cluster: &Cluster) -> Result<u64, ReadFailure> {
-    let status = cluster.ask(Twice::Harmless, |connection| async move {
+    let status = cluster.ask(Idempotency::Idempotent, |connection| async move {
         connection.maintenance().status(pb::StatusRequest {}).await
     });
-    let status = status.await.map_err(Verdict::of_read)?;
+    let status = status.await.map_err(CallError::of_read)?;
     Ok(u64::try_from(status.db_size).unwrap_or_default())
 }
 
@@ -71,17 +71,17 @@ async fn send(
     cluster: &Cluster,
     range: &Range,
     consistency: Consistency,
-) -> Result<RangeResponse, Verdict> {
-    let answer = cluster.ask(Twice::Harmless, |connection| {
+) -> Result<RangeResponse, CallError> {
+    let answer = cluster.ask(Idempotency::Idempotent, |connection| {
         let request = request(range, consistency);
         async move { connection.kv().range(request).await }
     });
-    range_from_wire(answer.await?).map_err(|error| Verdict::Unknown {
+    range_from_wire(answer.await?).map_err(|error| CallError::Unknown {
         reason: error.to_string(),
     })
 }
 
-/// A member without a leader still answers a serializable read: that is what it is for.
+/// A serializable read is served without a leader, so only linearizable ones require one.
 fn request(range: &Range, consistency: Consistency) -> Request<pb::RangeRequest> {
     let message = range_to_wire(range);
     match consistency {

@@ -1,9 +1,9 @@
-//! Requests with what etcd wants to know beside them.
+//! Request metadata.
 
 use tonic::Request;
 use tonic::metadata::MetadataValue;
 
-/// A request that a member without a leader refuses at once, instead of letting it wait.
+/// A request with `hasleader` metadata: a member without a leader rejects it at once instead of blocking.
 pub(crate) fn needs_leader<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     let yes = MetadataValue::from_static("true");

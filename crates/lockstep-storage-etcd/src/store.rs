@@ -1,4 +1,4 @@
-//! The store.
+//! [`EtcdStore`].
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,41 +13,40 @@ use lockstep_storage::{
 };
 use tokio::time::timeout;
 
+use crate::call_error::{describe, unavailable};
 use crate::cluster::Cluster;
 use crate::options::{Options, OptionsError};
 use crate::request::needs_leader;
-use crate::verdict::{told, unavailable};
 use crate::{leases, reads, watch, writes};
 
-/// An etcd v3 cluster as a store.
+/// A store on an etcd v3 cluster.
 pub struct EtcdStore {
     cluster: Arc<Cluster>,
 }
 
-/// Why a cluster cannot be used.
+/// Errors of connecting to a cluster.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The options make no sense.
+    /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// No member answers as it should; the reason tells each one's.
+    /// No member is usable; the reason lists each member's error.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// A server that speaks etcd's protocol and cannot do what writes rely on.
+    /// The server does not support transactions that fenced writes need.
     #[error(
         "the server refuses a transaction with two compares, so no write could be fenced: use etcd \
          itself instead of a layer over another database ({reason})"
     )]
     NoMultiCompare {
-        /// What the server said.
+        /// The server's error.
         reason: String,
     },
 }
 
 impl EtcdStore {
-    /// Connects to the first member that can be reached, and makes sure that it is an etcd that
-    /// every rule of the contract can be built on. Must be called inside a tokio runtime with IO
-    /// and time enabled.
+    /// Connects to the first reachable member and checks that it supports every operation of the contract. Must be
+    /// called inside a tokio runtime with IO and time enabled.
     pub async fn connect(options: Options) -> Result<Self, ConnectError> {
         let cluster = Arc::new(Cluster::new(options)?);
         cluster.connection().await?;
@@ -56,7 +55,7 @@ impl EtcdStore {
     }
 }
 
-/// Asks for a transaction with two compares that changes nothing.
+/// Tests a transaction with two compares that changes nothing.
 async fn check_multi_compare(cluster: &Cluster) -> Result<(), ConnectError> {
     let connection = cluster.connection().await?;
     let request = needs_leader(two_compares());
@@ -66,8 +65,8 @@ async fn check_multi_compare(cluster: &Cluster) -> Result<(), ConnectError> {
         Ok(Err(status)) => status,
         Err(_) => return Err(unavailable(cluster.no_answer(connection.url())).into()),
     };
-    let reason = format!("`{}`: {}", connection.url(), told(&status));
-    // The codes by which a server that does answer says that it does not do this.
+    let reason = format!("`{}`: {}", connection.url(), describe(&status));
+    // Codes by which a reachable server reports an unsupported transaction.
     let is_about_the_request = matches!(
         status.code(),
         RefusalCode::Unknown | RefusalCode::InvalidArgument | RefusalCode::Unimplemented

@@ -1,4 +1,4 @@
-//! Encryption: rustls on aws-lc, from PEM files.
+//! TLS client configuration: rustls with aws-lc, from PEM files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::{IdentityFiles, TlsFiles};
 
-/// Why there can be no encrypted connection from here. No text shows what is inside a file.
+/// Errors of the TLS configuration. No message contains file content.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
     #[error("reading `{path}`: {error}")]
@@ -24,7 +24,7 @@ pub(crate) enum TlsError {
     Unusable(#[from] rustls::Error),
 }
 
-/// What a connection needs, read from the files as they are now.
+/// Builds the configuration from the current files.
 pub(crate) async fn config(files: &TlsFiles) -> Result<rustls::ClientConfig, TlsError> {
     let mut trusted = rustls::RootCertStore::empty();
     for authority in certificates(&files.authorities).await? {

@@ -1,8 +1,8 @@
-//! Which release of etcd answers, and what that means.
+//! etcd version and its known bugs.
 
 use std::fmt;
 
-/// A release of etcd.
+/// Version of etcd.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Version {
     major: u32,
@@ -11,7 +11,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The oldest release whose watches can be asked for progress and for fragments.
+    /// The oldest supported version: watches have progress requests and fragments.
     pub(crate) const OLDEST: Self = Self::new(3, 4, 0);
 
     const fn new(major: u32, minor: u32, patch: u32) -> Self {
@@ -22,7 +22,7 @@ impl Version {
         }
     }
 
-    /// Reads `3.5.13` and `3.6.0-rc.1`.
+    /// Parses `3.5.13` and `3.6.0-rc.1`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let released = text.split(['-', '+']).next()?;
         let mut parts = released.split('.').map(|part| part.parse().ok());
@@ -30,22 +30,22 @@ impl Version {
         parts.next().is_none().then_some(version)
     }
 
-    /// Whether a progress that was asked for comes after the events that it covers.
+    /// True if a requested progress response follows the events that it covers.
     ///
     /// Up to 3.4.24 and 3.5.7 it may overtake them (etcd issue 15220).
-    pub(crate) fn tells_progress_in_order(self) -> bool {
-        self.is_mended(25, 8)
+    pub(crate) fn has_ordered_progress(self) -> bool {
+        self.has_fix(25, 8)
     }
 
-    /// Whether a watch that begins at the compacted revision sees what was deleted there.
+    /// True if a watch that starts at the compacted revision delivers its deletes.
     ///
     /// Up to 3.4.35 and 3.5.17 it may not (etcd issues 18089 and 19179).
     pub(crate) fn keeps_deletes_at_compaction(self) -> bool {
-        self.is_mended(36, 18)
+        self.has_fix(36, 18)
     }
 
-    /// Whether this release has what was mended in these patches, and so before 3.6.
-    fn is_mended(self, in_3_4: u32, in_3_5: u32) -> bool {
+    /// True if the version has a fix released in these patches, and so in 3.6.
+    fn has_fix(self, in_3_4: u32, in_3_5: u32) -> bool {
         match (self.major, self.minor) {
             (3, 4) => self.patch >= in_3_4,
             (3, 5) => self.patch >= in_3_5,
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn progress_is_trusted_from_the_releases_that_mended_it() {
-        let trusted = |text| Version::parse(text).map(Version::tells_progress_in_order);
+        let trusted = |text| Version::parse(text).map(Version::has_ordered_progress);
         for text in ["3.4.25", "3.5.8", "3.5.21", "3.6.0", "3.7.1", "4.0.0"] {
             assert_eq!(trusted(text), Some(true), "{text}");
         }

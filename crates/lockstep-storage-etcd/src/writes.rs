@@ -5,25 +5,25 @@ use lockstep_etcd_api::request::txn_to_wire;
 use lockstep_etcd_api::response::txn_from_wire;
 use lockstep_storage::{CheckedTxn, Revision, TxnResponse, WriteFailure};
 
-use crate::cluster::{Cluster, Twice};
-use crate::horizon::tell_revisions;
+use crate::call_error::CallError;
+use crate::cluster::{Cluster, Idempotency};
+use crate::horizon::fill_in_revisions;
 use crate::request::needs_leader;
-use crate::verdict::Verdict;
 
-/// Runs a transaction. One that writes is sent again only if it is known not to have arrived.
+/// Runs a transaction. One with writes is sent again only if it is known not to have arrived.
 pub(crate) async fn txn(cluster: &Cluster, txn: &CheckedTxn) -> Result<TxnResponse, WriteFailure> {
     let only_reads = txn.as_read_only().is_some();
-    let twice = if only_reads {
-        Twice::Harmless
+    let idempotency = if only_reads {
+        Idempotency::Idempotent
     } else {
-        Twice::Harmful
+        Idempotency::NotIdempotent
     };
-    let answer = cluster.ask(twice, |connection| {
+    let answer = cluster.ask(idempotency, |connection| {
         let request = needs_leader(txn_to_wire(txn.txn()));
         async move { connection.kv().txn(request).await }
     });
     let answer = answer.await.and_then(|answer| {
-        txn_from_wire(answer).map_err(|error| Verdict::Unknown {
+        txn_from_wire(answer).map_err(|error| CallError::Unknown {
             reason: error.to_string(),
         })
     });
@@ -32,28 +32,28 @@ pub(crate) async fn txn(cluster: &Cluster, txn: &CheckedTxn) -> Result<TxnRespon
             cluster.see(answer.revision);
             Ok(answer)
         }
-        Err(verdict) => {
-            let verdict = tell_revisions(cluster, verdict).await;
+        Err(call_error) => {
+            let call_error = fill_in_revisions(cluster, call_error).await;
             Err(if only_reads {
-                verdict.of_harmless()
+                call_error.of_idempotent()
             } else {
-                verdict.of_write()
+                call_error.of_write()
             })
         }
     }
 }
 
-/// Forgets what was overwritten before a revision. Space is freed later: nobody waits for it.
+/// Compacts up to a revision. Returns before etcd has reclaimed the space.
 pub(crate) async fn compact(cluster: &Cluster, at: Revision) -> Result<(), WriteFailure> {
     let request = pb::CompactionRequest {
         revision: i64::try_from(at.0).unwrap_or(i64::MAX),
         physical: false,
     };
-    let answer = cluster.ask(Twice::Harmful, |connection| async move {
+    let answer = cluster.ask(Idempotency::NotIdempotent, |connection| async move {
         connection.kv().compact(needs_leader(request)).await
     });
     match answer.await {
         Ok(_) => Ok(()),
-        Err(verdict) => Err(tell_revisions(cluster, verdict).await.of_write()),
+        Err(call_error) => Err(fill_in_revisions(cluster, call_error).await.of_write()),
     }
 }

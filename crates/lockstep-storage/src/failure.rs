@@ -1,4 +1,4 @@
-//! Why a store could not do what it was asked.
+//! Errors of reads and writes.
 
 use lockstep_mvcc::{ReadError, RequestError, WriteError};
 
@@ -6,38 +6,38 @@ use lockstep_mvcc::{ReadError, RequestError, WriteError};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the store is unavailable: {reason}")]
 pub struct Unavailable {
-    /// What happened, for people.
+    /// Description for logs and people.
     pub reason: String,
 }
 
-/// Why there is no answer to a read.
+/// Errors of a read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadFailure {
-    /// The store does not hold the revision.
+    /// The store does not have the requested revision.
     #[error(transparent)]
     Refused(#[from] ReadError),
-    /// The store did not answer; asking again may help.
+    /// The store did not answer; a retry may succeed.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a write has no answer.
+/// Errors of a write.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WriteFailure {
-    /// The request is wrong whatever the store holds. Nothing was written.
+    /// The request is invalid regardless of the store's state. Nothing was written.
     #[error(transparent)]
     Wrong(#[from] RequestError),
-    /// The store is not as the request needs it. Nothing was written.
+    /// The state of the store does not allow the request. Nothing was written.
     #[error(transparent)]
     Refused(#[from] WriteError),
-    /// The store did not take the request. Nothing was written, and nothing will be.
+    /// The store did not accept the request. Nothing was written, and nothing will be.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// The store took the request and did not tell the outcome. It may be carried out once, now or
-    /// in a while: read before writing again.
+    /// The store accepted the request and did not report the outcome. It may be applied once, now or later: read
+    /// before writing again.
     #[error("the outcome of the write is unknown: {reason}")]
     Uncertain {
-        /// What happened, for people.
+        /// Description for logs and people.
         reason: String,
     },
 }

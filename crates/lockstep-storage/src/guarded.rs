@@ -1,4 +1,4 @@
-//! The writes of the API server: one object, an expectation on it, and fences on other keys.
+//! Writes of the API server: one key with a precondition, and compares on other keys.
 
 use std::sync::Arc;
 
@@ -8,113 +8,113 @@ use lockstep_mvcc::{
     Predicate, Put, PutLease, Range, RequestError, Revision, Txn, TxnResponse,
 };
 
-/// Writes one key if it is as expected and every fence stands.
+/// A transaction that writes one key if all of its conditions hold.
 ///
-/// All conditions and the write are one transaction. If a condition fails, the same transaction
-/// reads the key and the keys of all fences, so the writer knows which of them moved without asking
-/// again.
+/// If a condition fails, the failure branch reads the key and all fenced keys, so the caller learns which of them
+/// changed without another request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuardedWrite {
     /// The key to write.
     pub key: Key,
-    /// What the key has to be before.
+    /// Precondition on the key.
     pub expected: Expected,
-    /// What to write.
+    /// The operation on the key.
     pub written: Written,
-    /// What else must not have changed.
+    /// Other keys that must be unchanged.
     pub fences: Vec<Fence>,
-    /// Where nothing may have come or changed.
-    pub ceilings: Vec<Ceiling>,
-    /// What is written with it, or not at all.
-    pub beside: Vec<Beside>,
+    /// Ranges in which no key may have been created or changed.
+    pub unchanged_ranges: Vec<RangeUnchanged>,
+    /// Further keys written in the same transaction.
+    pub extra_writes: Vec<ExtraWrite>,
 }
 
-/// A key that is written together with an object.
+/// A write of another key in the same transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Beside {
-    /// Somebody takes what nobody else has: the key must be missing, and gets a value.
-    Claim {
+pub enum ExtraWrite {
+    /// Creates a key that must not exist, for example the allocation of a cluster IP.
+    Create {
         /// The key.
         key: Key,
-        /// Who takes it.
+        /// The value.
         value: Bytes,
     },
-    /// The key is deleted, if it is there.
-    Release(Key),
-    /// Another object is changed with it: the key must be as it was left at a revision, and gets a value.
+    /// Deletes a key if it exists.
+    Delete(Key),
+    /// Updates a key that must be unchanged since a revision.
     Replace {
         /// The key.
         key: Key,
-        /// The revision.
+        /// Expected mod revision.
         at: Revision,
-        /// What it becomes.
+        /// The new value.
         value: Bytes,
     },
 }
 
-/// Keys of which none may be newer than a revision; [`Revision::NONE`] demands that there are none.
+/// A range in which no key may have a newer mod revision; with [`Revision::NONE`] the range must be empty.
+///
+/// Deletes are not detected: a deleted key has no mod revision left to compare.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ceiling {
+pub struct RangeUnchanged {
     /// The keys.
     pub keys: KeyRange,
-    /// The newest revision among them.
+    /// The greatest mod revision that any of them may have.
     pub newest: Revision,
 }
 
-/// What a key has to be before a write.
+/// Precondition on a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
-    /// Missing.
+    /// The key does not exist.
     Absent,
-    /// As it was left at this revision.
+    /// The key's mod revision.
     At(Revision),
 }
 
-/// What is written.
+/// Operation on the guarded key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Written {
-    /// A value, on a lease or on [`LeaseId::NONE`].
+    /// Puts a value, on a lease or on [`LeaseId::NONE`].
     Put {
         /// The value.
         value: Bytes,
         /// The lease.
         lease: LeaseId,
     },
-    /// Nothing: the key is deleted.
+    /// Deletes the key.
     Delete,
 }
 
-/// A key that has to be as it was left at a revision; [`Revision::NONE`] demands that it is
-/// missing.
+/// A compare on the mod revision of a key; [`Revision::NONE`] requires that it does not exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fence {
     /// The key.
     pub key: Key,
-    /// The revision.
+    /// Expected mod revision.
     pub at: Revision,
 }
 
-/// What became of a guarded write.
+/// Result of a guarded write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It happened.
+    /// The write was committed.
     Done {
-        /// At this revision.
+        /// Its revision.
         revision: Revision,
     },
-    /// A condition failed; nothing was written. Everything below is as of one revision.
+    /// A condition failed; nothing was written. All fields are read at one revision.
     Stopped {
-        /// The revision.
+        /// The revision of the read.
         revision: Revision,
-        /// The key that was to be written; none if it is missing.
+        /// The guarded key; `None` if it does not exist.
         current: Option<Arc<KeyValue>>,
-        /// The keys of the fences in their order; none for a missing one.
+        /// The fenced keys in their order; `None` for one that does not exist.
         fences: Vec<Option<Arc<KeyValue>>>,
     },
 }
 
 impl GuardedWrite {
-    /// The transaction. Refused if there are more conditions than operations are allowed.
+    /// Builds the transaction. Fails if there are more conditions than `txn_ops_max`.
     pub fn txn(self, txn_ops_max: usize) -> Result<CheckedTxn, RequestError> {
         let expected = match self.expected {
             Expected::Absent => Revision::NONE,
@@ -125,11 +125,11 @@ impl GuardedWrite {
             at: expected,
         };
         let all = || std::iter::once(&object).chain(&self.fences);
-        let claimed = self.beside.iter().filter_map(Beside::fence);
+        let extra_fences = self.extra_writes.iter().filter_map(ExtraWrite::fence);
         let compares = all()
             .map(Fence::compare)
-            .chain(claimed.map(|fence| fence.compare()))
-            .chain(self.ceilings.iter().map(Ceiling::compare))
+            .chain(extra_fences.map(|fence| fence.compare()))
+            .chain(self.unchanged_ranges.iter().map(RangeUnchanged::compare))
             .collect();
         let failure = all().map(Fence::read).collect();
         let written = match self.written {
@@ -142,7 +142,7 @@ impl GuardedWrite {
         let txn = Txn {
             compares,
             success: std::iter::once(written)
-                .chain(self.beside.into_iter().map(Beside::op))
+                .chain(self.extra_writes.into_iter().map(ExtraWrite::op))
                 .collect(),
             failure,
         };
@@ -150,15 +150,15 @@ impl GuardedWrite {
     }
 }
 
-impl Beside {
-    /// What has to hold before.
+impl ExtraWrite {
+    /// Precondition of the write, if it has one.
     fn fence(&self) -> Option<Fence> {
         match self {
-            Self::Claim { key, .. } => Some(Fence {
+            Self::Create { key, .. } => Some(Fence {
                 key: key.clone(),
                 at: Revision::NONE,
             }),
-            Self::Release(_) => None,
+            Self::Delete(_) => None,
             Self::Replace { key, at, .. } => Some(Fence {
                 key: key.clone(),
                 at: *at,
@@ -168,15 +168,15 @@ impl Beside {
 
     fn op(self) -> Op {
         match self {
-            Self::Claim { key, value } | Self::Replace { key, value, .. } => {
+            Self::Create { key, value } | Self::Replace { key, value, .. } => {
                 Op::Put(Put::new(key, value))
             }
-            Self::Release(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
+            Self::Delete(key) => Op::DeleteRange(DeleteRange::new(KeyRange::single(key))),
         }
     }
 }
 
-impl Ceiling {
+impl RangeUnchanged {
     fn compare(&self) -> Compare {
         let above = i64::try_from(self.newest.0.saturating_add(1)).unwrap_or(i64::MAX);
         Compare {
@@ -203,7 +203,7 @@ impl Fence {
 }
 
 impl Outcome {
-    /// Reads the answer to [`GuardedWrite::txn`].
+    /// Decodes the response to [`GuardedWrite::txn`].
     pub fn of(answer: TxnResponse) -> Self {
         let revision = answer.revision;
         if answer.succeeded {

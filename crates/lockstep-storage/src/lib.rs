@@ -1,43 +1,42 @@
-//! The store behind the API server: what every store promises, and a way to prove it.
+//! Storage interface of the API server: the contract of all stores, and a test suite for it.
 //!
 //! # The contract
 //!
-//! A [`Store`] keeps pairs of opaque bytes under etcd's rules. Requests and answers are the words
-//! of [`lockstep_mvcc`], so that no store translates another's corner cases.
+//! A [`Store`] holds key-value pairs with etcd's semantics. Requests and responses are the types of
+//! [`lockstep_mvcc`], so that edge cases mean the same in every store.
 //!
-//! **Order.** All writes of a store form one sequence, numbered by [`Revision`]. A write that was
-//! acknowledged is in it for ever, at one place, under a revision that no other write has. A write
-//! whose outcome is [`WriteFailure::Uncertain`] is in it once or never.
+//! **Order.** All writes of a store form one sequence, numbered by [`Revision`]. An acknowledged write is in it
+//! permanently, at a revision of its own. A write that failed with [`WriteFailure::Uncertain`] is in it at most
+//! once.
 //!
-//! **Writes.** [`Store::txn`] is the only way to write. All compares are judged on one state, and
-//! all operations of the branch that runs happen at one revision, or none of them. Both branches
-//! may read, so a failed compare answers with the state that made it fail. [`GuardedWrite`] builds
-//! the transactions of the API server: an expectation on the object, and fences on other keys.
+//! **Writes.** [`Store::txn`] is the only way to write. All compares of a transaction are evaluated on one state,
+//! and all operations of the branch that runs are applied at one revision or not at all. Both branches may read, so
+//! a failed compare returns the state that made it fail. [`GuardedWrite`] builds the transactions of the API
+//! server: a precondition on the object, and fences on other keys.
 //!
-//! **Reads.** A linearizable read sees every write that was acknowledged before the read was
-//! asked for, whoever asked for the write. A serializable one sees some state of the sequence, not
-//! older than what the same store object showed before. A read at a revision sees exactly that
-//! state or fails: [`ReadError::Compacted`], [`ReadError::FutureRevision`]. The pairs of an answer
-//! are shared with the store: nothing is copied to serve them.
+//! **Reads.** A linearizable read sees every write that any client had acknowledged before the read started. A
+//! serializable read sees some state of the sequence, not older than one this store object returned before. A read
+//! at a revision returns exactly that state or fails with [`ReadError::Compacted`] or
+//! [`ReadError::FutureRevision`]. Responses share key-values with the store; nothing is copied.
 //!
-//! **Pages.** A list that was cut off goes on at the revision of its first page, see [`next_page`].
-//! `count` is the number of keys in the asked range, whatever the limit.
+//! **Pagination.** A truncated list continues at the revision of its first page, see [`next_page`]. `count` is the
+//! number of keys in the requested range, regardless of the limit.
 //!
-//! **Watches.** A watch delivers every matching change from its first revision on: in order, once,
-//! without a gap, all changes of one revision in one message. Progress `R` means that everything
-//! up to `R` was delivered. A watch never slows a writer down and holds no queue that grows: a
-//! reader that is too slow for the history that is kept gets [`WatchError::Compacted`], and the
-//! watch is over.
+//! **Watches.** A watch delivers every matching event from its start revision on: in order, once, without a gap,
+//! all events of one revision in one message. Progress `R` means that everything up to `R` was delivered. A watch
+//! never blocks writers and has no unbounded queue: a reader that falls behind the compacted history gets
+//! [`WatchError::Compacted`], which ends the watch.
 //!
-//! **Leases.** The keys of a lease are deleted at one revision when it is revoked or expires, not
-//! before its TTL has passed since the last keep-alive.
+//! **Leases.** The keys of a lease are deleted at one revision when it is revoked or expires, which is never
+//! earlier than its TTL after the last keep-alive.
 //!
-//! **Compaction.** After [`Store::compact`] the compacted revision itself stays readable, and a
-//! watch may start at it.
+//! **Compaction.** After [`Store::compact`] the compacted revision itself stays readable, and a watch may start at
+//! it.
 //!
-//! **Size.** [`Store::size`] reaches what was written and is kept, a little later.
+//! **Size.** [`Store::size`] includes written data with a short delay.
 //!
-//! The suite in `contract` (feature `contract`) states each rule as a test, named after its row.
+//! The suite in `contract` (feature `contract`) has one test for each rule, which cites its section of the
+//! specification.
 
 mod failure;
 mod guarded;
@@ -51,7 +50,7 @@ mod watch;
 pub mod contract;
 
 pub use failure::{ReadFailure, Unavailable, WriteFailure};
-pub use guarded::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
+pub use guarded::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
 pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
     Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,

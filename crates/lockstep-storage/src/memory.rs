@@ -1,4 +1,4 @@
-//! A store that lives as long as the process.
+//! In-memory store without persistence.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,27 +17,27 @@ use crate::{
     WatchRequest, WriteFailure,
 };
 
-/// How many leases may be revoked in a second, so that a pile of them does not stop other writes.
+/// Rate limit of lease expiry, so that mass expiry does not block other writes.
 const REVOKES_PER_SECOND_MAX: usize = 1000;
 
-/// All in memory: for tests, and for trying things out.
+/// In-memory store, for tests and evaluation.
 pub struct MemoryStore {
     shared: Arc<Shared>,
     limits: Limits,
     last_lease: AtomicI64,
-    /// The task that expires leases; it ends with the store.
+    /// Task that revokes expired leases; aborted when the store is dropped.
     _expirer: JoinSet<()>,
 }
 
 struct Shared {
     live: Arc<Live>,
     started: Instant,
-    /// A lease was granted, so the next deadline may be another one.
+    /// Signals a new lease, which may have the next deadline.
     granted: Notify,
 }
 
 impl MemoryStore {
-    /// An empty store. Must be called inside a tokio runtime with time enabled.
+    /// Creates an empty store. Must be called inside a tokio runtime with time enabled.
     pub fn start(limits: Limits) -> Self {
         let shared = Arc::new(Shared {
             live: Live::new(Machine::default(), Millis::default()),
@@ -81,7 +81,7 @@ async fn expire_leases(shared: Arc<Shared>) {
         let expired = shared.live.expired_leases(now, REVOKES_PER_SECOND_MAX);
         let is_pile = expired.len() == REVOKES_PER_SECOND_MAX;
         for id in expired {
-            // A client may have revoked it meanwhile, which is as good.
+            // The lease may be gone already if a client revoked it.
             shared.live.apply(Command::LeaseRevoke { id }, now);
         }
         if is_pile {

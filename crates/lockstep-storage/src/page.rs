@@ -1,13 +1,12 @@
-//! Going on with a list that a limit cut off.
+//! Pagination of lists.
 
 use bytes::{BufMut, BytesMut};
 use lockstep_mvcc::{Range, RangeResponse, Revision};
 
-/// The request for the page after `page`, which answered `range` at its revision; none if it was
-/// the last.
+/// Request for the page after `page`, the response to `range`; `None` if `page` is the last.
 ///
-/// The list must be in key order. `first_page` is the revision that the answer to the first page
-/// told: all pages show that state. The count of a later page counts from its own start on.
+/// The list must be in key order. `first_page` is the revision of the first page's response: all pages read that
+/// state. The count of a later page starts at that page's first key.
 pub fn next_page(range: &Range, page: &RangeResponse, first_page: Revision) -> Option<Range> {
     let last = page.kvs.last().filter(|_| page.more)?;
     let mut start = BytesMut::with_capacity(last.key.len() + 1);

@@ -1,4 +1,4 @@
-//! The trait.
+//! The [`Store`] trait.
 
 use std::pin::Pin;
 
@@ -7,79 +7,75 @@ use lockstep_mvcc::{CheckedTxn, LeaseId, LeaseTtl, Range, RangeResponse, Revisio
 
 use crate::{ReadFailure, Watch, WatchRequest, WriteFailure};
 
-/// What a store's methods return: the trait is used as `dyn Store`, since the store is chosen when
-/// the program starts.
+/// Boxed future of the store's methods, because the store is chosen at startup and used as `dyn Store`.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Which state a read may see.
+/// Consistency level of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Consistency {
-    /// One with every write that was acknowledged before the read was asked for.
+    /// The read sees every write acknowledged before it started.
     Linearizable,
-    /// Any that is not older than what this store object showed before.
+    /// The read sees a state not older than one this store object returned before.
     Serializable,
 }
 
 /// A lease that was granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GrantedLease {
-    /// Chosen by the store.
+    /// Lease id, chosen by the store.
     pub id: LeaseId,
-    /// The TTL that counts, which may be longer than what was asked for.
+    /// Effective TTL, which may be longer than requested.
     pub ttl_seconds: i64,
 }
 
-/// A lease as it is now.
+/// Status of a lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeaseStatus {
     /// The TTL that was granted.
     pub granted_ttl_seconds: i64,
-    /// What is left of it, in whole seconds.
+    /// Remaining TTL in whole seconds.
     pub remaining_seconds: u64,
-    /// The keys that hang on it, in key order.
+    /// Attached keys, in key order.
     pub keys: Vec<Bytes>,
 }
 
-/// A store. The contract is on the crate's page.
+/// A key-value store with etcd's semantics. The crate documentation states the contract.
 ///
-/// A future that is dropped before it is done leaves a write as uncertain as
-/// [`WriteFailure::Uncertain`] does.
+/// Dropping the future of a write has the effect of [`WriteFailure::Uncertain`].
 pub trait Store: Send + Sync + 'static {
-    /// Reads: one key, a page of a list, or a count.
+    /// Reads a key, a page of a list, or a count.
     fn range(
         &self,
         range: Range,
         consistency: Consistency,
     ) -> StoreFuture<'_, Result<RangeResponse, ReadFailure>>;
 
-    /// Writes, or reads several things at one revision.
+    /// Runs a transaction: writes, or several reads at one revision.
     fn txn(&self, txn: CheckedTxn) -> StoreFuture<'_, Result<TxnResponse, WriteFailure>>;
 
-    /// Follows changes. That the history is gone is told by the first message.
+    /// Starts a watch. A compacted start revision is reported by the first message.
     fn watch(&self, request: WatchRequest) -> StoreFuture<'_, Result<Watch, ReadFailure>>;
 
-    /// The revision of the newest state, without reading a key.
+    /// The current revision, without reading a key.
     fn revision(&self, consistency: Consistency) -> StoreFuture<'_, Result<Revision, ReadFailure>>;
 
-    /// How many bytes the store takes on its disk; one without a disk counts its keys and values.
+    /// Bytes on disk; a store without a disk counts its keys and values.
     ///
-    /// For people who watch it grow: what was written a moment ago may not be in it yet, and what
-    /// was deleted may be in it for ever.
+    /// A metric, not an exact size: recent writes may be missing, and space of deleted keys may never be reclaimed.
     fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>>;
 
-    /// Forgets what was overwritten or deleted before a revision.
+    /// Discards versions that were superseded before a revision.
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>>;
 
-    /// Makes a lease.
+    /// Grants a lease.
     fn grant_lease(&self, ttl: LeaseTtl) -> StoreFuture<'_, Result<GrantedLease, WriteFailure>>;
 
-    /// Ends a lease and deletes its keys.
+    /// Revokes a lease and deletes its keys.
     fn revoke_lease(&self, id: LeaseId) -> StoreFuture<'_, Result<(), WriteFailure>>;
 
-    /// Gives a lease its full TTL again and answers with it; none if there is no such lease or it
-    /// has expired.
+    /// Renews a lease and returns its TTL; `None` if it does not exist or has expired.
     fn keep_lease_alive(&self, id: LeaseId) -> StoreFuture<'_, Result<Option<i64>, WriteFailure>>;
 
-    /// A lease as it is now; none if there is no such lease.
+    /// Status of a lease; `None` if it does not exist.
     fn lease(&self, id: LeaseId) -> StoreFuture<'_, Result<Option<LeaseStatus>, ReadFailure>>;
 }

@@ -1,4 +1,4 @@
-//! Watches as readers see them.
+//! Watches: requests, messages and errors.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -7,60 +7,58 @@ use lockstep_mvcc::{Event, Revision, WatchSelector};
 
 use crate::Unavailable;
 
-/// What to watch.
+/// Parameters of a watch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchRequest {
-    /// Which changes.
+    /// Key range and filters.
     pub selector: WatchSelector,
-    /// The first revision to deliver, which may be in the future; the one after the current state
-    /// if none.
+    /// Start revision, which may be in the future; by default the one after the current revision.
     pub from: Option<Revision>,
 }
 
 /// One message of a watch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WatchMessage {
-    /// Changes, in order; never empty. All of one revision are in one message.
+    /// Events in order; never empty. All events of one revision are in one message.
     Events {
-        /// The changes.
+        /// The events.
         events: Vec<Event>,
         /// Everything up to this revision is delivered.
         progress: Revision,
     },
-    /// Everything up to this revision is delivered. Never less than a progress that was told
-    /// before, and never told before the watch has begun: by a store whose next revision is
-    /// earlier than the first one asked for.
+    /// Everything up to this revision is delivered. Progress never decreases, and is never sent before the revision
+    /// preceding the watch's start revision is reached.
     Progress {
         /// The revision.
         progress: Revision,
     },
 }
 
-/// Why a watch is over.
+/// Errors that end a watch.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The history that it needs is gone: it began too early or was read too slowly.
+    /// The history the watch needs is compacted: it started too early or was read too slowly.
     #[error("etcdserver: mvcc: required revision has been compacted")]
     Compacted {
         /// The oldest revision that a watch may start at.
         compacted: Revision,
     },
-    /// The store ended it.
+    /// The store ended the watch.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Where the messages of a watch come from. A store implements it; readers use [`Watch`].
+/// Message source of a [`Watch`], implemented by each store.
 pub trait WatchSource: Send {
-    /// The next message. After an error there is none.
+    /// Polls for the next message. Must not be called after an error.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<WatchMessage, WatchError>>;
 
-    /// Asks for a [`WatchMessage::Progress`] with at least the revision that the store has now. It
-    /// comes when the watch has delivered that much, and has begun.
+    /// Requests a [`WatchMessage::Progress`] of at least the store's current revision. It is sent once the watch
+    /// has started and delivered everything up to there.
     fn request_progress(&mut self);
 }
 
-/// A running watch. Dropping it ends it.
+/// A running watch; dropping it cancels it.
 pub struct Watch {
     started_at: Revision,
     source: Box<dyn WatchSource>,
@@ -68,7 +66,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Wraps what a store made. `started_at` is the revision of the store at that moment.
+    /// Wraps a store's message source. `started_at` is the store's revision when the watch was created.
     pub fn new(started_at: Revision, source: impl WatchSource + 'static) -> Self {
         Self {
             started_at,
@@ -77,18 +75,17 @@ impl Watch {
         }
     }
 
-    /// The revision of the store when the watch was made.
+    /// The store's revision when the watch was created.
     pub fn started_at(&self) -> Revision {
         self.started_at
     }
 
-    /// The next message. Once it was an error, it is the same error for ever. Nothing is lost if
-    /// the future is dropped.
+    /// Waits for the next message. An error is final and returned by every later call. Cancel safe.
     pub async fn next(&mut self) -> Result<WatchMessage, WatchError> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// [`Watch::next`] for those who poll.
+    /// Poll form of [`Watch::next`].
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<WatchMessage, WatchError>> {
         if let Some(error) = &self.ended {
             return Poll::Ready(Err(error.clone()));
@@ -100,7 +97,7 @@ impl Watch {
         polled
     }
 
-    /// Asks for a progress message that tells at least the revision that the store has now.
+    /// Requests a progress message of at least the store's current revision.
     pub fn request_progress(&mut self) {
         self.source.request_progress();
     }

@@ -1,11 +1,11 @@
-//! The store in memory keeps the contract.
+//! The in-memory store passes the contract suite.
 
 use std::sync::Arc;
 
 use lockstep_storage::contract::{Rule, Subject};
 use lockstep_storage::{Limits, MemoryStore};
 
-/// Time stands still unless everybody waits for it, so no rule depends on the machine's speed.
+/// Runs a rule with paused time, so that it does not depend on the machine's speed.
 fn run(rule: Rule) {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build();
@@ -18,7 +18,7 @@ fn run(rule: Rule) {
 
 lockstep_storage::store_contract!(run);
 
-/// The same rules while other threads really run at the same time.
+/// Runs all rules against one store on a multi-threaded runtime.
 #[test]
 fn one_store_keeps_all_rules_on_many_threads() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();

@@ -1,4 +1,4 @@
-//! Members: there is one.
+//! Cluster service: membership of the single member.
 
 use std::sync::Arc;
 

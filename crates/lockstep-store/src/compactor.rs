@@ -1,4 +1,4 @@
-//! Compaction without being asked.
+//! Automatic compaction, with etcd's periodic and revision modes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use lockstep_mvcc::{Command, Revision};
 
 use crate::member::Member;
 
-/// How often a revision is noted in a period.
+/// Revision samples taken in a period.
 const SAMPLES_PER_PERIOD: u32 = 10;
-/// How often the number of revisions is looked at.
+/// Interval of checks in revision mode.
 const REVISION_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// What is forgotten.
+/// Retention mode of automatic compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AutoCompaction {
-    /// What is older than this.
+    /// Keeps the history of this duration.
     Periodic(Duration),
-    /// All but this many revisions.
+    /// Keeps this many revisions.
     Revision(u64),
 }
 
-/// A retention that means nothing.
+/// The retention is not a valid duration or number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("auto compaction retention `{retention}` is no {expected}")]
 pub struct InvalidRetention {
@@ -31,7 +31,7 @@ pub struct InvalidRetention {
 }
 
 impl AutoCompaction {
-    /// From the mode and retention of the flags; 0 is none. `duration` reads durations with units.
+    /// Parses the mode and retention flags; 0 disables compaction. `duration` parses durations with units.
     pub fn of_flags(
         mode: &str,
         retention: &str,
@@ -69,7 +69,7 @@ impl AutoCompaction {
     }
 }
 
-/// Decides at each look what to forget; told the revision, it never looks at a clock.
+/// Decides the compaction revision at each tick. Uses no clock.
 struct Plan {
     mode: AutoCompaction,
     samples: VecDeque<Revision>,
@@ -81,7 +81,7 @@ impl Plan {
         Self { mode, samples }
     }
 
-    /// Where to compact, if anywhere.
+    /// The revision to compact at, if any.
     fn look(&mut self, current: Revision, compacted: Revision) -> Option<Revision> {
         let at = match self.mode {
             AutoCompaction::Revision(kept) => Revision(current.0.saturating_sub(kept)),
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Compacts until the server ends.
+/// Runs automatic compaction until shutdown.
 pub(crate) async fn run(member: Arc<Member>, mode: AutoCompaction) {
     let mut plan = Plan::new(mode);
     let interval = mode.interval().max(Duration::from_millis(1));

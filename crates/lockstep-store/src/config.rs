@@ -1,4 +1,4 @@
-//! How a server is set up. Flags become this in the binary.
+//! Configuration of the server. The binary builds it from flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,79 +8,78 @@ use crate::{Address, AutoCompaction, Level};
 /// The newest release of etcd whose API is served.
 pub const ETCD_VERSION: &str = "3.7.0";
 
-/// Everything a server can be told.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The name of this member, for people.
+    /// Human-readable name of this member.
     pub name: String,
-    /// The directory.
+    /// Data directory.
     pub data_dir: PathBuf,
-    /// Where clients come in.
+    /// Client listen addresses.
     pub listen_client: Vec<Address>,
-    /// Where HTTP without gRPC comes in; if there are none, clients' addresses serve both.
+    /// Listen addresses for HTTP only; if empty, client addresses serve both gRPC and HTTP.
     pub listen_client_http: Vec<Address>,
-    /// Where health and metrics are served besides.
+    /// Additional listen addresses for health and metrics.
     pub listen_metrics: Vec<Address>,
-    /// The URLs that clients are told.
+    /// Advertised client URLs.
     pub advertise_client_urls: Vec<String>,
-    /// The URLs that other members would use. Nothing listens there yet.
+    /// Peer URLs. No listener uses them yet.
     pub peer_urls: Vec<String>,
-    /// Makes the ids of two clusters with the same peer URLs different.
+    /// Distinguishes the ids of clusters with equal peer URLs.
     pub cluster_token: String,
-    /// Whether those who speak JSON are served.
+    /// Enables the JSON gateway.
     pub gateway: bool,
-    /// What addresses with TLS use.
+    /// TLS files of addresses with `https` or `unixs`.
     pub tls: Option<TlsFiles>,
-    /// The most bytes of a request.
+    /// Maximum request size in bytes.
     pub request_bytes_max: usize,
-    /// The most compares, and the most operations, of a transaction.
+    /// Maximum number of compares and of operations of a transaction.
     pub txn_ops_max: usize,
-    /// The most bytes of the state; none is without end.
+    /// Backend quota in bytes; `None` is unlimited.
     pub quota_bytes: Option<u64>,
-    /// The release line of etcd that clients meet.
+    /// The etcd release line presented to clients.
     pub level: Level,
-    /// How long members wait for a leader; leases live at least one and a half times as long.
+    /// Raft election timeout; the minimum lease TTL is one and a half times as long.
     pub election_timeout: Duration,
-    /// What is forgotten without being asked.
+    /// Automatic compaction.
     pub auto_compaction: Option<AutoCompaction>,
-    /// How often watchers that asked for it are told their progress.
+    /// Interval of progress notifications for watchers that requested them.
     pub watch_progress_interval: Duration,
-    /// The most streams of one connection.
+    /// Maximum concurrent streams of a connection.
     pub streams_max: u32,
-    /// How long a client has to wait between asking whether the server is there; zero lets it ask as
-    /// often as it likes.
+    /// Minimum interval of client pings; zero allows any rate.
     pub keepalive_interval_min: Duration,
-    /// How often an idle connection is asked whether it is there.
+    /// Interval of server pings on idle connections.
     pub keepalive_interval: Duration,
-    /// How long the answer to that may take.
+    /// Timeout of a server ping.
     pub keepalive_timeout: Duration,
-    /// From how long on carrying out one write counts as slow, in metrics.
+    /// Threshold of the metric for slow applies.
     pub slow_apply: Duration,
-    /// Whether a write waits for the disk. Without it, a crash of the machine loses writes.
+    /// False acknowledges writes before they are fsynced, so a machine crash loses them.
     pub waits_for_disk: bool,
 }
 
-/// PEM files for TLS. They are read again when they change.
+/// PEM files for TLS. Changed files are reloaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// The server's certificate and those up to its authority.
+    /// Server certificate chain.
     pub certificate: PathBuf,
-    /// The key of the certificate.
+    /// Private key of the certificate.
     pub key: PathBuf,
-    /// The authorities of clients; if given, a client needs a certificate of one of them.
+    /// CA bundle for client certificates; if set, clients must present one.
     pub client_authorities: Option<PathBuf>,
-    /// Certificates that are no longer good.
+    /// Certificate revocation list.
     pub revoked: Option<PathBuf>,
 }
 
 impl Config {
-    /// The shortest TTL of a lease: one and a half times the election timeout, in whole seconds.
+    /// Minimum lease TTL: one and a half times the election timeout, in whole seconds.
     pub fn lease_ttl_min_seconds(&self) -> i64 {
         let millis = self.election_timeout.as_millis().saturating_mul(3);
         i64::try_from(millis.div_ceil(2).div_ceil(1000)).unwrap_or(i64::MAX)
     }
 
-    /// How long a request may take before its client is told that its outcome is unknown.
+    /// Time after which a request fails with an unknown outcome.
     pub fn request_timeout(&self) -> Duration {
         Duration::from_secs(5) + 2 * self.election_timeout
     }

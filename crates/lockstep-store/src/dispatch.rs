@@ -1,4 +1,4 @@
-//! From a request's path to the service that answers it.
+//! Routing of requests to services by path.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -27,20 +27,20 @@ use crate::member::Member;
 use crate::unary::Body;
 use crate::watch::WatchService;
 
-/// What of the API a listener answers.
+/// Protocols that a listener serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Serves {
     /// gRPC and HTTP.
     Both,
-    /// gRPC alone.
+    /// gRPC only.
     Grpc,
-    /// HTTP alone.
+    /// HTTP only.
     Http,
-    /// Health, version and metrics alone.
+    /// Health, version and metrics only.
     Metrics,
 }
 
-/// Everything that answers, cheap to clone.
+/// All services; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Dispatch {
     kv: KvService,
@@ -102,7 +102,7 @@ impl Dispatch {
         })
     }
 
-    /// Answers what was found to be gRPC.
+    /// Serves a gRPC request.
     pub(crate) fn grpc<B>(&self, request: Request<B>) -> Answer
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
@@ -159,7 +159,7 @@ fn boxed(response: Response<tonic::body::Body>) -> Response<Body> {
     response.map(Body::from)
 }
 
-/// `KV` of `/etcdserverpb.KV/Range`, with its package.
+/// `etcdserverpb.KV` of `/etcdserverpb.KV/Range`.
 fn service_of(path: &str) -> &str {
     let path = path.strip_prefix('/').unwrap_or(path);
     path.split_once('/').map_or(path, |(service, _)| service)
@@ -170,7 +170,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
-/// What clients say about themselves.
+/// Checks the metadata that etcd clients send.
 fn check_metadata(headers: &HeaderMap) -> Result<(), Status> {
     if let Some(version) = headers.get("client-api-version")
         && version.to_str().is_err()
@@ -195,7 +195,7 @@ fn unknown(service: &str) -> Status {
     }
 }
 
-/// The answer to what etcd has and this server has not.
+/// Error for etcd features that this server does not implement.
 pub(crate) fn not_yet(what: &str) -> Status {
     Status::unimplemented(format!(
         "etcdserver: {what} is not implemented by lockstep store, which runs a single member \

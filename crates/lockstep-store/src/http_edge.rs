@@ -1,4 +1,4 @@
-//! HTTP without gRPC: health, version, metrics.
+//! HTTP endpoints without gRPC: health, version, metrics.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::metrics;
 #[derive(Clone)]
 pub(crate) struct HttpEdge(pub(crate) Arc<Member>);
 
-/// What a probe can look at.
+/// Checks of a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Check {
     DataCorruption,
@@ -24,7 +24,7 @@ enum Check {
     NonLearner,
 }
 
-/// The checks of a probe, by their names in paths.
+/// Checks of each probe, by their names in paths.
 const LIVEZ: &[(&str, Check)] = &[("serializable_read", Check::SerializableRead)];
 const READYZ: &[(&str, Check)] = &[
     ("data_corruption", Check::DataCorruption),
@@ -136,7 +136,7 @@ impl HttpEdge {
         respond(status, "text/plain; charset=utf-8", text)
     }
 
-    /// Why a check fails, if it does.
+    /// Error of a failed check.
     fn failed_check(&self, check: Check) -> Option<String> {
         match check {
             Check::DataCorruption => self.0.live().inspect(|machine| {
@@ -144,7 +144,7 @@ impl HttpEdge {
                 let is_corrupt = alarms.any(|alarm| alarm.kind == AlarmKind::Corrupt);
                 is_corrupt.then(|| "alarm activated: CORRUPT".to_owned())
             }),
-            // Nobody can be ahead of a single member, so both reads see the same.
+            // With a single member, linearizable and serializable reads are the same.
             Check::SerializableRead | Check::LinearizableRead => {
                 let range = Range {
                     content: Content::CountOnly,
@@ -158,7 +158,7 @@ impl HttpEdge {
     }
 }
 
-/// The values of a parameter that may be repeated.
+/// Values of a repeated query parameter.
 fn values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     let parts = query.split('&').filter_map(|part| part.split_once('='));
     parts

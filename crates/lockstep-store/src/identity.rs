@@ -1,4 +1,4 @@
-//! The ids of a cluster and its member. They are decided once and kept in the directory.
+//! Cluster and member ids, persisted in the data directory.
 //!
 //! ```text
 //! magic       8 bytes   "locksmbr"
@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 const BODY_BYTES: usize = 32;
 const FILE: &str = "member";
 
-/// Who answers.
+/// Ids of a cluster and its member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity {
     pub(crate) cluster_id: u64,
@@ -30,8 +30,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The ids that the first start of a cluster gives, equal for equal peer URLs and token, as
-    /// members of one cluster have to find the same ones without asking each other.
+    /// Derives the ids of a new cluster from peer URLs and token, so that members agree without communication.
     pub(crate) fn decide(peer_urls: &[String], token: &str) -> Self {
         let mut urls = peer_urls.to_vec();
         urls.sort();
@@ -43,7 +42,7 @@ impl Identity {
         }
     }
 
-    /// The ids that a directory has; it gets `fresh` if it has none.
+    /// Reads the ids of a directory, or persists `fresh` if it has none.
     pub(crate) fn keep(folder: &Path, fresh: Self) -> io::Result<Self> {
         let path = folder.join(FILE);
         match fs::read(&path) {

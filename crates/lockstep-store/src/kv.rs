@@ -1,4 +1,4 @@
-//! Reads, writes and transactions.
+//! KV service: range, put, delete, transactions, compaction.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -18,14 +18,13 @@ use crate::quota;
 use crate::range_stream::RangeStream;
 use crate::unary::{self, Body};
 
-/// How many pairs are read and encoded on the thread of the connection; more would keep other
-/// connections of that thread waiting.
+/// Maximum key-values read and encoded on the connection's thread; larger reads would delay its other connections.
 const SHORT_READ_PAIRS_MAX: usize = 1000;
 
 #[derive(Clone)]
 pub(crate) struct KvService(pub(crate) Arc<Member>);
 
-/// The methods with one message each way.
+/// Unary methods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
     Range,
@@ -36,7 +35,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// The method of a request's path.
+    /// The method of a request path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         Some(match path.strip_prefix("/etcdserverpb.KV/")? {
             "Range" => Self::Range,
@@ -50,7 +49,7 @@ impl Method {
 }
 
 impl KvService {
-    /// Answers a method with one message each way.
+    /// Serves a unary method.
     pub(crate) async fn answer<B>(self, method: Method, body: B, call: Call) -> HttpResponse<Body>
     where
         B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -103,7 +102,7 @@ impl KvService {
         unary::encode(&self.0.origin().range(&answer))
     }
 
-    /// Whether a read returns so much that it should not be done between two others.
+    /// True if a read is too large for the connection's thread.
     fn is_long(&self, range: &Range) -> Result<bool, Refusal> {
         let is_bounded = (1..=SHORT_READ_PAIRS_MAX).contains(&range.limit) && range.sort.is_none();
         let is_short = is_bounded || range.keys.as_single().is_some();
@@ -178,7 +177,7 @@ impl KvService {
         Ok(response)
     }
 
-    /// Answers `RangeStream`.
+    /// Serves `RangeStream`.
     pub(crate) async fn stream<B>(self, request: HttpRequest<B>) -> HttpResponse<tonic::body::Body>
     where
         B: hyper::body::Body + Send + 'static,

@@ -1,4 +1,4 @@
-//! Leases.
+//! Lease service.
 
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use tonic::{Request, Response as Reply, Status, Streaming};
 use crate::member::Member;
 use crate::quota::LEASE_BYTES;
 
-/// How often another id is tried when the chosen one is taken.
+/// Attempts to find an unused lease id.
 const ID_TRIES_MAX: usize = 8;
 
 pub(crate) struct LeaseService {
@@ -44,7 +44,7 @@ impl LeaseService {
     }
 }
 
-/// Positive numbers that two processes hardly ever choose alike.
+/// Generator of positive random lease ids.
 #[derive(Default)]
 struct LeaseIds {
     secret: RandomState,
@@ -148,7 +148,7 @@ impl Lease for LeaseService {
     }
 }
 
-/// Answers keep-alives one by one, as fast as the client takes the answers.
+/// Serves a keep-alive stream one request at a time, with the client's backpressure.
 pub(crate) struct KeepAlive {
     member: Arc<Member>,
     requests: Streaming<pb::LeaseKeepAliveRequest>,
@@ -156,7 +156,7 @@ pub(crate) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// The header is taken before the lease is renewed.
+    /// The header's revision is read before the renewal.
     fn answer(&self, id: LeaseId) -> pb::LeaseKeepAliveResponse {
         let header = Some(self.member.origin().header(self.member.live().revision()));
         let ttl = self.member.store.renew_lease(id).unwrap_or_default();

@@ -1,28 +1,27 @@
-//! The release of etcd whose API a server presents.
+//! The etcd release line presented to clients.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A release line of etcd, from the newest that is served back over three before it.
+/// A release line of etcd: the newest supported one or one of the three before it.
 ///
-/// Clients decide by it what they may use, so what came later is not there: `RangeStream` came with
-/// 3.7; with 3.6 came the versions of the storage and of a snapshot, the revision of a hash, and what
-/// is told about the quota and a downgrade.
+/// Clients detect features by it, so later features are hidden: `RangeStream` came with 3.7; storage version,
+/// snapshot version, hash revision, quota and downgrade information came with 3.6.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Level(u8);
 
 impl Level {
     pub(crate) const V3_4: Self = Self(4);
     pub(crate) const V3_6: Self = Self(6);
-    /// The newest.
+    /// The newest release line.
     pub const V3_7: Self = Self(7);
 
-    /// The release that clients are told.
+    /// The version reported to clients.
     pub(crate) fn release(self) -> String {
         format!("{self}.0")
     }
 
-    /// A value that is told since a level, and left out before.
+    /// Returns `value` from a level on, and the default before.
     pub(crate) fn since<T: Default>(self, level: Self, value: T) -> T {
         if self >= level { value } else { T::default() }
     }
@@ -40,13 +39,13 @@ impl fmt::Display for Level {
     }
 }
 
-/// Why a text is no level.
+/// Errors of parsing a level.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidLevel {
-    /// It does not name a release line.
+    /// The text is not a release line.
     #[error("could not parse \"{0}\" as version")]
     Text(String),
-    /// It is not one of those that can be presented.
+    /// The release line is not supported.
     #[error("emulation version {0} is not between [{oldest}, {newest}]", oldest = Level::V3_4, newest = Level::V3_7)]
     Outside(String),
 }
@@ -54,7 +53,7 @@ pub enum InvalidLevel {
 impl FromStr for Level {
     type Err = InvalidLevel;
 
-    /// Reads `3.6`, `v3.6` or `3.6.0`.
+    /// Parses `3.6`, `v3.6` or `3.6.0`.
     fn from_str(text: &str) -> Result<Self, InvalidLevel> {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let line = bare.strip_suffix(".0").filter(|line| line.contains('.'));

@@ -1,19 +1,18 @@
-//! The store for others: etcd's v3 gRPC API on one directory, for one member.
+//! etcd's v3 gRPC API on a local data directory, as a cluster of one member.
 //!
-//! [`Server::start`] opens a directory and listens; [`Server::run`] serves until it is told to end.
-//! A request comes in through `listen`, finds its service in `dispatch`, is translated by
-//! `lockstep-etcd-api`, and ends at the `Member`, which is the embedded store
-//! with limits, a quota and a name around it.
+//! [`Server::start`] opens the data directory and binds the listeners; [`Server::run`] serves until shutdown. A
+//! request is accepted by `listen`, routed by `dispatch`, decoded by `lockstep-etcd-api`, and executed by the
+//! `Member`, which wraps the embedded store with limits, a quota and an identity.
 //!
-//! Watches hold no queue: a stream reads the history when the client has taken what came before,
-//! so a client that never reads costs what one message costs.
+//! Watches have no queue: a stream reads the history when the client has consumed the previous message, so a client
+//! that never reads costs one message.
 
 mod config;
 mod identity;
 mod level;
 mod member;
-mod patience;
 mod quota;
+mod request_timeout;
 
 mod cluster;
 mod kv;

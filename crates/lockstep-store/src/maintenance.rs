@@ -1,4 +1,4 @@
-//! Looking after the member.
+//! Maintenance service.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl MaintenanceService {
         self.0.live().inspect(|machine| machine.alarms().collect())
     }
 
-    /// Raises or clears alarms, and answers with those that changed.
+    /// Raises or clears alarms; returns those that changed.
     async fn change_alarms(
         &self,
         request: pb::AlarmRequest,
@@ -54,12 +54,12 @@ impl MaintenanceService {
     }
 }
 
-/// A copy of the machine, so that looking at all of it stops nobody.
+/// Clones the machine, so that hashing does not block writers.
 fn copy(member: &Member) -> Machine {
     member.live().inspect(Machine::clone)
 }
 
-/// None stands for no particular kind.
+/// Decodes an alarm kind; `NONE` is `None`.
 fn alarm_kind(wire: i32) -> Result<Option<AlarmKind>, Status> {
     match pb::AlarmType::try_from(wire) {
         Ok(pb::AlarmType::None) => Ok(None),
@@ -80,7 +80,7 @@ fn alarm_to_wire(alarm: Alarm) -> pb::AlarmMember {
     }
 }
 
-/// An alarm in the list of what is wrong with a member.
+/// An alarm as listed in `StatusResponse.errors`.
 pub(crate) fn alarm_text(alarm: Alarm) -> String {
     let kind = match alarm.kind {
         AlarmKind::NoSpace => "NOSPACE",
@@ -156,7 +156,7 @@ impl Maintenance for MaintenanceService {
         &self,
         _: Request<pb::DefragmentRequest>,
     ) -> Result<Reply<pb::DefragmentResponse>, Status> {
-        let packed = self.0.store.pack().await;
+        let packed = self.0.store.defragment().await;
         packed.map_err(|error| Status::unavailable(error.to_string()))?;
         self.0.metrics.defragmentations.add(1);
         self.0.measure();
@@ -226,7 +226,7 @@ impl Maintenance for MaintenanceService {
     }
 }
 
-/// Long work goes where it stops no other request.
+/// Runs long work on the blocking pool.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Status> {

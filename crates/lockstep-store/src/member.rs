@@ -1,4 +1,4 @@
-//! The store of this member, with limits and a name around it.
+//! The single member: the embedded store with request limits, quota and identity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,24 +16,24 @@ use tonic::Status;
 use crate::config::Config;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
-use crate::patience::Patience;
 use crate::quota::Quota;
+use crate::request_timeout::RequestTimeout;
 use crate::stopping::Stopping;
 use crate::watch::SharedEvents;
 
-/// How many writes may be under way before more are refused.
+/// Maximum pending proposals, as in etcd.
 const WRITES_MAX: usize = 5000;
 
-/// The same for revoking leases, which makes room.
+/// Maximum pending proposals for lease revocations, which free space.
 const WRITES_WITH_REVOKES_MAX: usize = 10_000;
 
-/// Bytes of a transport message beyond the largest request.
+/// Allowance for message overhead over the maximum request size.
 const MESSAGE_OVERHEAD_BYTES: usize = 512 << 10;
 
-/// There are no elections among one.
+/// Constant Raft term: a single member holds no elections.
 const RAFT_TERM: u64 = 2;
 
-/// A member and what it serves.
+/// A member and its store.
 pub(crate) struct Member {
     pub(crate) store: EmbeddedStore,
     pub(crate) config: Config,
@@ -41,12 +41,12 @@ pub(crate) struct Member {
     pub(crate) quota: Quota,
     pub(crate) stopping: Stopping,
     pub(crate) metrics: Metrics,
-    /// What watchers are told, encoded once.
+    /// Cache of encoded watch events.
     pub(crate) shared_events: SharedEvents,
-    /// How long writes wait for their outcome.
-    pub(crate) patience: Patience,
+    /// Request timeouts of writes.
+    pub(crate) request_timeout: RequestTimeout,
     writes: AtomicUsize,
-    /// Whether the alarm is raised that lets nobody read either.
+    /// True while the `CORRUPT` alarm is raised, which also rejects reads.
     is_corrupt: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl Member {
     pub(crate) fn new(store: EmbeddedStore, config: Config, identity: Identity) -> Arc<Self> {
         let member = Arc::new(Self {
             quota: Quota::new(config.quota_bytes),
-            patience: Patience::new(config.request_timeout()),
+            request_timeout: RequestTimeout::new(config.request_timeout()),
             store,
             config,
             identity,
@@ -87,12 +87,12 @@ impl Member {
         }
     }
 
-    /// The largest message that is taken from a connection.
+    /// Maximum size of a gRPC message.
     pub(crate) fn message_bytes_max(&self) -> usize {
         self.config.request_bytes_max + MESSAGE_OVERHEAD_BYTES
     }
 
-    /// Refuses requests that are too large for the log.
+    /// Rejects requests that exceed the size limit.
     pub(crate) fn check_size(&self, request_bytes: usize) -> Result<(), Refusal> {
         if request_bytes > self.config.request_bytes_max {
             return Err(Refusal::RequestTooLarge);
@@ -100,7 +100,7 @@ impl Member {
         Ok(())
     }
 
-    /// Reads. Every write that was acknowledged before is applied, so all reads are linearizable.
+    /// Reads a range. Acknowledged writes are already applied, so every read is linearizable.
     pub(crate) fn range(&self, range: &Range) -> Result<RangeResponse, Refusal> {
         self.check_readable()?;
         Ok(self.live().range(range)?)
@@ -111,7 +111,7 @@ impl Member {
         Ok(self.live().read_txn(txn)?)
     }
 
-    /// Carries out a command that needs `cost` bytes of room, if it needs any.
+    /// Proposes a command; `cost` is the quota it needs, if any.
     pub(crate) async fn propose(
         &self,
         command: Command,
@@ -128,7 +128,7 @@ impl Member {
             _ => WRITES_MAX,
         })?;
         let outcome = self.store.propose(command);
-        match self.patience.wait_for(outcome).await {
+        match self.request_timeout.wait_for(outcome).await {
             Some(Ok(done)) => Ok(done.applied),
             Some(Err(failure)) => Err(self.refusal_of(failure).into()),
             None => {
@@ -138,7 +138,7 @@ impl Member {
         }
     }
 
-    /// Counts a write for as long as it is under way, of which there may be so many.
+    /// Counts a pending proposal; fails above the limit.
     fn enter(&self, writes_max: usize) -> Result<Slot<'_>, Refusal> {
         let slot = Slot(&self.writes);
         if self.writes.fetch_add(1, Ordering::Relaxed) >= writes_max {
@@ -147,12 +147,12 @@ impl Member {
         Ok(slot)
     }
 
-    /// How many writes are under way.
+    /// Number of pending proposals.
     pub(crate) fn writes_pending(&self) -> usize {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// A store that took a write and did not tell its outcome, or takes none, cannot go on.
+    /// Converts a write failure. A store with an unknown outcome or a failed disk stops the server.
     fn refusal_of(&self, failure: WriteFailure) -> Refusal {
         match failure {
             WriteFailure::Wrong(error) => error.into(),
@@ -169,7 +169,7 @@ impl Member {
         }
     }
 
-    /// The alarms, and whether the quota still refuses, change by commands alone.
+    /// Raises or clears an alarm by a command, and updates the quota accordingly.
     pub(crate) async fn set_alarm(&self, alarm: Alarm, is_raised: bool) -> Result<Applied, Status> {
         let command = Command::Alarm { alarm, is_raised };
         let outcome = self.store.propose(command).await;
@@ -195,7 +195,7 @@ impl Member {
         Ok(())
     }
 
-    /// Tells the quota how large the state is.
+    /// Updates the quota with the size of the state.
     pub(crate) fn measure(&self) {
         match self.store.state_size() {
             Ok(size) => self.quota.measure(size.file_bytes),

@@ -1,20 +1,20 @@
-//! Every method of the API: one row each.
+//! Table of all gRPC methods.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// One method.
+/// A gRPC method.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Method {
-    /// The service, without its package.
+    /// The service without its package.
     pub(crate) service: &'static str,
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// Its paths in the gateway, behind the version.
+    /// Gateway paths without the version prefix.
     pub(crate) paths: &'static [&'static str],
 }
 
-/// How many messages go in which direction.
+/// Streaming kind of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Unary,
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// As metrics call it.
+    /// Label value in metrics.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Unary => "unary",
@@ -51,7 +51,7 @@ use Kind::{BidiStream, ServerStream, Unary};
 
 pub(crate) const METHODS: &[Method] = &[
     row("KV", "Range", Unary, &["kv/range"]),
-    // etcd's definitions name no path for it; this one is spelled as the others are.
+    // etcd's proto defines no gateway path for it; this one follows the convention.
     row("KV", "RangeStream", ServerStream, &["kv/rangestream"]),
     row("KV", "Put", Unary, &["kv/put"]),
     row("KV", "DeleteRange", Unary, &["kv/deleterange"]),
@@ -135,10 +135,10 @@ pub(crate) const METHODS: &[Method] = &[
     row("Auth", "RoleRevokePermission", Unary, &["auth/role/revoke"]),
 ];
 
-/// The package of all services.
+/// Protobuf package of all services.
 pub(crate) const PACKAGE: &str = "etcdserverpb";
 
-/// The place of a method in the table, by the path of its requests.
+/// Index of a method in the table, by request path.
 pub(crate) fn place(path: &str) -> Option<usize> {
     static PLACES: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
         let path = |row: &Method| format!("/{PACKAGE}.{}/{}", row.service, row.name);

@@ -1,24 +1,24 @@
-//! How much room is left.
+//! Backend quota.
 //!
-//! Whether a write is refused is decided by the alarm alone, which is a command like any other.
-//! The quota only decides when to raise it.
+//! Writes are rejected only while the `NOSPACE` alarm is raised, which is replicated state. The quota decides when
+//! to raise it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lockstep_mvcc::{Op, Put, PutValue, Txn};
 
-/// What a pair needs besides its key and value.
+/// Estimated overhead of a key-value.
 const PAIR_OVERHEAD_BYTES: u64 = 256;
-/// What a lease needs.
+/// Estimated size of a lease.
 pub(crate) const LEASE_BYTES: u64 = 64;
 
 pub(crate) struct Quota {
     bytes: Option<u64>,
-    /// The size of the state when it was last looked at.
+    /// Last measured size of the state.
     used: AtomicU64,
-    /// What was written since.
+    /// Estimated bytes written since the last measurement.
     written: AtomicU64,
-    /// Whether the alarm is raised.
+    /// True while the alarm is raised.
     is_full: AtomicBool,
 }
 
@@ -36,7 +36,7 @@ impl Quota {
         self.bytes
     }
 
-    /// Whether there is room for a write that needs `cost` bytes; if so, it counts as written.
+    /// True if `cost` bytes fit the quota; they are then counted as written.
     pub(crate) fn allows(&self, cost: u64) -> bool {
         if self.is_full() {
             return false;
@@ -49,7 +49,7 @@ impl Quota {
         used.saturating_add(written).saturating_add(cost) <= bytes
     }
 
-    /// The state has this size now.
+    /// Sets the measured size.
     pub(crate) fn measure(&self, used: u64) {
         self.used.store(used, Ordering::Relaxed);
         self.written.store(0, Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl Quota {
     }
 }
 
-/// What a put needs.
+/// Estimated size of a put.
 pub(crate) fn put_cost(put: &Put) -> u64 {
     let value = match &put.value {
         PutValue::Set(value) => value.len(),
@@ -73,7 +73,7 @@ pub(crate) fn put_cost(put: &Put) -> u64 {
     (put.key.bytes().len() + value) as u64 + PAIR_OVERHEAD_BYTES
 }
 
-/// What a transaction may need: its larger branch. None if it cannot put anything.
+/// Estimated size of a transaction: its larger branch. `None` if it contains no put.
 pub(crate) fn txn_cost(txn: &Txn) -> Option<u64> {
     let branch = |ops: &[Op]| ops.iter().filter_map(op_cost).reduce(u64::saturating_add);
     branch(&txn.success).max(branch(&txn.failure))

@@ -1,4 +1,4 @@
-//! A read in chunks, all at one revision.
+//! `RangeStream`: a range read in chunks at one revision.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use tonic::Status;
 use crate::level::Level;
 use crate::member::Member;
 
-/// How large a chunk should be.
+/// Target size of a chunk.
 const CHUNK_BYTES: usize = 1 << 20;
-/// How many pairs the first chunk has; the size of its pairs decides on the next.
+/// Key-values of the first chunk; their size determines the next chunk.
 const CHUNK_PAIRS_FIRST: usize = 100;
-/// The most pairs of a chunk, however small: writers wait while they are collected.
+/// Maximum key-values of a chunk, because collecting them holds the read lock.
 const CHUNK_PAIRS_MAX: usize = 10_000;
 
-/// Reads on when the client has taken what came before, so it holds one chunk at a time.
+/// Reads the next chunk when the client has consumed the previous one.
 pub(crate) struct RangeStream {
     member: Arc<Member>,
-    /// What is left to read; its revision is pinned by the first chunk.
+    /// The remaining range; the first chunk pins the revision.
     rest: Range,
-    /// How many pairs the client still wants.
+    /// Remaining limit.
     wanted: usize,
     chunk_pairs: usize,
-    /// The header and the count of the first chunk, for the last one.
+    /// Header and count of the first chunk, repeated in the last one.
     first: Option<(pb::ResponseHeader, i64)>,
     is_done: bool,
 }

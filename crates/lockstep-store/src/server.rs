@@ -1,4 +1,4 @@
-//! Starting, running and ending.
+//! Server startup, run loop and shutdown.
 
 use std::io;
 use std::sync::Arc;
@@ -15,45 +15,45 @@ use crate::dispatch::{Dispatch, Serves};
 use crate::identity::Identity;
 use crate::listen::{Address, Connections, Listener, Tls};
 use crate::member::Member;
-use crate::patience::TICK;
+use crate::request_timeout::TICK;
 use crate::workers::Workers;
 
-/// How long requests may take to end after the server was told to.
+/// Grace period for running requests at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the size of the state is looked at.
+/// Interval of quota measurements.
 const MEASURE_INTERVAL: Duration = TICK;
 
-/// Why a server cannot start.
+/// Errors of starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The directory cannot be used.
+    /// The data directory cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The ids of the member cannot be read or kept.
+    /// The member's ids cannot be read or persisted.
     #[error("the member's ids in `{folder}`: {source}")]
     Identity {
         /// The directory.
         folder: std::path::PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The files for TLS cannot be used.
+    /// The TLS files cannot be loaded.
     #[error("TLS: {0}")]
     Tls(io::Error),
-    /// An address asks for TLS and there is nothing to do it with.
+    /// An address requires TLS, which is not configured.
     #[error("`{0}` needs TLS, but no certificate and key are given")]
     NoTls(Address),
-    /// An address cannot be listened at.
+    /// An address cannot be bound.
     #[error("listening at `{address}`: {source}")]
     Listen {
         /// The address.
         address: Address,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// A server that has its directory and its addresses, and answers once it runs.
+/// A server with an open data directory and bound addresses.
 pub struct Server {
     member: Arc<Member>,
     listeners: Vec<Listener>,
@@ -61,7 +61,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the directory and listens. Must be called inside a tokio runtime.
+    /// Opens the data directory and binds all addresses. Must be called inside a tokio runtime.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let tls = match &config.tls {
             Some(files) => Some(Arc::new(Tls::read(files.clone()).map_err(StartError::Tls)?)),
@@ -78,12 +78,12 @@ impl Server {
         })
     }
 
-    /// The port of the first client address, for those who asked for any.
+    /// Port of the first client address, for port 0.
     pub fn port(&self) -> Option<u16> {
         self.listeners.first().and_then(Listener::port)
     }
 
-    /// Serves until `shutdown` is done or the store cannot go on, which is the error.
+    /// Serves until `shutdown` completes or the store fails, which is returned as the error.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), String> {
         let Self {
             member,
@@ -101,7 +101,7 @@ impl Server {
         let workers = workers.map_err(|error| format!("starting threads: {error}"))?;
         for listener in listeners {
             let stopping = member.stopping.token().clone();
-            tasks.spawn(listener.accept_all(stopping, workers.hand_out()));
+            tasks.spawn(listener.accept_all(stopping, workers.round_robin()));
         }
         tasks.spawn(measure(member.clone()));
         if let Some(mode) = member.config.auto_compaction {
@@ -114,7 +114,7 @@ impl Server {
             "ready to serve client requests"
         );
         let stopping = member.stopping.token();
-        // Also when nobody waits for the server any more.
+        // Also stop if this future is dropped.
         let _stop = stopping.clone().drop_guard();
         stopping.run_until_cancelled(shutdown).await;
         health
@@ -184,12 +184,12 @@ fn open(config: Config) -> Result<Arc<Member>, StartError> {
     Ok(Member::new(store, config, identity))
 }
 
-/// Looks at the size of the state until the server ends.
+/// Measures the size of the state until shutdown.
 async fn measure(member: Arc<Member>) {
     let stopping = member.stopping.token().clone();
     let pause = || tokio::time::sleep(MEASURE_INTERVAL);
     while stopping.run_until_cancelled(pause()).await.is_some() {
-        member.patience.tick();
+        member.request_timeout.tick();
         member.measure();
     }
 }

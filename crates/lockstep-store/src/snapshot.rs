@@ -1,5 +1,4 @@
-//! A snapshot as a stream, and back from a file. The bytes are described in
-//! `docs/reference/store-format.md`.
+//! Snapshot files: streaming and decoding. `docs/reference/store-format.md` specifies the format.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,16 +17,15 @@ use crate::member::Member;
 
 const MAGIC: &[u8; 8] = b"locksnap";
 const FORMAT: u32 = 1;
-/// Clients of etcd take a file for whole if what is before its checksum fills such blocks.
+/// etcd's clients verify that the content before the checksum is a multiple of this block size.
 const BLOCK_BYTES: u64 = 512;
 const CHECKSUM_BYTES: usize = 32;
-/// How much goes into one message.
+/// Size of a message.
 const CHUNK_BYTES: usize = 32 << 10;
-/// How many messages may wait for the client.
+/// Messages buffered for the client.
 const CHUNKS_WAITING_MAX: usize = 4;
 
-/// A snapshot on its way. A thread writes it as fast as the client takes it; it ends when the
-/// client goes away.
+/// Stream of a snapshot. A thread encodes it with the client's backpressure and ends when the client disconnects.
 pub(crate) struct SnapshotStream {
     header: pb::ResponseHeader,
     version: String,
@@ -65,7 +63,7 @@ impl SnapshotStream {
     }
 }
 
-/// What stands before the machine's bytes.
+/// First block of the file, before the state.
 fn first_block(member: &Member, state_bytes: u64) -> Vec<u8> {
     let mut block = Vec::new();
     block.extend_from_slice(MAGIC);
@@ -78,27 +76,27 @@ fn first_block(member: &Member, state_bytes: u64) -> Vec<u8> {
     block
 }
 
-/// Why a file is not a snapshot that can be used.
+/// Errors of decoding a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It does not begin as one.
+    /// The magic bytes are missing.
     #[error("it is no snapshot of `lockstep store`")]
     NotASnapshot,
-    /// A later version of the program wrote it.
+    /// The snapshot was written by a newer version.
     #[error("it has snapshot format {found}, which this program does not know")]
     UnknownFormat {
         /// Its format.
         found: u32,
     },
-    /// It is cut short or changed.
+    /// The checksum does not match.
     #[error("its checksum does not match")]
     Checksum,
-    /// What is inside is wrong.
+    /// The encoded state is invalid.
     #[error(transparent)]
     Machine(#[from] DecodeError),
 }
 
-/// The state in the bytes of a snapshot.
+/// Decodes a snapshot.
 pub fn read_snapshot(bytes: &[u8]) -> Result<Machine, SnapshotError> {
     let rest = bytes.strip_prefix(MAGIC);
     let format = rest.and_then(|rest| rest.first_chunk::<4>());
@@ -119,13 +117,13 @@ pub fn read_snapshot(bytes: &[u8]) -> Result<Machine, SnapshotError> {
     Ok(Machine::decode(state.ok_or(SnapshotError::Checksum)?)?)
 }
 
-/// Gathers pieces into chunks and sums them up.
+/// Collects bytes into chunks and computes the checksum.
 struct Writer {
     sender: mpsc::Sender<Bytes>,
     chunk: BytesMut,
     hasher: Sha256,
     written: u64,
-    /// Nobody takes chunks any more.
+    /// The client is gone.
     is_over: bool,
 }
 
@@ -162,7 +160,7 @@ impl Writer {
         self.is_over |= self.sender.blocking_send(chunk.freeze()).is_err();
     }
 
-    /// Fills the last block, then sends the checksum of everything.
+    /// Pads the last block, then sends the checksum.
     fn finish(mut self, body_bytes: u64) {
         let padding = usize::try_from(body_bytes.saturating_sub(self.written));
         self.write(&vec![0; padding.unwrap_or_default()]);

@@ -1,9 +1,9 @@
-//! The end of a server: who is told, and why.
+//! Shutdown signal with its reason.
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// Tells every part of a server that it is about to end.
+/// Shutdown signal of the server.
 #[derive(Default)]
 pub(crate) struct Stopping {
     token: CancellationToken,
@@ -11,7 +11,7 @@ pub(crate) struct Stopping {
 }
 
 impl Stopping {
-    /// Ends the server because it cannot go on. The first reason is kept.
+    /// Shuts down because of a failure. The first reason is kept.
     pub(crate) fn fail(&self, reason: &str) {
         let reason_before = self
             .reason
@@ -24,12 +24,12 @@ impl Stopping {
         self.token.cancel();
     }
 
-    /// Ends the server in order.
+    /// Shuts down gracefully.
     pub(crate) fn stop(&self) {
         self.token.cancel();
     }
 
-    /// Why the server could not go on, if so.
+    /// The reason of a failure.
     pub(crate) fn reason(&self) -> Option<String> {
         self.reason.lock().clone()
     }

@@ -1,8 +1,7 @@
-//! Methods with one message each way, from the bytes of the request to those of the reply.
+//! Unary methods: decoding of requests and encoding of replies.
 //!
-//! A message is decoded where the connection put it, and a reply is written into one buffer of its
-//! size: for requests of a few hundred bytes the machinery of streams would cost more than the
-//! request.
+//! A request is decoded in place and a reply is encoded into one buffer: for messages of a few hundred bytes,
+//! tonic's streaming machinery would cost more than the request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,10 +13,10 @@ use hyper::body::{Frame, SizeHint};
 use prost::Message;
 use tonic::Status;
 
-/// What stands before a message: whether it is compressed, and its length.
+/// Length of the gRPC message prefix: compression flag and length.
 const PREFIX_BYTES: usize = 5;
 
-/// Reads the message of a request.
+/// Reads the request message.
 pub(crate) async fn receive<B>(mut body: B, bytes_max: usize) -> Result<Bytes, Status>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -56,7 +55,7 @@ where
     Err(Status::internal("Missing request message."))
 }
 
-/// The length of the message, once enough of it is there.
+/// Length of the message, once its prefix is complete.
 fn length_of(received: &[u8], bytes_max: usize) -> Result<Option<usize>, Status> {
     let Some([compressed, length @ ..]) = received.first_chunk::<PREFIX_BYTES>() else {
         return Ok(None);
@@ -74,12 +73,12 @@ fn length_of(received: &[u8], bytes_max: usize) -> Result<Option<usize>, Status>
     Ok(Some(length))
 }
 
-/// What a request says.
+/// Decodes a request.
 pub(crate) fn decode<M: Message + Default>(message: Bytes) -> Result<M, Status> {
     M::decode(message).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// A message as it goes out, with what stands before it.
+/// Encodes a message with its prefix.
 pub(crate) fn encode(message: &impl Message) -> Result<Bytes, Status> {
     let length = message.encoded_len();
     let Ok(length) = u32::try_from(length) else {
@@ -94,7 +93,7 @@ pub(crate) fn encode(message: &impl Message) -> Result<Bytes, Status> {
     Ok(bytes.freeze())
 }
 
-/// The reply with an encoded message.
+/// Response with an encoded message.
 pub(crate) fn reply(message: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::One(OneMessage {
         message: Some(message),
@@ -105,16 +104,16 @@ pub(crate) fn reply(message: Bytes) -> Response<Body> {
     response
 }
 
-/// The body of any answer.
+/// Body of a response.
 pub(crate) enum Body {
     /// One message.
     One(OneMessage),
-    /// Anything else.
+    /// Any other body.
     Many(tonic::body::Body),
 }
 
 impl Body {
-    /// As what takes bodies of any kind has it.
+    /// Boxes the body for tonic.
     pub(crate) fn into_boxed(self) -> tonic::body::Body {
         match self {
             Self::One(body) => tonic::body::Body::new(body),
@@ -158,7 +157,7 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// A message, and that all went well.
+/// A single message with trailers for success.
 pub(crate) struct OneMessage {
     message: Option<Bytes>,
     is_over: bool,

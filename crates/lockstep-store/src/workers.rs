@@ -1,7 +1,7 @@
-//! Threads that serve connections, each for itself.
+//! Worker threads that serve connections, each with its own runtime.
 //!
-//! A connection stays with its thread, and so do all its requests: what they do to each other wakes
-//! no other thread. Work that takes long is handed to threads of its own by whoever does it.
+//! A connection and all its requests stay on one thread, so they never wake another. Long work runs on the blocking
+//! pool.
 
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -10,17 +10,17 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::listen::{Arrival, Connections};
+use crate::listen::{Accepted, Connections};
 
-/// The most threads; a store is done sooner than more of them help.
+/// Maximum number of workers; more do not help, because the store becomes the bottleneck.
 const WORKERS_MAX: usize = 4;
-/// How many connections may wait for a thread to take them in.
-const ARRIVALS_MAX: usize = 128;
+/// Connections queued for a worker.
+const ACCEPTED_MAX: usize = 128;
 
-/// The threads. They end, and what they serve with them, when this is dropped.
+/// The worker threads, stopped on drop.
 pub(crate) struct Workers {
     ended: CancellationToken,
-    inboxes: Vec<mpsc::Sender<Arrival>>,
+    inboxes: Vec<mpsc::Sender<Accepted>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -33,11 +33,13 @@ impl Workers {
             threads: Vec::new(),
         };
         for _ in 0..count.min(WORKERS_MAX) {
-            let (inbox, arrivals) = mpsc::channel(ARRIVALS_MAX);
+            let (inbox, accepted_connections) = mpsc::channel(ACCEPTED_MAX);
             let runtime = Builder::new_current_thread().enable_all().build()?;
             let (connections, ended) = (connections.clone(), workers.ended.clone());
             let serve = move || {
-                runtime.block_on(ended.run_until_cancelled(take_in(arrivals, connections)));
+                runtime.block_on(
+                    ended.run_until_cancelled(serve_accepted(accepted_connections, connections)),
+                );
             };
             let thread = thread::Builder::new().name("store-clients".to_owned());
             workers.threads.push(thread.spawn(serve)?);
@@ -46,21 +48,21 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Somebody who hands connections to all threads in turn.
-    pub(crate) fn hand_out(&self) -> HandOut {
-        HandOut {
+    /// A round-robin distributor of connections.
+    pub(crate) fn round_robin(&self) -> RoundRobin {
+        RoundRobin {
             inboxes: self.inboxes.clone(),
             next: 0,
         }
     }
 
-    /// Ends the threads and waits for them.
+    /// Stops the workers and joins them.
     pub(crate) async fn end(mut self) {
         self.ended.cancel();
         let threads = std::mem::take(&mut self.threads);
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
-                // A thread that panicked has said so itself.
+                // The panic was already reported by the thread.
                 drop(thread.join());
             }
         });
@@ -74,26 +76,29 @@ impl Drop for Workers {
     }
 }
 
-/// Serves what comes in. Does not end by itself: connections go on when no more come.
-async fn take_in(mut arrivals: mpsc::Receiver<Arrival>, connections: Connections) {
-    while let Some(arrival) = arrivals.recv().await {
-        let serving = connections.clone().serve(arrival);
+/// Serves queued connections. Runs until cancelled, because connections outlive the queue.
+async fn serve_accepted(
+    mut accepted_connections: mpsc::Receiver<Accepted>,
+    connections: Connections,
+) {
+    while let Some(accepted) = accepted_connections.recv().await {
+        let serving = connections.clone().serve(accepted);
         connections.tasks.spawn(serving);
     }
     std::future::pending::<()>().await;
 }
 
-/// Gives each thread as many connections as the others.
-pub(crate) struct HandOut {
-    inboxes: Vec<mpsc::Sender<Arrival>>,
+/// Distributes connections to the workers in turn.
+pub(crate) struct RoundRobin {
+    inboxes: Vec<mpsc::Sender<Accepted>>,
     next: usize,
 }
 
-impl HandOut {
-    pub(crate) async fn give(&mut self, arrival: Arrival) {
+impl RoundRobin {
+    pub(crate) async fn give(&mut self, accepted: Accepted) {
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();
-        // A thread is gone only when the server is about to end, and the connection with it.
-        drop(inbox.send(arrival).await);
+        // A worker is gone only during shutdown; drop the connection.
+        drop(inbox.send(accepted).await);
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use lockstep_builtins::services::{self, Claims, Pool};
 use lockstep_object::field::FieldError;
 use lockstep_object::{Object, Status, Value};
-use lockstep_storage::{Beside, Expected, Key, Written};
+use lockstep_storage::{Expected, ExtraWrite, Key, Written};
 use serde_json::json;
 
 use super::{InFlight, Resource, WritePath};
@@ -66,14 +66,14 @@ impl WritePath<'_> {
         }
     }
 
-    /// What is written beside an object: what it claims now and did not, and what it claimed.
-    pub(super) async fn beside(
+    /// Keys to create for addresses and ports newly claimed by a Service, and to delete for those it gave up.
+    pub(super) async fn extra_writes(
         &self,
         resource: &Arc<Resource>,
         object_key: &str,
         expected: Expected,
         written: &Written,
-    ) -> Result<Vec<Beside>, Status> {
+    ) -> Result<Vec<ExtraWrite>, Status> {
         if !has_claims(resource) {
             return Ok(Vec::new());
         }
@@ -90,7 +90,7 @@ impl WritePath<'_> {
             Written::Delete => Claims::default(),
         };
         let owner: Bytes = json!({ "service": object_key }).to_string().into();
-        let claim = |key| Beside::Claim {
+        let claim = |key| ExtraWrite::Create {
             key,
             value: owner.clone(),
         };
@@ -100,7 +100,10 @@ impl WritePath<'_> {
         let given = self
             .claim_keys(&old)
             .filter(|key| !self.claim_keys(&new).any(|own| own == *key));
-        Ok(taken.map(claim).chain(given.map(Beside::Release)).collect())
+        Ok(taken
+            .map(claim)
+            .chain(given.map(ExtraWrite::Delete))
+            .collect())
     }
 
     fn claim_keys<'c>(&'c self, claims: &'c Claims) -> impl Iterator<Item = Key> + 'c {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Beside, Ceiling, Expected, Fence, GuardedWrite, Key, LeaseId, Outcome, ReadFailure,
+    Expected, ExtraWrite, Fence, GuardedWrite, Key, LeaseId, Outcome, RangeUnchanged, ReadFailure,
     WriteFailure, Written,
 };
 
@@ -18,8 +18,8 @@ pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
 #[derive(Default)]
 pub(super) struct Guards<'g> {
     pub(super) fences: &'g [Fence],
-    pub(super) ceilings: Vec<Ceiling>,
-    pub(super) beside: Vec<Beside>,
+    pub(super) unchanged_ranges: Vec<RangeUnchanged>,
+    pub(super) extra_writes: Vec<ExtraWrite>,
 }
 
 impl WritePath<'_> {
@@ -66,17 +66,17 @@ impl WritePath<'_> {
         }
         let key = Key::new(resource.store_key(self.env.prefix(), object_key))
             .expect("a key of the store has the server's prefix");
-        let mut beside = self
-            .beside(resource, object_key, expected, &written)
+        let mut extra_writes = self
+            .extra_writes(resource, object_key, expected, &written)
             .await?;
-        beside.extend(guards.beside);
+        extra_writes.extend(guards.extra_writes);
         let write = GuardedWrite {
             key,
             expected,
             written,
             fences: guards.fences.to_vec(),
-            ceilings: guards.ceilings,
-            beside,
+            unchanged_ranges: guards.unchanged_ranges,
+            extra_writes,
         };
         let outcome = self.io.commit(resource, write).await;
         outcome.map_err(|failure| write_failed(&failure))

@@ -10,7 +10,8 @@ use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupResource, Object, Status, Value};
 use lockstep_storage::{
-    Beside, Ceiling, Expected, Fence, Key, KeyRange, KeyValue, Outcome, Revision, Written,
+    Expected, ExtraWrite, Fence, Key, KeyRange, KeyValue, Outcome, RangeUnchanged, Revision,
+    Written,
 };
 use std::sync::Arc;
 
@@ -170,8 +171,8 @@ impl WritePath<'_> {
         let mut has_seen_everything = false;
         for _ in 0..TRIES_MAX {
             let seen = self.quotas(&bill.namespace);
-            let beside = match self.charged(bill, &seen).await {
-                Ok(beside) => beside,
+            let extra_writes = match self.charged(bill, &seen).await {
+                Ok(extra_writes) => extra_writes,
                 Err(refusal) if has_seen_everything => return Err(refusal),
                 Err(_) => {
                     self.see_everything().await?;
@@ -179,7 +180,7 @@ impl WritePath<'_> {
                     continue;
                 }
             };
-            if matches!(turn, QuotaTurn::None) && !beside.is_empty() {
+            if matches!(turn, QuotaTurn::None) && !extra_writes.is_empty() {
                 let left = self.io.take_quota_turn(&bill.namespace).await;
                 *turn = QuotaTurn::Taken { left: None };
                 // A stale cache costs one more try; the transaction decides.
@@ -188,8 +189,8 @@ impl WritePath<'_> {
             }
             let guards = Guards {
                 fences,
-                ceilings: self.ceiling(&bill.namespace, &seen),
-                beside,
+                unchanged_ranges: self.unchanged_range(&bill.namespace, &seen),
+                extra_writes,
             };
             let outcome = self
                 .commit_guarded(guards, resource, object_key, expected, written.clone())
@@ -242,22 +243,22 @@ impl WritePath<'_> {
     }
 
     /// No quota may come or change in a namespace but those that were seen.
-    fn ceiling(&self, namespace: &str, seen: &[Seen]) -> Vec<Ceiling> {
+    fn unchanged_range(&self, namespace: &str, seen: &[Seen]) -> Vec<RangeUnchanged> {
         let registry = self.registry();
         let resource = registry.resource("", QUOTAS).into_iter();
         let newest = seen.iter().map(|quota| quota.at).max();
-        let ceiling = resource.map(|resource| {
+        let unchanged = resource.map(|resource| {
             let keys = resource.store_key(self.env.prefix(), &format!("{namespace}/"));
-            Ceiling {
+            RangeUnchanged {
                 keys: KeyRange::prefix(keys),
                 newest: newest.unwrap_or(Revision::NONE),
             }
         });
-        ceiling.collect()
+        unchanged.collect()
     }
 
     /// What becomes of quotas that were seen, or 403. What a quota does not tell yet is counted first.
-    async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<Beside>, Status> {
+    async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, Status> {
         let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
         if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
             // INVARIANT: what is counted is not older than any quota that was seen.
@@ -285,7 +286,7 @@ impl WritePath<'_> {
             let seen = &seen[charge.index];
             let mut object = seen.object.clone();
             charge.quota.tell(&mut object);
-            Ok(Beside::Replace {
+            Ok(ExtraWrite::Replace {
                 key: seen.key.clone(),
                 at: seen.at,
                 value: keep(resource, object)?,

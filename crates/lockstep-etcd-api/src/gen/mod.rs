@@ -6,7 +6,7 @@
     clippy::allow_attributes_without_reason,
     missing_docs,
     unreachable_pub,
-    reason = "nobody writes this code by hand"
+    reason = "generated code"
 )]
 
 #[rustfmt::skip]

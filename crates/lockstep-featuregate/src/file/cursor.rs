@@ -1,10 +1,10 @@
-//! A place in a document, and the list of everything found wrong on the way.
+//! Traversal of a document that collects all errors.
 
 use serde_json::Value;
 
 use crate::{RegistrationError, VersionError, suggestion};
 
-/// A value and where it stands.
+/// A value with its path.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
     path: String,
@@ -36,7 +36,7 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Reads nodes and keeps what is wrong with them.
+/// Reads nodes and collects errors.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     pub(super) errors: Vec<RegistrationError>,
@@ -56,7 +56,7 @@ impl Cursor {
         self.problem(node, format!("expected {what}"));
     }
 
-    /// A sentence about a feature's history.
+    /// Adds an error about a feature's history.
     pub(super) fn history(&mut self, feature: &str, rest: &str) {
         let text = format!("feature \"{feature}\" {rest}");
         self.errors.push(RegistrationError::History {
@@ -65,7 +65,7 @@ impl Cursor {
         });
     }
 
-    /// Refuses keys nobody reads: a misspelt one would be ignored without a word.
+    /// Rejects unknown keys, because a misspelled one would be ignored silently.
     pub(super) fn only_keys(&mut self, node: &Node<'_>, known: &[&str]) {
         let Value::Object(map) = node.value else {
             return self.expected(node, "a map");
@@ -120,7 +120,7 @@ impl Cursor {
         value
     }
 
-    /// A version must be quoted: as a number 1.40 would be 1.4.
+    /// Reads a version, which must be quoted: as a number 1.40 would be 1.4.
     pub(super) fn version_text<'a>(&mut self, node: &Node<'a>) -> Option<&'a str> {
         if node.value.is_number() {
             self.expected(

@@ -6,7 +6,7 @@
 //! minCompatibilityFloor, features: [the list], dependencies: {F: [D]}, tombstones: [{name,
 //! removedIn, lockedSince, lockedTo}], foreign: [names]}}}`.
 //!
-//! Everything wrong with a file is told at once, each with its place. A key nobody knows is wrong.
+//! All errors of a file are reported together, each with its path. Unknown keys are errors.
 
 mod cursor;
 mod history;
@@ -22,8 +22,8 @@ use crate::{
 use cursor::{Cursor, Node};
 pub use history::read_history;
 
-/// Reads the components of a registry file. `binary` is the version of components that do not say
-/// their own. Dependencies are recorded, not checked: [`crate::Registry::new`] does that.
+/// Reads the components of a registry file. `binary` is the version of components without their own. Dependencies
+/// are recorded; [`crate::Registry::new`] validates them.
 pub fn read_components(
     document: &Value,
     binary: BinaryVersion,
@@ -41,7 +41,7 @@ pub fn read_components(
     errors::check(cursor.errors).map(|()| components)
 }
 
-/// Upstream's shape: one list, each feature may name its component.
+/// Upstream's format: one list, each feature may name its component.
 fn read_list(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Vec<Component> {
     let mut components = BTreeMap::new();
     for node in cursor.items(root) {
@@ -57,7 +57,7 @@ fn read_list(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Vec
     components.into_values().collect()
 }
 
-/// Our shape: components with versions, features and dependencies.
+/// Our format: components with versions, features and dependencies.
 fn read_named(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Vec<Component> {
     cursor.only_keys(root, &["components"]);
     let Some(components) = cursor.required(root, "components", Cursor::map) else {
@@ -72,7 +72,7 @@ fn read_named(root: &Node<'_>, binary: BinaryVersion, cursor: &mut Cursor) -> Ve
     read
 }
 
-/// A component's name stands before a colon or an equals sign on the command line.
+/// A component name precedes a colon or an equals sign on the command line, so neither may be in it.
 fn check_component_name(name: &str, node: &Node<'_>, cursor: &mut Cursor) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let valid = !name.is_empty() && name.len() <= NAME_LENGTH_MAX && name.bytes().all(allowed);
@@ -124,11 +124,11 @@ fn read_component(
     {
         component.depend(feature, cursor.texts(&on));
     }
-    for grave in cursor
+    for tombstone in cursor
         .optional(node, "tombstones", Cursor::list)
         .unwrap_or_default()
     {
-        read_tombstone(&grave, &mut component, cursor);
+        read_tombstone(&tombstone, &mut component, cursor);
     }
     if let Some(names) = cursor.optional(node, "foreign", |cursor, node| Some(cursor.texts(node))) {
         component.know_foreign(names);
@@ -194,7 +194,7 @@ fn read_feature(node: &Node<'_>, component: &mut Component, cursor: &mut Cursor)
     }
 }
 
-/// A list of versioned entries, or one entry written in place that holds always.
+/// A list of versioned entries, or one inline entry without a version.
 fn read_entries(name: &str, node: &Node<'_>, cursor: &mut Cursor) -> Vec<Entry> {
     let Some(list) = node.get("versionedSpecs") else {
         let in_place = &ENTRY_KEYS[1..4];
@@ -269,7 +269,7 @@ fn read_version(cursor: &mut Cursor, node: &Node<'_>) -> Option<Version> {
     cursor.parsed(node, Version::parse)
 }
 
-/// A version of a history: two numbers, and a sentence of its own for three.
+/// A version in a history: two numbers, with a specific error for three.
 fn read_history_version(
     name: &str,
     what: &str,

@@ -1,6 +1,6 @@
-//! L1–L9: rules over the whole history of releases, one snapshot a released patch.
+//! L1–L9: rules over the release history, with one snapshot for each released patch.
 //!
-//! A table says what holds now; whether a promise was kept can be seen only by comparing releases.
+//! A table holds only the present; broken promises are visible only between releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{BinaryVersion, Scope, Stage, Version};
 pub struct Release {
     /// The release, patch included.
     pub version: BinaryVersion,
-    /// What it knew, by name.
+    /// Its features, by name.
     pub features: BTreeMap<String, ReleasedFeature>,
 }
 
@@ -27,9 +27,9 @@ pub struct ReleasedFeature {
     pub default: bool,
     /// Whether it was locked there.
     pub locked: bool,
-    /// The stored data it brings along.
+    /// Stored data that the feature adds.
     pub data_fields: Vec<String>,
-    /// What removes that data again.
+    /// Migration that removes the data.
     pub migration: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub fn lint_history(component: &str, releases: &[Release]) -> Vec<Finding> {
     findings
 }
 
-/// A feature through all releases; `None` where a release does not have it.
+/// A feature in all releases; `None` where a release does not have it.
 type Life<'a> = Vec<(BinaryVersion, Option<&'a ReleasedFeature>)>;
 type Broken = (&'static str, Version, String);
 

@@ -1,4 +1,4 @@
-//! What is wrong, risky or overdue in a table of features.
+//! Lint of a table of features.
 
 mod history;
 mod removal;
@@ -12,12 +12,12 @@ pub use history::{Release, ReleasedFeature, lint_history};
 pub(crate) use rules::lock_due;
 pub use usage::{SourceFile, lint_usage};
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
     /// Breaks a promise to users.
     Error,
-    /// Wants work soon.
+    /// Needs work soon.
     Warning,
     /// Worth knowing.
     Note,
@@ -43,11 +43,11 @@ pub struct Finding {
     pub gate: String,
     /// The rule's id; the reference documentation lists them.
     pub rule: &'static str,
-    /// How much it weighs.
+    /// Severity of the finding.
     pub severity: Severity,
     /// The version it is about.
     pub version: Option<Version>,
-    /// What is wrong, and what to do if that is not plain.
+    /// Description, with a remedy unless it is obvious.
     pub message: String,
 }
 
@@ -70,17 +70,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything the rules have to say, sorted by component, gate and rule.
+/// Result of all rules, sorted by component, gate and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// How many gates were looked at.
+    /// Number of gates checked.
     pub gates: usize,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// How many findings weigh this much.
+    /// Number of findings with a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings
             .iter()
@@ -88,7 +88,7 @@ impl Report {
             .count()
     }
 
-    /// Adds findings of another look at the same gates.
+    /// Adds findings of another lint of the same gates.
     pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
         self.findings.extend(findings);
         self.findings.sort();
@@ -105,14 +105,14 @@ impl Report {
     }
 }
 
-/// What to look at.
+/// Input of the lint.
 #[derive(Clone, Copy, Debug)]
 pub struct Lint<'a> {
     /// The components of one binary.
     pub components: &'a [Component],
-    /// The components of the release before, to judge what was removed.
+    /// Components of the previous release, to check removals.
     pub base: Option<&'a [Component]>,
-    /// The version to judge by, if not each component's own.
+    /// The version to check against; by default each component's own.
     pub version: Option<Version>,
 }
 

@@ -1,4 +1,4 @@
-//! The rules about one table as it stands.
+//! Rules about a single table.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(crate) const LOCK_AFTER_MINORS: u16 = 2;
 /// Releases after which an Alpha or Beta gate that does not move is worth a look.
 const STALE_AFTER_MINORS: u16 = 6;
 
-/// A rule about one feature: where it is broken, and what to say.
+/// A rule about one feature.
 struct Rule {
     id: &'static str,
     severity: fn(&Feature) -> Severity,
@@ -150,7 +150,7 @@ pub(super) fn component(component: &Component, at: Version) -> Vec<Finding> {
     findings
 }
 
-/// A name belongs to one component of a binary, so that users need not say which.
+/// A gate name must be unique across components, so that users need not qualify it.
 pub(super) fn names(components: &[Component]) -> Vec<Finding> {
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for component in components {
@@ -173,7 +173,7 @@ pub(super) fn names(components: &[Component]) -> Vec<Finding> {
     twice.map(finding).collect()
 }
 
-/// A gate is named once for each rule, at its first entry that breaks it.
+/// Reports a gate once for each rule, at its first entry that breaks it.
 fn first_where(
     feature: &Feature,
     breaks: impl Fn(&Entry) -> bool,
@@ -206,7 +206,7 @@ fn locked_before_ga(feature: &Feature, _: Version) -> Vec<(Version, String)> {
     )
 }
 
-/// Off is right for the state before a deprecation, and for old behaviour being retired.
+/// Off is valid before a deprecation, and for old behaviour that is being retired.
 fn ga_off(feature: &Feature, _: Version) -> Vec<(Version, String)> {
     let mut found = Vec::new();
     for (at, entry) in feature.entries.iter().enumerate() {
@@ -300,7 +300,7 @@ fn default_changes_with_lock(feature: &Feature, _: Version) -> Vec<(Version, Str
     let both = |(before, locks): &(&Entry, &Entry)| {
         locks.lock_to_default && !before.lock_to_default && before.default != locks.default
     };
-    let message = "default changes in the release that locks it, nobody can switch back";
+    let message = "default changes in the release that locks it, so users cannot revert it";
     pairs(feature)
         .filter(both)
         .map(|(_, locks)| (locks.version, message.to_owned()))
@@ -356,7 +356,7 @@ fn deprecated_and_locked_at_once(feature: &Feature, _: Version) -> Vec<(Version,
         .collect()
 }
 
-/// Our own table is read by people: in order, and with an owner and a sentence for each gate.
+/// Our own table must be sorted, with an owner and a description for each gate.
 fn declared_order(component: &Component) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for group in component.groups() {

@@ -1,4 +1,4 @@
-//! FG119: declared gates that no code asks for.
+//! FG119: declared gates that no code reads.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use crate::Component;
 /// A source file to search.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Where it lies; files under a folder `tests` or `benches` are tests.
+    /// Path of the file; files under a folder `tests` or `benches` are tests.
     pub path: String,
     /// Its text.
     pub text: String,
 }
 
-/// Where a constant is used.
+/// Use of a constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Never,

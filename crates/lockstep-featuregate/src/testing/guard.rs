@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::ledger;
 use crate::{Gate, Version};
 
-/// One entry in the ledger. It belongs to the thread that made it.
+/// An entry in the ledger. It belongs to the thread that created it.
 #[derive(Debug)]
 struct Held {
     id: u64,
@@ -29,7 +29,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let released = ledger::release(self.id);
-        // A second panic would end the process before the first is told.
+        // A second panic would abort the process before the first is reported.
         if let Err(conflict) = released
             && !std::thread::panicking()
         {
@@ -38,9 +38,9 @@ impl Drop for Held {
     }
 }
 
-/// Keeps gates of the process default set at the values a test asked for.
+/// Keeps gates of the process default set at the values set by a test.
 ///
-/// Dropping it, also while panicking, restores each value and who set it.
+/// Dropping it, also while panicking, restores each value with its source.
 ///
 /// ```compile_fail,E0277
 /// # use lockstep_featuregate::testing::GateGuard;
@@ -60,7 +60,7 @@ pub struct GateGuard {
 }
 
 impl GateGuard {
-    /// The gates nobody named that were switched off, in the order that happened.
+    /// Gates that were switched off because they depend on a named one, in order.
     pub fn also_disabled(&self) -> &[String] {
         &self.also_disabled
     }
@@ -76,8 +76,8 @@ pub fn set_for_test(gate: Gate, value: bool) -> GateGuard {
     set_all_for_test([(gate, value)])
 }
 
-/// Switches gates of the process default set for a test. What depends on a gate that is switched off
-/// is switched off as well, unless it is named too; each is told on standard error.
+/// Switches gates of the process default set for a test. Gates that depend on one that is switched off are switched
+/// off as well, unless they are named too; each is printed to standard error.
 ///
 /// When no set is installed, one with the gates declared together with the first is installed, at
 /// the newest version they declare; it stays.
@@ -98,8 +98,7 @@ pub fn set_all_for_test(asked: impl IntoIterator<Item = (Gate, bool)>) -> GateGu
     }
 }
 
-/// The version a test wants to see emulated, with the minimum compatibility version that goes with
-/// it unless that is given too.
+/// An emulation version for a test, with a matching minimum compatibility version unless one is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Emulated {
     pub(super) emulation: Version,

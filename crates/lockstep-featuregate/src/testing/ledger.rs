@@ -1,4 +1,4 @@
-//! Who changed the process default set, and how to undo it.
+//! Ledger of changes to the process default set, with their undo information.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::{
     Component, DEFAULT_COMPONENT, Gate, Gates, Registry, StartError, decide::Decision, process,
 };
 
-/// Why a guard cannot be had, or was dropped wrongly. The texts are a contract.
+/// Errors of taking or dropping a guard. The texts are a contract.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Conflict {
     #[error("Detected parallel setting of a feature gate by both {holder:?} and {asking:?}")]
@@ -33,29 +33,29 @@ pub(super) enum Conflict {
     Refused(#[from] Refusal),
 }
 
-/// One guard that lives.
+/// A live guard.
 struct Entry {
     id: u64,
     thread: ThreadId,
     test: String,
-    /// What it holds, for people.
+    /// Description of the held gates for messages.
     what: String,
     undo: Undo,
 }
 
-/// How to restore what was before.
+/// Undo information of an entry.
 enum Undo {
     Turn,
     Versions(Gates),
     Gates(BTreeMap<Place, Decision>),
-    /// Another set was installed since: it is not ours to change.
+    /// Another set was installed since; leave it unchanged.
     Nothing,
 }
 
 struct Ledger {
     next_id: u64,
     entries: Vec<Entry>,
-    /// The set before the first entry, and the one the last change made.
+    /// The set before the first entry, and the set after the last change.
     original: Option<Gates>,
     current: Option<Gates>,
 }
@@ -68,7 +68,7 @@ static LEDGER: Mutex<Ledger> = Mutex::new(Ledger {
 });
 static RELEASED: Condvar = Condvar::new();
 
-/// Switches gates; the entry, and the names of gates that had to follow.
+/// Switches gates; returns the entry, and the names of dependent gates that were switched off.
 pub(super) fn set(asked: &[(Gate, bool)]) -> Result<(u64, Vec<String>), Conflict> {
     let mut ledger = lock();
     let base = process::installed().unwrap_or_else(|| {
@@ -132,7 +132,7 @@ fn find_component<'a>(registry: &'a Registry, name: &str) -> Result<&'a Componen
     registry.component(name).ok_or_else(unknown)
 }
 
-/// Waits for the right to be the only one.
+/// Waits for exclusive access.
 pub(super) fn take_turn() -> Result<u64, Conflict> {
     let mut ledger = lock();
     let me = thread::current().id();
@@ -149,7 +149,7 @@ pub(super) fn take_turn() -> Result<u64, Conflict> {
     }
 }
 
-/// Restores what an entry changed. On a wrong order everything is restored all the same.
+/// Undoes an entry. After a wrong drop order everything is restored nevertheless.
 pub(super) fn release(id: u64) -> Result<(), Conflict> {
     let released = lock().release(id);
     RELEASED.notify_all();
@@ -169,7 +169,7 @@ impl Entry {
         matches!(self.undo, Undo::Gates(_))
     }
 
-    /// No other test may touch any gate meanwhile.
+    /// True if the entry excludes all other tests.
     fn is_exclusive(&self) -> bool {
         matches!(self.undo, Undo::Turn | Undo::Versions(_))
     }
@@ -196,7 +196,7 @@ impl Ledger {
         }
     }
 
-    /// Refuses gates while another test holds one of them, or all of them.
+    /// Fails if another test holds one of the gates, or all of them.
     fn check_places(&self, places: &[&Place]) -> Result<(), Conflict> {
         let me = thread::current().id();
         self.check_parallel(|entry| {
@@ -205,8 +205,7 @@ impl Ledger {
         })
     }
 
-    /// Notices a set that somebody else installed: what was saved of the one before means nothing
-    /// there.
+    /// Detects a set installed by other code: the saved values of the previous set do not apply to it.
     fn adopt(&mut self, installed: &Gates) {
         let ours = self.current.as_ref();
         if ours.is_some_and(|ours| ours.is_same_set(installed)) {
@@ -262,8 +261,7 @@ impl Ledger {
         }
     }
 
-    /// Puts the very set back that was there at first, so that whoever moves its cluster-scoped gates
-    /// is heard again.
+    /// Restores the original set itself, so that its cluster switch has effect again.
     fn close(&mut self) {
         self.current = None;
         if let Some(original) = self.original.take() {
@@ -272,8 +270,8 @@ impl Ledger {
     }
 }
 
-/// The set after undoing one entry. What a younger entry of the same test changed as well stays as
-/// it is, and that entry then restores what this one would have.
+/// The set after undoing one entry. Gates that a younger entry of the same test also changed stay, and that entry
+/// inherits the undo.
 fn restored(undo: Undo, younger: Vec<&mut Entry>, current: Option<&Gates>) -> Option<Gates> {
     match undo {
         Undo::Turn | Undo::Nothing => None,
@@ -306,7 +304,7 @@ fn restored(undo: Undo, younger: Vec<&mut Entry>, current: Option<&Gates>) -> Op
     }
 }
 
-/// The harness names threads after the tests they run.
+/// The test's name: the harness names threads after tests.
 fn test_name() -> String {
     let thread = thread::current();
     thread.name().unwrap_or("unnamed thread").to_owned()
@@ -316,8 +314,7 @@ thread_local! {
     static WATCH: Watch = Watch { thread: thread::current().id() };
 }
 
-/// Ends the process when a test's thread ends before its guards do: what it set would decide the
-/// outcome of tests that come after it.
+/// Aborts the process when a test's thread ends before its guards: leaked values would affect later tests.
 struct Watch {
     thread: ThreadId,
 }
@@ -333,7 +330,7 @@ impl Drop for Watch {
             "feature gate guard leaked: test {test:?} ended while {what} was still set, and the \
              process default set cannot be trusted any more\n"
         );
-        // Straight to the stream: the harness must not keep the message for a test that is over.
+        // Written directly: the harness would capture the message of a finished test.
         std::io::stderr().write_all(message.as_bytes()).ok();
         std::process::abort();
     }

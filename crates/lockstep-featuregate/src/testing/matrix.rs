@@ -1,4 +1,4 @@
-//! Both states of a gate, at the versions where they can be had.
+//! Test matrix over both states of a gate.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ fn in_state(base: &Gates, gate: Gate, value: bool) -> Result<Gates, Refusal> {
     Ok(plan(&set, asked)?.apply(&set))
 }
 
-/// Adds what a gate leans on and is not on yet, and what that leans on.
+/// Adds the disabled dependencies of a gate, transitively.
 fn add_needs<'a>(gates: &Gates, component: &'a Component, names: &mut Vec<&'a str>) {
     let mut at = 0;
     while let Some(&name) = names.get(at) {
@@ -94,7 +94,7 @@ fn add_needs<'a>(gates: &Gates, component: &'a Component, names: &mut Vec<&'a st
     }
 }
 
-/// The same wishes, and the same values set by tests, with a component at other versions.
+/// A set with the same settings and test values, and a component at other versions.
 pub(super) fn emulating(
     gates: &Gates,
     component: &str,

@@ -1,6 +1,6 @@
 //! Helpers for tests of code behind gates.
 //!
-//! Code that is handed a [`Gates`] is tested with a set of its own, and such tests run side by side:
+//! Code that takes a [`Gates`] is tested with its own set, and such tests run in parallel:
 //!
 //! ```
 //! use lockstep_featuregate::{features, for_each_state};
@@ -60,8 +60,7 @@ pub use matrix::for_each_state;
 use crate::{Gate, Gates};
 
 impl Gates {
-    /// A new set in which one gate has this value. Nothing else in the process notices, except that
-    /// the copy no longer follows what the cluster agrees on.
+    /// A copy with one gate changed. The original is unaffected; the copy no longer follows cluster-scoped gates.
     ///
     /// # Panics
     ///
@@ -72,8 +71,8 @@ impl Gates {
         self.with_all([(gate, value)])
     }
 
-    /// A new set in which several gates have these values. What depends on a gate that is switched
-    /// off is switched off as well, unless it is named too; each is told on standard error.
+    /// A copy with several gates changed. Gates that depend on one that is switched off are switched off as well,
+    /// unless they are named too; each is printed to standard error.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! What has to change in a set so that gates have the values a test asks for.
+//! Changes needed to give gates the values requested by a test.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,10 +7,10 @@ use crate::{
     decide::Decision, resolve,
 };
 
-/// A gate of a set: its component, and its position there.
+/// A gate of a set: its component, and its index there.
 pub(super) type Place = (String, usize);
 
-/// The decisions to replace, and the gates among them that nobody named.
+/// The decisions to replace, and the dependent gates among them.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) changes: BTreeMap<Place, Decision>,
@@ -31,7 +31,7 @@ impl fmt::Display for Follower {
     }
 }
 
-/// Why a test cannot have what it asks for.
+/// Errors of an impossible test request.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("feature gate {name} of component {component} is not part of this set")]
@@ -55,7 +55,7 @@ fn hint(unlocked: Option<Version>) -> String {
     }
 }
 
-/// Works out the changes, given components, names and values; nothing is changed.
+/// Computes the changes for components, names and values, without applying them.
 pub(super) fn plan<'a>(
     gates: &Gates,
     asked: impl IntoIterator<Item = (&'a str, &'a str, bool)>,
@@ -88,7 +88,7 @@ pub(super) fn plan<'a>(
     Ok(plan)
 }
 
-/// The named values, and `false` for everything on that they leave without support.
+/// The named values, and `false` for all gates that depend on a disabled one.
 fn follow<'a>(
     gates: &Gates,
     component: &'a Component,
@@ -116,7 +116,7 @@ fn follow<'a>(
     }
 }
 
-/// Refuses a gate that would be on while something it depends on is off.
+/// Fails for a gate that would be on while a dependency is off.
 fn check_needs(
     gates: &Gates,
     component: &Component,
@@ -195,7 +195,7 @@ pub(super) fn last_unlocked(
 }
 
 impl Plan {
-    /// Says which gates change that nobody named; the test harness shows it when the test fails.
+    /// Prints dependent gates that change; the test harness shows the output if the test fails.
     #[expect(clippy::print_stderr, reason = "a test's log is its standard error")]
     pub(super) fn tell(&self) {
         for follower in &self.followers {
@@ -207,7 +207,7 @@ impl Plan {
         replace(gates, &self.changes)
     }
 
-    /// What the changed gates are before the change.
+    /// Current decisions of the gates to change.
     pub(super) fn before(&self, gates: &Gates) -> BTreeMap<Place, Decision> {
         let now = |(component, index): &Place| {
             let component = gates.registry().component(component);

@@ -1,4 +1,4 @@
-//! What the process default set holds, as a test can see it: through a state of its own.
+//! Observes the process default set through a derived set.
 
 use lockstep_featuregate::{Gate, Source, for_each_state};
 

@@ -1,8 +1,8 @@
-//! What a piece of a test panics with.
+//! Captures panic messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `body` panics with.
+/// The panic message of `body`.
 pub(crate) fn panic_text(body: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(body)).expect_err("it must panic");
     match panic.downcast::<String>() {

@@ -1,4 +1,4 @@
-//! The canonical bytes of a machine: equal states have equal bytes, and bytes give the state back.
+//! Canonical encoding of a machine: equal states have equal bytes, and decoding restores the state.
 //!
 //! All numbers are little-endian. The bytes are
 //!
@@ -19,7 +19,7 @@
 //!            sub_revision u32, version u64 (0 is a tombstone), lease i64
 //! ```
 //!
-//! What only a sweep would free is left out, so the bytes do not depend on when members sweep.
+//! Versions that only a sweep would free are not encoded, so the bytes do not depend on when a member sweeps.
 
 mod read;
 
@@ -59,7 +59,7 @@ impl fmt::Debug for StateHash {
 }
 
 impl Machine {
-    /// Hands the canonical bytes to `sink`, piece by piece.
+    /// Writes the canonical encoding to `sink` in chunks.
     pub fn encode_to(&self, mut sink: impl FnMut(&[u8])) {
         let mut hasher = Sha256::new();
         let mut both = |bytes: &[u8]| {
@@ -85,17 +85,16 @@ impl Machine {
         sink(&hasher.finalize());
     }
 
-    /// The canonical bytes in one piece.
+    /// The canonical encoding.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.encode_to(|piece| bytes.extend_from_slice(piece));
         bytes
     }
 
-    /// A digest of the keys and their kept history up to a revision.
+    /// Hash of the keys and their retained history up to a revision.
     ///
-    /// Members that hold the revision and have the same compacted revision agree on it, also while
-    /// one of them is ahead.
+    /// Members at the same compacted revision agree on it for any revision both hold, even if one of them is ahead.
     pub fn hash_at(&self, revision: Revision) -> StateHash {
         let mut hasher = Sha256::new();
         hasher.update(self.compacted.0.to_le_bytes());
@@ -115,9 +114,8 @@ impl Machine {
         }
     }
 
-    /// Every version that belongs to the state: what was there before the compacted revision, by
-    /// key, then every change from it on.
-    pub fn kept(&self) -> impl Iterator<Item = &Arc<KeyValue>> {
+    /// Every retained version: those older than the compacted revision by key, then every change since.
+    pub fn retained_versions(&self) -> impl Iterator<Item = &Arc<KeyValue>> {
         self.before_compacted().chain(self.since_compacted())
     }
 
@@ -135,12 +133,12 @@ impl Machine {
 }
 
 impl KeyValue {
-    /// Appends the bytes of a pair, as they are in the canonical form.
+    /// Appends the canonical encoding of the version.
     pub fn encode(&self, out: &mut Vec<u8>) {
         encode_pair(self, &mut |bytes| out.extend_from_slice(bytes));
     }
 
-    /// The pair that [`KeyValue::encode`] wrote.
+    /// Decodes [`KeyValue::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes, 0);
         let kv = reader.pair()?;

@@ -1,4 +1,4 @@
-//! Canonical bytes back to a machine.
+//! Decoder of the canonical encoding.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -8,28 +8,28 @@ use crate::Machine;
 use crate::reader::{Malformed, Reader};
 use crate::restore::Restore;
 
-/// Why bytes are not the state of a machine.
+/// Errors of [`Machine::decode`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// They do not begin as one.
+    /// The magic bytes are missing.
     #[error("not the state of a store")]
     NotAState,
-    /// They were written by a version of this program that this one does not know.
+    /// The format version is unknown to this program.
     #[error("state format {found} is unknown, this program reads format {FORMAT}")]
     UnknownFormat {
-        /// The format they claim.
+        /// The format version found.
         found: u32,
     },
-    /// They are cut short or changed.
+    /// The checksum does not match: the bytes are truncated or modified.
     #[error("the checksum of the state does not match")]
     Checksum,
-    /// Their checksum matches and yet they break a rule of the format.
+    /// The checksum matches, but the content violates the format.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 
 impl Machine {
-    /// The machine whose canonical bytes these are.
+    /// Decodes [`Machine::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = open(bytes)?;
         let (revision, compacted) = (reader.revision()?, reader.revision()?);
@@ -47,7 +47,7 @@ impl Machine {
                     let kv = reader.pair()?;
                     let in_order = kv.key > last_kept;
                     last_kept = kv.key.clone();
-                    let kept = restore.kept(kv);
+                    let kept = restore.retained(kv);
                     kept.and_then(|()| in_order.then_some(()).ok_or("keys are not in order"))
                 }
                 TAG_CHANGE => restore.change(reader.pair()?),
@@ -61,7 +61,7 @@ impl Machine {
     }
 }
 
-/// Checks everything that can be checked before looking at entries.
+/// Checks magic, format version and checksum.
 fn open(bytes: &[u8]) -> Result<Reader<'_>, DecodeError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(DecodeError::NotAState)?;
     let (format, _) = rest.split_first_chunk().ok_or(DecodeError::NotAState)?;

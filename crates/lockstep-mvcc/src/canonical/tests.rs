@@ -1,4 +1,4 @@
-//! The bytes of one known state, and what happens to bytes that are not one.
+//! Golden bytes of one state, and decoding of damaged bytes.
 
 use super::*;
 use crate::{Command, DeleteRange, Key, KeyRange, LeaseId, Put, PutLease, Sweep};
@@ -126,7 +126,7 @@ fn a_state_that_breaks_a_rule_is_refused_also_with_a_right_checksum() {
     for at in 12..body.len() {
         let mut changed = body.to_vec();
         changed[at] ^= 0x80;
-        // Whatever it decodes to, it does so without a panic and tells the same state again.
+        // Decoding either fails or gives a state that encodes again; it never panics.
         let mut bytes = changed.clone();
         bytes.extend_from_slice(&Sha256::digest(&changed));
         if let Ok(machine) = Machine::decode(&bytes) {

@@ -1,8 +1,7 @@
-//! Commands as bytes, for logs.
+//! Binary encoding of commands, for the write-ahead log.
 //!
-//! A tag byte and the fields in the order of their declaration. Numbers are little-endian; a key,
-//! a value or a list begins with its length as u32. The bytes carry no version: whoever writes them into a
-//! file gives the file one.
+//! A tag byte and the fields in the order of their declaration. Numbers are little-endian; a key, a value or a list
+//! begins with its length as u32. The encoding has no version field: the containing file has one.
 //!
 //! ```text
 //! command   'p' put · 'd' delete · 't' txn · 'c' revision u64 · 'g' id i64, ttl i64 · 'r' id i64
@@ -105,7 +104,7 @@ impl Writer<'_> {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The place of a value among those that its type has.
+    /// Writes the index of a value in the list of its type's values.
     fn choice<T: PartialEq>(&mut self, all: &[T], chosen: &T) {
         let place = all.iter().position(|one| one == chosen);
         let place = place.and_then(|place| u8::try_from(place).ok());

@@ -1,4 +1,4 @@
-//! Bytes back to commands.
+//! Decoder of commands.
 
 use super::{COMPARISONS, CONTENTS, PREVIOUS, TARGETS};
 use crate::reader::{Malformed, Reader};
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Command {
-    /// The command that [`Command::encode`] wrote.
+    /// Decodes [`Command::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes, 0);
         let command = match reader.byte()? {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         chosen.ok_or_else(|| self.malformed("an unknown choice"))
     }
 
-    /// A list; memory is taken as entries come, not as the length claims.
+    /// Decodes a list; memory grows with the entries read, because the length is untrusted.
     fn list<T>(
         &mut self,
         mut entry: impl FnMut(&mut Self) -> Result<T, Malformed>,

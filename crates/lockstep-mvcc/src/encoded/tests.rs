@@ -1,4 +1,4 @@
-//! The bytes of known commands.
+//! Golden bytes of commands.
 
 use crate::{
     Alarm, AlarmKind, Command, Compare, Comparison, DeleteRange, Key, KeyRange, LeaseId, MemberId,

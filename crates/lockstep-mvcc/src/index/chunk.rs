@@ -5,15 +5,15 @@ use bytes::Bytes;
 use super::Record;
 use super::heads::Heads;
 
-/// The most records of a chunk: small enough that an insert moves few bytes, large enough that
-/// there are few chunks. 64 to 256 measure alike.
+/// Maximum records of a chunk: few enough that an insert moves little memory, enough that there are few chunks. 64
+/// to 256 measure alike.
 pub(crate) const CHUNK_MAX: usize = 128;
 
-/// Neighbouring records in key order, and how many of them are live.
+/// Neighbouring records in key order, with the number of live ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunk {
     records: Vec<Record>,
-    /// Of the keys of `records`.
+    /// Key prefixes of `records`.
     heads: Heads,
     live: usize,
 }
@@ -50,7 +50,7 @@ impl Chunk {
             .expect("a chunk that was split off holds records")
     }
 
-    /// Changes a record; answers by how much the number of live ones changed.
+    /// Modifies a record; returns the change in the number of live records.
     pub(super) fn change(&mut self, slot: usize, change: impl FnOnce(&mut Record)) -> isize {
         let record = &mut self.records[slot];
         let before = isize::from(record.is_live());

@@ -1,6 +1,6 @@
-//! Prefix sums that can be changed: a Fenwick tree.
+//! Fenwick tree: prefix sums with updates.
 
-/// A list of counts. Changing one and summing up a run of them both take logarithmic time.
+/// A list of counts with updates and range sums in logarithmic time.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     /// Node `i` (from 1) holds the sum of the `i & -i` counts that end at count `i - 1`.

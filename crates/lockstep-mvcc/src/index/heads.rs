@@ -1,16 +1,15 @@
-//! What tells neighbouring keys apart, in one place.
+//! Key heads: prefix compression that keeps binary searches inside one array.
 //!
-//! Keys that are neighbours begin alike, and each key lives somewhere else in memory. Comparing
-//! whole keys during a search would fetch most of what it looks at from far away. So a chunk keeps
-//! the beginning that all its keys share once, and the sixteen bytes behind it of each key side by
-//! side; a search looks at whole keys only where those are equal.
+//! Neighbouring keys share a prefix, and each key is a separate allocation, so comparing whole keys during a search
+//! costs a cache miss per step. A chunk therefore stores the shared prefix once, and the next sixteen bytes of each
+//! key in one array; whole keys are compared only where these are equal.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// The shared beginning of some sorted keys, and the sixteen bytes behind it of each.
+/// The shared prefix of sorted keys, and the sixteen bytes after it of each key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heads {
     /// INVARIANT: every key begins with it.
@@ -31,7 +30,7 @@ impl Heads {
         Self { prefix, heads }
     }
 
-    /// Where keys stand that may equal `key`. All keys before are less, all behind are greater.
+    /// Positions of keys that may equal `key`. All keys before are less, all after are greater.
     pub(super) fn candidates(&self, key: &[u8]) -> Range<usize> {
         let beginning = &key[..key.len().min(self.prefix.len())];
         match beginning.cmp(&self.prefix) {
@@ -48,7 +47,7 @@ impl Heads {
         }
     }
 
-    /// Adds a key at its place; answers no, and does nothing, if it begins otherwise.
+    /// Inserts a key; returns false and changes nothing if it lacks the shared prefix.
     pub(super) fn insert(&mut self, place: usize, key: &[u8]) -> bool {
         let begins_alike = key.starts_with(&self.prefix);
         if begins_alike {
@@ -62,7 +61,7 @@ impl Heads {
     }
 }
 
-/// How many bytes two keys share at their beginning.
+/// Length of the common prefix of two keys.
 fn shared(one: &[u8], other: &[u8]) -> usize {
     one.iter()
         .zip(other)

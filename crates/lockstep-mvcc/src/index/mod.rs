@@ -1,4 +1,4 @@
-//! The ordered index of keys, with counts.
+//! Ordered index of keys, with counts.
 //!
 //! A sorted list of chunks, each a sorted list of at most [`CHUNK_MAX`] records. Finding a key is
 //! one binary search over the chunks' lower bounds and one inside a chunk; walking a range reads
@@ -19,20 +19,20 @@ use counts::Counts;
 use heads::Heads;
 pub(crate) use record::Record;
 
-/// Every key with a kept version, in key order.
+/// Every key with a retained version, in key order.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     /// INVARIANT: never empty; as long as `chunks`; ascending; the first bound is the empty key;
     /// all keys of chunk `i` are at least bound `i` and less than bound `i + 1`.
     bounds: Vec<Bytes>,
-    /// Of all bounds but the first, which shares nothing with the others.
+    /// Heads of all bounds but the first, which is empty and would make the shared prefix empty.
     heads: Heads,
     chunks: Vec<Chunk>,
     /// Live keys by chunk.
     counts: Counts,
 }
 
-/// A place in the index: chunk, and place in the chunk. Any change of the index ends its validity.
+/// Position of a record: chunk and slot. Any modification of the index invalidates it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Place {
     chunk: usize,
@@ -51,7 +51,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// The place of `key`, or the place where it belongs.
+    /// The position of `key`, or the position to insert it at.
     pub(crate) fn find(&self, key: &[u8]) -> Result<Place, Place> {
         let chunk = self.chunk_of(key);
         match self.chunks[chunk].find(key) {
@@ -78,13 +78,13 @@ impl Index {
         self.find(key).ok().map(|place| self.record(place))
     }
 
-    /// Changes a record and keeps the counts.
+    /// Modifies a record and updates the counts.
     pub(crate) fn change(&mut self, place: Place, change: impl FnOnce(&mut Record)) {
         let delta = self.chunks[place.chunk].change(place.slot, change);
         self.counts.add(place.chunk, delta);
     }
 
-    /// Adds the record of a new key at the place where [`Index::find`] said it belongs.
+    /// Inserts a record at the position that [`Index::find`] returned as an error.
     pub(crate) fn insert(&mut self, place: Place, record: Record) {
         let live = isize::from(record.is_live());
         self.chunks[place.chunk].insert(place.slot, record);
@@ -102,7 +102,7 @@ impl Index {
         self.shrink(place.chunk);
     }
 
-    /// The records of a range in key order, dead ones included.
+    /// Records of a range in key order, including those of deleted keys.
     pub(crate) fn range(
         &self,
         keys: &KeyRange,
@@ -119,7 +119,7 @@ impl Index {
             })
     }
 
-    /// How many keys of a range exist now.
+    /// Number of live keys in a range.
     pub(crate) fn count_live(&self, keys: &KeyRange) -> usize {
         let (from, to) = self.places(keys);
         if from.chunk == to.chunk {
@@ -131,13 +131,13 @@ impl Index {
             + self.chunks[to.chunk].count_live(0, to.slot)
     }
 
-    /// At least as many records as a range has, known without looking at them.
+    /// Upper bound of the number of records in a range, without visiting them.
     pub(crate) fn span(&self, keys: &KeyRange) -> usize {
         let (from, to) = self.places(keys);
         (to.chunk - from.chunk + 1) * CHUNK_MAX
     }
 
-    /// The places of the first record in a range and of the first one behind it.
+    /// Positions of the first record in a range and of the first one after it.
     fn places(&self, keys: &KeyRange) -> (Place, Place) {
         if keys.is_empty() {
             let start = Place { chunk: 0, slot: 0 };
@@ -176,7 +176,7 @@ impl Index {
         self.recount();
     }
 
-    /// Joins a chunk that became small with a neighbour, so that chunks stay worth their bound.
+    /// Merges a small chunk with a neighbour.
     fn shrink(&mut self, chunk: usize) {
         let left = if chunk + 1 < self.chunks.len() {
             chunk
@@ -200,7 +200,7 @@ impl Index {
         self.counts = Counts::new(self.chunks.iter().map(Chunk::live));
     }
 
-    /// Drops what a compaction made unreachable from the record of a key, and names it.
+    /// Removes versions of a key that a compaction made unreachable, and reports them.
     pub(crate) fn prune(
         &mut self,
         key: &[u8],

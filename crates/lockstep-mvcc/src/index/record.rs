@@ -1,4 +1,4 @@
-//! The kept versions of one key.
+//! Retained versions of one key.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{KeyValue, Revision};
 
-/// A key and its kept versions.
+/// A key and its retained versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     latest: Arc<KeyValue>,
@@ -26,7 +26,7 @@ impl Record {
         &self.latest.key
     }
 
-    /// The newest version, a tombstone if the key is gone.
+    /// The newest version; a tombstone if the key is deleted.
     pub(crate) fn latest(&self) -> &Arc<KeyValue> {
         &self.latest
     }
@@ -40,7 +40,7 @@ impl Record {
         self.is_live().then_some(&self.latest)
     }
 
-    /// The version that a revision sees, tombstones included.
+    /// The version visible at a revision, including tombstones.
     pub(crate) fn newest_at(&self, at: Revision) -> Option<&Arc<KeyValue>> {
         if self.latest.mod_revision <= at {
             return Some(&self.latest);
@@ -49,7 +49,7 @@ impl Record {
         end.checked_sub(1).map(|newest| &self.older[newest])
     }
 
-    /// The version that a revision sees, if the key exists there.
+    /// The version visible at a revision, if the key exists there.
     pub(crate) fn live_at(&self, at: Revision) -> Option<&Arc<KeyValue>> {
         self.newest_at(at).filter(|kv| !kv.is_tombstone())
     }
@@ -57,13 +57,13 @@ impl Record {
     pub(crate) fn push(&mut self, newest: Arc<KeyValue>) {
         let before = std::mem::replace(&mut self.latest, newest);
         if self.older.capacity() == 0 {
-            // Doubling from four would waste most of it on keys that are written twice.
+            // Most keys are written twice at most, so the usual growth to four would waste memory.
             self.older.reserve_exact(1);
         }
         self.older.push(before);
     }
 
-    /// Whether no revision from `compacted` on sees the key.
+    /// True if the key does not exist at any revision from `compacted` on.
     pub(super) fn is_dead_at(&self, compacted: Revision) -> bool {
         !self.is_live() && self.latest.mod_revision <= compacted
     }
@@ -74,7 +74,7 @@ impl Record {
         older.chain(std::iter::once(&*self.latest))
     }
 
-    /// Drops what no revision from `compacted` on sees, and names it.
+    /// Removes versions that are not visible at any revision from `compacted` on, and reports them.
     pub(super) fn prune(&mut self, compacted: Revision, dropped: &mut impl FnMut(&KeyValue)) {
         let seen = if self.latest.mod_revision <= compacted {
             self.older.len()

@@ -1,4 +1,4 @@
-//! The little language of the scripts.
+//! Language of the test scripts.
 //!
 //! ```text
 //! put KEY [VALUE] [lease=N] [prev] [ignore-value] [ignore-lease]
@@ -25,7 +25,7 @@ use lockstep_mvcc::{
 
 use crate::show;
 
-/// Why a script cannot be run, as opposed to what the machine refuses.
+/// Error in a script, as opposed to an error of the machine.
 type Problem = String;
 
 pub(crate) fn run(
@@ -76,7 +76,7 @@ fn run_words(
         Ok(command) => command,
         Err(error) => return Ok(refusal(error.code(), &error)),
     };
-    // A transaction that only reads answers the same by both ways.
+    // A read-only transaction gives the same response through both entry points.
     if let Command::Txn(txn) = &command
         && let Some(read) = txn.as_read_only()
     {
@@ -118,7 +118,7 @@ fn leases(machine: &Machine) -> String {
     machine.leases().map(line).collect()
 }
 
-/// What is left of a line.
+/// Remaining words of a line.
 struct Words(VecDeque<String>);
 
 impl Words {

@@ -1,4 +1,4 @@
-//! The machine from outside: scripts, properties, and a naive model.
+//! Tests through the public interface: scripts, properties, and a reference model.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod language;

@@ -1,4 +1,4 @@
-//! The rules once more, as slowly and plainly as possible: every revision is a whole map.
+//! Reference model, as simple as possible: every revision is a whole map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ type State = BTreeMap<Bytes, KeyValue>;
 pub(crate) struct Model {
     /// The state at each revision, from 0.
     states: Vec<State>,
-    /// What each revision changed, in order.
+    /// The changes of each revision, in order.
     changes: Vec<Vec<KeyValue>>,
     pub(crate) compacted: Revision,
     pub(crate) leases: BTreeMap<LeaseId, i64>,
 }
 
-/// A transaction that is not yet committed.
+/// An uncommitted transaction.
 struct Draft {
     state: State,
     changes: Vec<KeyValue>,
@@ -156,7 +156,7 @@ impl Model {
     }
 
     fn txn(&self, draft: &mut Draft, txn: &Txn) -> Result<TxnResponse, WriteError> {
-        // Compares look at the committed state, whatever the draft holds by now.
+        // Compares are evaluated on the committed state, not on the draft.
         let committed = self.states.last().unwrap();
         let succeeded = txn.compares.iter().all(|compare| holds(committed, compare));
         let ops = if succeeded {

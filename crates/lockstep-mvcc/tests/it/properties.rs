@@ -1,4 +1,4 @@
-//! Random commands: the machine against the model, and against itself.
+//! Property tests with random commands: the machine against the model and against its decoded copy.
 
 use std::collections::BTreeMap;
 
@@ -297,16 +297,16 @@ proptest! {
             {
                 copy.extend(machine.changes(revision).map(|kv| (place(kv), KeyValue::clone(kv))));
             }
-            machine.sweep_and_tell(sweep, |kv| { copy.remove(&place(kv)); });
+            machine.sweep_reporting(sweep, |kv| { copy.remove(&place(kv)); });
         }
-        machine.sweep_and_tell(usize::MAX, |kv| { copy.remove(&place(kv)); });
+        machine.sweep_reporting(usize::MAX, |kv| { copy.remove(&place(kv)); });
         let mut restore = Restore::begin(machine.revision(), machine.compacted()).unwrap();
         for (id, lease) in machine.leases() {
             restore.lease(id, lease.ttl_seconds()).unwrap();
         }
         for kv in copy.into_values() {
             if kv.mod_revision < machine.compacted() {
-                restore.kept(kv).unwrap();
+                restore.retained(kv).unwrap();
             } else {
                 restore.change(kv).unwrap();
             }

@@ -1,6 +1,6 @@
-//! Runs `tests/scripts/*.txt`: commands after `>`, each followed by what they must print.
+//! Runs `tests/scripts/*.txt`: commands after `>`, each followed by the expected output.
 //!
-//! `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you commit it.
+//! `UPDATE_EXPECT=1` rewrites the expected output; review the difference before you commit it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use lockstep_mvcc::{Limits, Machine};
 
 use crate::language::run;
 
-/// One machine lives through one script.
+/// Runs one script on one machine.
 fn check(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
     let mut machine = Machine::default();

@@ -1,4 +1,4 @@
-//! Answers as text.
+//! Responses as text.
 
 use bytes::Bytes;
 use lockstep_mvcc::{

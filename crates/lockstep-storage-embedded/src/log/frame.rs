@@ -8,17 +8,17 @@
 //! commands           each: length u32, bytes
 //! ```
 //!
-//! A frame is written while none before it is in doubt, so a frame that cannot be read is either
-//! the last one, torn by a crash, or damaged. The sequence number in the checksum makes what a
-//! recycled file held before unreadable. The salt does the same to values that look like frames: a
-//! torn frame may leave one bare, and who wrote the value cannot know the salt.
+//! Each frame is durable before the next is written, so an unreadable frame is either the last one, torn by a
+//! crash, or damaged. The sequence number in the checksum invalidates old frames of a recycled file. The salt does
+//! so for values that look like frames: a torn frame may expose one, and a client that wrote the value cannot know
+//! the salt.
 
 /// Bytes before the length counts.
 pub(super) const HEAD_BYTES: usize = 8;
 /// The shortest content: index and count.
 const CONTENT_BYTES_MIN: usize = 12;
 
-/// What the checksums of a segment's frames begin with.
+/// Initial checksum value of a segment's frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seed(u32);
 
@@ -28,7 +28,7 @@ impl Seed {
         Self(crc32c::crc32c_append(salt, &sequence.to_le_bytes()))
     }
 
-    /// Of a segment of format 1, which has no salt.
+    /// Seed of a format 1 segment, which has no salt.
     pub(super) fn without_salt(sequence: u64) -> Self {
         Self(crc32c::crc32c(&sequence.to_le_bytes()))
     }
@@ -43,11 +43,11 @@ impl Seed {
 pub(super) struct Frame<'a> {
     pub(super) first_index: u64,
     pub(super) commands: Vec<&'a [u8]>,
-    /// With its head.
+    /// Length including the head.
     pub(super) length: usize,
 }
 
-/// Frames under construction; keeps its memory from one to the next.
+/// Frame buffer, reused between frames.
 #[derive(Default)]
 pub(crate) struct FrameBuilder {
     bytes: Vec<u8>,
@@ -108,12 +108,10 @@ fn usize_at(bytes: &[u8], at: usize) -> Option<usize> {
     u32_at(bytes, at).and_then(|number| usize::try_from(number).ok())
 }
 
-/// How far ahead of what was read a frame is looked for behind damage: far more than one segment
-/// holds.
+/// Range of indexes in which a frame after damage is searched: far more than a segment holds.
 const INDEXES_AHEAD_MAX: u64 = 1 << 24;
 
-/// Whether `bytes` may begin with a frame whose first index is not before `next_index`. Says no
-/// to nearly everything else without looking at more than a few bytes.
+/// Cheap test whether `bytes` may start with a frame whose first index is at least `next_index`.
 pub(super) fn may_begin(bytes: &[u8], next_index: u64) -> bool {
     let index = bytes.get(HEAD_BYTES..HEAD_BYTES + 8);
     let index = index.and_then(|index| index.try_into().ok().map(u64::from_le_bytes));
@@ -121,7 +119,7 @@ pub(super) fn may_begin(bytes: &[u8], next_index: u64) -> bool {
     ahead.is_some_and(|ahead| ahead < INDEXES_AHEAD_MAX)
 }
 
-/// The frame at the start of `bytes`, if it is whole and right.
+/// Decodes the frame at the start of `bytes`, if it is complete and its checksum matches.
 pub(super) fn read(bytes: &[u8], seed: Seed) -> Option<Frame<'_>> {
     let length = usize_at(bytes, 0).filter(|length| *length >= CONTENT_BYTES_MIN)?;
     let content = bytes.get(HEAD_BYTES..HEAD_BYTES.checked_add(length)?)?;

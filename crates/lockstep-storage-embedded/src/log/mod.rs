@@ -1,4 +1,4 @@
-//! The log: every command that was accepted, safe on disk before anybody sees its effect.
+//! Write-ahead log: a command is durable here before its effect becomes visible.
 
 mod frame;
 mod scan;
@@ -13,20 +13,20 @@ pub(crate) use frame::FrameBuilder;
 use frame::Seed;
 pub use scan::LogError;
 pub(crate) use scan::Scan;
-use segment::{Birth, HEADER_BYTES};
+use segment::{HEADER_BYTES, NewSegment};
 
 use crate::disk::{Disk, DiskFile};
 use crate::faults::Step;
 use crate::histogram::Histogram;
 use crate::queue::Clock;
 
-/// What durations of the disk are told apart by: doubling from a millisecond to eight seconds.
+/// Bucket bounds of disk latencies: doubling from one millisecond to eight seconds.
 pub(crate) const TIMES_MICROS: &[u64] = &[
     1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_024_000,
     2_048_000, 4_096_000, 8_192_000,
 ];
 
-/// How many files that are no longer needed are kept for use as new ones.
+/// Released segment files kept for recycling.
 const SPARE_FILES_MAX: usize = 2;
 
 /// A log that can be appended to.
@@ -38,20 +38,19 @@ pub(crate) struct Log {
     file_bytes: u64,
     seed: Seed,
     sequence: u64,
-    /// Where the next frame goes.
+    /// Offset of the next frame.
     offset: u64,
     next_index: u64,
-    /// Finished segments that may still be needed: sequence and last index, oldest first.
+    /// Full segments not yet covered by the state: sequence and last index, oldest first.
     finished: VecDeque<(u64, u64)>,
-    /// Files of segments that are no longer needed, by their sequence.
+    /// Released segment files, by sequence.
     spare: Vec<u64>,
-    /// How long the disk took for each frame.
+    /// Fsync durations of frames.
     sync_times: Arc<Histogram>,
 }
 
 impl Log {
-    /// Goes on behind the last frame of a log without damage; what was left lying about by a crash
-    /// is removed.
+    /// Continues after the last frame of an undamaged log, and removes leftovers of a crash.
     pub(crate) fn resume(scan: &Scan, disk: &Disk, segment_bytes: u64) -> io::Result<Self> {
         for sequence in scan.aside.iter().chain(&scan.unfinished) {
             disk.remove(&segment::name(*sequence))?;
@@ -60,14 +59,14 @@ impl Log {
         let (sequence, offset, seed, file) = match scan.segments.last() {
             Some(last) => {
                 let file = disk.open(&segment::name(last.sequence))?;
-                // What a process wrote before it was killed is readable and may not be safe.
+                // Data of a killed process may be readable without being durable.
                 file.sync()?;
                 (last.sequence, last.end, last.seed, file)
             }
             None => {
-                let birth = birth(1, next_index);
-                let file = open_segment(disk, birth, segment_bytes, None)?;
-                (birth.sequence, HEADER_BYTES, birth.seed(), file)
+                let new_segment = new_segment(1, next_index);
+                let file = open_segment(disk, new_segment, segment_bytes, None)?;
+                (new_segment.sequence, HEADER_BYTES, new_segment.seed(), file)
             }
         };
         let finished = scan.segments.iter().rev().skip(1).rev();
@@ -97,8 +96,8 @@ impl Log {
         &self.sync_times
     }
 
-    /// Writes a frame and waits until it is safe. After an error the log must not be used: what is
-    /// on disk is unknown.
+    /// Appends a frame and fsyncs it. The log must not be used after an error, because its durable content is
+    /// unknown.
     pub(crate) fn append(&mut self, frame: &mut FrameBuilder) -> io::Result<()> {
         let length = frame.len() as u64;
         if self.offset + length > self.file_bytes {
@@ -121,15 +120,14 @@ impl Log {
         Ok(())
     }
 
-    /// Marks that the log was closed in order, so that damage to its last frame cannot be taken
-    /// for the trace of a crash.
+    /// Appends a closing frame, so that later damage to the last frame is not mistaken for a torn write.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         let mut frame = FrameBuilder::default();
         frame.begin(self.next_index);
         self.append(&mut frame)
     }
 
-    /// Lets go of segments whose commands are all in the state up to `applied`.
+    /// Releases segments whose commands are all covered by the state.
     pub(crate) fn release(&mut self, applied: u64) -> io::Result<()> {
         while let Some((sequence, last_index)) = self.finished.front().copied() {
             if last_index > applied {
@@ -145,44 +143,49 @@ impl Log {
         Ok(())
     }
 
-    /// Goes on in a new segment with room for a frame of `length`.
+    /// Starts a new segment with room for a frame of `length`.
     fn rotate(&mut self, length: u64) -> io::Result<()> {
         let finished = (self.sequence, self.next_index - 1);
         let bytes = self.segment_bytes.max(HEADER_BYTES as u64 + length);
-        let birth = birth(self.sequence + 1, self.next_index);
+        let new_segment = new_segment(self.sequence + 1, self.next_index);
         let spare = if bytes == self.segment_bytes {
             self.spare.pop()
         } else {
             None
         };
-        self.file = open_segment(&self.disk, birth, bytes, spare)?;
+        self.file = open_segment(&self.disk, new_segment, bytes, spare)?;
         self.file_bytes = self.file.len()?;
         self.finished.push_back(finished);
-        self.sequence = birth.sequence;
-        self.seed = birth.seed();
+        self.sequence = new_segment.sequence;
+        self.seed = new_segment.seed();
         self.offset = HEADER_BYTES as u64;
         Ok(())
     }
 }
 
-/// A segment with a salt that nobody knows before it is made.
-fn birth(sequence: u64, first_index: u64) -> Birth {
+/// Header of a new segment with an unpredictable salt.
+fn new_segment(sequence: u64, first_index: u64) -> NewSegment {
     // The standard library keys every hasher from the system's randomness.
     let salt = RandomState::new().hash_one(sequence);
-    Birth {
+    NewSegment {
         sequence,
         first_index,
         salt,
     }
 }
 
-/// Makes a segment ready for its first frame, out of an old file if there is one.
-fn open_segment(disk: &Disk, birth: Birth, bytes: u64, spare: Option<u64>) -> io::Result<DiskFile> {
-    let name = segment::name(birth.sequence);
+/// Creates a segment, recycling an old file if there is one.
+fn open_segment(
+    disk: &Disk,
+    new_segment: NewSegment,
+    bytes: u64,
+    spare: Option<u64>,
+) -> io::Result<DiskFile> {
+    let name = segment::name(new_segment.sequence);
     let file = match spare {
         Some(spare) => {
             disk.rename(&segment::name(spare), &name)?;
-            // Under its old name, the file must never be found with a new header.
+            // The rename must be durable first: the old name must never refer to the new header.
             disk.sync_names()?;
             disk.faults.reach(Step::SegmentRenamed)?;
             disk.open(&name)?
@@ -194,7 +197,7 @@ fn open_segment(disk: &Disk, birth: Birth, bytes: u64, spare: Option<u64>) -> io
         }
     };
     disk.faults.reach(Step::SegmentMade)?;
-    segment::write_header(&file, birth)?;
+    segment::write_header(&file, new_segment)?;
     file.sync()?;
     if spare.is_none() {
         disk.sync_names()?;

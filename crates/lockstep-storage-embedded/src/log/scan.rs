@@ -1,4 +1,4 @@
-//! Reading a log without changing it.
+//! Read-only scan of the log.
 
 use std::fs;
 use std::io;
@@ -9,28 +9,28 @@ use super::segment::{self, HEADER_BYTES, Header};
 
 const WRONG_HEADER: &str = "the header of the segment is wrong";
 
-/// Why a log cannot be read back. Nothing was changed on disk.
+/// Errors of reading the log. Nothing on disk was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The system said so.
+    /// An I/O error.
     #[error("reading the log in `{folder}`: {source}")]
     Io {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Bytes in front of intact ones are damaged.
+    /// Damage in front of intact frames.
     #[error("`{file}` is damaged at byte {offset}: {what}; restore it from a backup")]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// Offset of the damage.
         offset: u64,
-        /// What is wrong.
+        /// Description of the damage.
         what: &'static str,
     },
-    /// A later version of the program wrote it.
+    /// The log was written by a newer version.
     #[error("`{file}` has log format {found}, which this program does not know")]
     UnknownFormat {
         /// The file.
@@ -38,7 +38,7 @@ pub enum LogError {
         /// Its format.
         found: u32,
     },
-    /// A file that has to be there is not.
+    /// A required segment is missing.
     #[error("`{file}` is missing; restore it from a backup")]
     Missing {
         /// The file.
@@ -50,54 +50,54 @@ pub enum LogError {
 pub(crate) struct Logged {
     pub(crate) index: u64,
     pub(crate) bytes: Vec<u8>,
-    /// The segment that it is in.
+    /// Sequence of its segment.
     pub(crate) sequence: u64,
-    /// Where the frame that it is in begins.
+    /// Offset of its frame.
     pub(crate) offset: u64,
 }
 
-/// One file of the log that was read.
+/// A scanned segment.
 pub(crate) struct Segment {
     pub(crate) sequence: u64,
     pub(crate) first_index: u64,
     pub(crate) next_index: u64,
-    /// What the checksums of its frames begin with.
+    /// Initial checksum value of its frames.
     pub(super) seed: Seed,
-    /// Where its last frame ends.
+    /// Offset of the end of its last frame.
     pub(crate) end: usize,
-    /// Whether its last frame says that the log was closed in order.
+    /// True if the last frame is a closing frame.
     pub(crate) is_closed: bool,
 }
 
-/// A log that was read.
+/// Result of a scan.
 pub(crate) struct Scan {
     pub(crate) folder: PathBuf,
-    /// The index up to which the state has the commands.
+    /// Index of the last command in the state.
     pub(crate) applied: u64,
-    /// The commands after the index that was asked for.
+    /// Commands after `skipped`.
     pub(crate) commands: Vec<Logged>,
-    /// The segments with commands in them, in order.
+    /// Segments with commands, in order.
     pub(crate) segments: Vec<Segment>,
-    /// Files that were set aside for use as new ones.
+    /// Released files kept for recycling.
     pub(crate) aside: Vec<u64>,
-    /// A last segment that was not yet used.
+    /// A last segment whose creation was interrupted.
     pub(crate) unfinished: Option<u64>,
-    /// Everything that is wrong, in the order of the log.
+    /// All errors, in log order.
     pub(crate) errors: Vec<LogError>,
-    /// Commands up to this index are not kept.
+    /// Commands up to this index are not collected.
     skipped: u64,
 }
 
 impl Scan {
-    /// Reads every segment. `applied` is the index up to which the state has the commands; those
-    /// after `skipped` are kept.
+    /// Scans every segment. `applied` is the index of the last command in the state; only commands after `skipped`
+    /// are collected.
     pub(crate) fn read(folder: &Path, applied: u64, skipped: u64) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
             folder: folder.to_owned(),
             source,
         };
         let sequences = sequences(folder).map_err(io)?;
-        // Files in front of a gap were set aside for use as new ones.
+        // Files before a gap are released ones.
         let first = sequences.windows(2).rposition(|two| two[0] + 1 != two[1]);
         let (aside, needed) = sequences.split_at(first.map_or(0, |gap| gap + 1));
         let mut scan = Self {
@@ -152,7 +152,7 @@ impl Scan {
                 self.unfinished = Some(sequence);
                 return;
             }
-            // What stands behind is told as far as it can be read.
+            // Report the error and scan on, so that all damage is reported.
             Header::Unfinished => {
                 self.damaged(sequence, 0, WRONG_HEADER);
                 (
@@ -178,7 +178,7 @@ impl Scan {
         self.segments.push(segment);
     }
 
-    /// Reads on behind damage, to tell about all of it.
+    /// Scans past damage to report all of it.
     fn read_frames(
         &mut self,
         bytes: &[u8],
@@ -227,7 +227,7 @@ impl Scan {
         }
     }
 
-    /// Everything between the state and the end of the log has to be in the log.
+    /// Checks that no command between the state and the end of the log is missing.
     fn check_reach(&mut self, newest: Option<u64>) {
         let missing = |sequence| LogError::Missing {
             file: self.file(sequence),
@@ -256,10 +256,10 @@ fn sequences(folder: &Path) -> io::Result<Vec<u64>> {
     Ok(sequences)
 }
 
-/// Where the next whole frame of this segment begins at or behind `from`, and its first index.
+/// Offset and first index of the next valid frame at or after `from`.
 ///
-/// Everything behind the end of a log is looked at, and most of it was never written: zeros, in
-/// which no frame begins, are passed over in large steps.
+/// The scan covers the whole file after the end of the log, most of which is zeros; no frame starts with zeros, so
+/// they are skipped in large steps.
 fn next_frame(bytes: &[u8], from: usize, seed: Seed, next_index: u64) -> Option<(usize, u64)> {
     let mut at = from;
     while at < bytes.len() {
@@ -268,7 +268,7 @@ fn next_frame(bytes: &[u8], from: usize, seed: Seed, next_index: u64) -> Option<
             at += ZEROS.len() - frame::HEAD_BYTES - INDEX_BYTES + 1;
             continue;
         }
-        // As far as these bytes are looked at one by one, the search for zeros is not repeated.
+        // Within this block the search for zeros is not repeated.
         let end = bytes.len().min(at + ZEROS.len());
         while at < end {
             if frame::may_begin(&bytes[at..], next_index)

@@ -23,7 +23,7 @@ use crate::disk::DiskFile;
 pub(super) const HEADER_BYTES: usize = 64;
 const MAGIC: &[u8; 8] = b"lockslog";
 const FORMAT: u64 = 2;
-/// Where the checksum is, behind all that it is of.
+/// Number of bytes covered by the checksum, which follows them.
 const CHECKED_BYTES: usize = 40;
 const FORMAT_WITHOUT_SALT: u64 = 1;
 const CHECKED_BYTES_WITHOUT_SALT: usize = 32;
@@ -39,7 +39,7 @@ pub(super) fn sequence_of(name: &str) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-/// Writes `bytes` zeros, so that all of the file is really there and appending changes no size.
+/// Preallocates the file with zeros, so that appending changes no metadata.
 pub(super) fn fill(file: &DiskFile, bytes: u64) -> io::Result<()> {
     static PIECE: [u8; 1 << 16] = [0; 1 << 16];
     let mut at = 0;
@@ -52,47 +52,46 @@ pub(super) fn fill(file: &DiskFile, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What a segment is made with.
+/// Identity of a new segment.
 #[derive(Clone, Copy)]
-pub(super) struct Birth {
+pub(super) struct NewSegment {
     pub(super) sequence: u64,
     pub(super) first_index: u64,
     pub(super) salt: u64,
 }
 
-impl Birth {
+impl NewSegment {
     pub(super) fn seed(self) -> Seed {
         Seed::new(self.salt, self.sequence)
     }
 }
 
-pub(super) fn write_header(file: &DiskFile, birth: Birth) -> io::Result<()> {
+pub(super) fn write_header(file: &DiskFile, new_segment: NewSegment) -> io::Result<()> {
     let mut header = [0; HEADER_BYTES];
     header[0..8].copy_from_slice(MAGIC);
     header[8..16].copy_from_slice(&FORMAT.to_le_bytes());
-    header[16..24].copy_from_slice(&birth.sequence.to_le_bytes());
-    header[24..32].copy_from_slice(&birth.first_index.to_le_bytes());
-    header[32..40].copy_from_slice(&birth.salt.to_le_bytes());
+    header[16..24].copy_from_slice(&new_segment.sequence.to_le_bytes());
+    header[24..32].copy_from_slice(&new_segment.first_index.to_le_bytes());
+    header[32..40].copy_from_slice(&new_segment.salt.to_le_bytes());
     let checksum = crc32c::crc32c(&header[..CHECKED_BYTES]);
     header[CHECKED_BYTES..CHECKED_BYTES + 4].copy_from_slice(&checksum.to_le_bytes());
-    // The first frame of a recycled file must not be mistaken while the new one is not there yet;
-    // its checksum takes care of that. Zeros make it plain to people.
+    // Clearing the first frame head is not needed for safety, the sequence in checksums invalidates old frames; it
+    // makes an empty segment obvious in a hex dump.
     file.write(0, &header)?;
     file.write(HEADER_BYTES as u64, &[0; frame::HEAD_BYTES])
 }
 
-/// What the header of a segment says.
+/// Decoded header of a segment.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Header {
-    /// It is the one that belongs there.
+    /// A valid header.
     Right { first_index: u64, seed: Seed },
-    /// It is of another segment or was never written: making this one was interrupted before its
-    /// first frame, since a header is safe before that. It lies within one sector, so no part of
-    /// it can be there without the rest.
+    /// The header of another segment or none: creation was interrupted before the first frame, because the header
+    /// is fsynced before that. The header fits one sector, so it is never torn.
     Unfinished,
-    /// It is of a format that this program does not know.
+    /// An unknown format version.
     UnknownFormat { found: u32 },
-    /// It is damaged. What the seed of the frames may be, as far as can be told.
+    /// A damaged header, with the possible seeds of the frames.
     Damaged { seeds: [Seed; 2] },
 }
 
@@ -121,7 +120,7 @@ pub(super) fn read_header(bytes: &[u8], sequence: u64) -> Header {
         FORMAT if is_whole(CHECKED_BYTES) => Seed::new(number(32), sequence),
         FORMAT_WITHOUT_SALT if is_whole(CHECKED_BYTES_WITHOUT_SALT) => Seed::without_salt(sequence),
         FORMAT | FORMAT_WITHOUT_SALT => return damaged,
-        // Where a later format has its checksum is as good as unknown.
+        // A newer format may have its checksum elsewhere, so either position is accepted.
         _ if is_whole(CHECKED_BYTES) || is_whole(CHECKED_BYTES_WITHOUT_SALT) => {
             let found = u32::try_from(format).unwrap_or(u32::MAX);
             return Header::UnknownFormat { found };
@@ -150,12 +149,12 @@ mod tests {
     fn a_known_header_has_these_bytes_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let file = Disk::new(folder.path(), Faults::default(), Waiting::ForDisk).make("segment");
-        let birth = Birth {
+        let new_segment = NewSegment {
             sequence: 3,
             first_index: 7,
             salt: 0x0123_4567_89ab_cdef,
         };
-        write_header(&file.unwrap(), birth).unwrap();
+        write_header(&file.unwrap(), new_segment).unwrap();
         let bytes = std::fs::read(folder.path().join("segment")).unwrap();
         let hex: String = bytes[..48]
             .iter()
@@ -168,7 +167,7 @@ mod tests {
         assert_eq!(bytes[48..], [0; 24]);
         let right = Header::Right {
             first_index: 7,
-            seed: birth.seed(),
+            seed: new_segment.seed(),
         };
         assert_eq!(read_header(&bytes, 3), right);
         assert_eq!(read_header(&bytes, 4), Header::Unfinished);

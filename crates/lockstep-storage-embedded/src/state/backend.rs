@@ -1,4 +1,4 @@
-//! The file of the state, as the database uses it.
+//! redb storage backend on the store's own files.
 
 use std::io;
 use std::ops::Bound;
@@ -9,8 +9,7 @@ use redb::{BackendError, DatabaseError, StorageBackend};
 
 use crate::disk::DiskFile;
 
-/// Reads and locks as the database's own backend does; writes as all files of the store are
-/// written.
+/// Reads and locks like redb's file backend; writes through [`DiskFile`], so that faults can be injected.
 #[derive(Debug)]
 pub(super) struct Backend {
     file: DiskFile,

@@ -1,4 +1,4 @@
-//! Reading the state without changing a byte of it.
+//! Read-only loading of the state file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,13 +15,13 @@ use super::{
     ALARMS, CACHE_BYTES, FORMAT, LEASES, NUMBERS, PAIRS, Place, StateError, database, place,
 };
 
-/// A state that was read.
+/// A loaded state.
 pub(crate) struct Loaded {
     pub(crate) machine: Machine,
     pub(crate) applied: u64,
     /// The bytes of all rows.
     pub(crate) row_bytes: u64,
-    /// Rows that a crash kept from being removed.
+    /// Rows that should have been removed before a crash.
     pub(crate) garbage: Vec<Place>,
 }
 
@@ -36,8 +36,8 @@ impl Loaded {
     }
 }
 
-/// Reads everything, after the checksum of every page was checked. A file that is missing is an
-/// empty state. All that is wrong is told, not only the first.
+/// Verifies all page checksums and loads all rows. A missing file is an empty state. Returns every error, not only
+/// the first.
 pub(crate) fn load(path: &Path) -> Result<Loaded, Vec<StateError>> {
     let one = |error| vec![error];
     let io = |error| vec![StateError::Io(error)];
@@ -58,7 +58,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Vec<StateError>> {
         Ok(false) => "the last commit cannot be read".to_owned(),
         Err(error) => error.to_string(),
     };
-    // The database trusts its pages, so rows are not asked for before pages are known to be right.
+    // redb trusts its pages, so rows are read only after page checksums were verified.
     Err(vec![StateError::Pages { what }])
 }
 
@@ -103,7 +103,7 @@ fn load_from(read: &ReadTransaction, file: &File) -> Result<Loaded, Vec<StateErr
         return Err(rows.damaged);
     }
     for kv in rows.newest.into_values() {
-        restore.kept(kv).map_err(contradiction)?;
+        restore.retained(kv).map_err(contradiction)?;
     }
     for kv in rows.changes {
         restore.change(kv).map_err(contradiction)?;
@@ -143,14 +143,14 @@ fn alarms(read: &ReadTransaction) -> Result<Vec<Alarm>, StateError> {
     .collect()
 }
 
-/// The table of pairs, taken apart.
+/// Rows of the pairs table.
 #[derive(Default)]
 struct Rows {
     /// The newest version of each key before the compaction.
     newest: BTreeMap<bytes::Bytes, KeyValue>,
-    /// What changed from the compaction on.
+    /// Changes since the compaction.
     changes: Vec<KeyValue>,
-    /// A crash between a compaction and the end of its sweep leaves older versions too.
+    /// Older versions left by a crash between a compaction and the end of its sweep.
     garbage: Vec<Place>,
     damaged: Vec<StateError>,
     bytes: u64,
@@ -192,7 +192,7 @@ impl Rows {
     }
 }
 
-/// Where bytes stand in a file for the first time.
+/// Offset of the first occurrence of `bytes` in a file.
 fn find(file: &File, bytes: &[u8]) -> Option<u64> {
     const PIECE: usize = 1 << 20;
     let mut piece = vec![0; PIECE + bytes.len()];

@@ -1,4 +1,4 @@
-//! The state behind the log: every kept version, committed in the background.
+//! State file: a checkpoint of every retained version, committed in the background.
 
 mod backend;
 mod load;
@@ -19,7 +19,7 @@ pub(crate) use load::{Loaded, load};
 pub(crate) use rows::{Place, place};
 use rows::{row_key, row_value};
 
-/// By revision and sub-revision, both big-endian: a pair's bytes and their CRC-32C.
+/// Versions by revision and sub-revision, both big-endian, each with its CRC-32C.
 const PAIRS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("pairs");
 /// The TTL in seconds of each lease.
 const LEASES: TableDefinition<'_, i64, i64> = TableDefinition::new("leases");
@@ -28,32 +28,31 @@ const ALARMS: TableDefinition<'_, (u64, u8), ()> = TableDefinition::new("alarms"
 /// Single numbers.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
-/// The file of the state in a folder.
+/// Name of the state file.
 pub(crate) const STATE_FILE: &str = "state.redb";
-/// The same while it is being made.
+/// Name of the state file during its creation.
 const UNFINISHED_FILE: &str = "state.redb.new";
 
 const FORMAT: u64 = 1;
-/// Memory for pages: the inner ones of some million keys. The machine has everything else in memory
-/// already.
+/// redb page cache: enough for the inner pages of some million keys. The machine holds all data in memory already.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// Why the state cannot be read or written.
+/// Errors of reading or writing the state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The system said so.
+    /// An I/O error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The database said so.
+    /// A redb error.
     #[error(transparent)]
     Database(#[from] redb::Error),
-    /// Pages do not have the bytes that were written to them.
+    /// Page checksums do not match.
     #[error("a page is damaged: {what}; restore it from a backup")]
     Pages {
-        /// What the database says.
+        /// Description by redb.
         what: String,
     },
-    /// A later version of the program wrote it.
+    /// The state was written by a newer version.
     #[error("state format {found} is unknown, this program reads format {FORMAT}")]
     UnknownFormat {
         /// Its format.
@@ -66,21 +65,21 @@ pub enum StateError {
         revision: Revision,
         /// Its sub-revision.
         sub: u32,
-        /// Where in the file its bytes are, if they could be found.
+        /// Offset of its bytes in the file, if found.
         offset: Option<u64>,
-        /// What is wrong.
+        /// Description of the damage.
         what: &'static str,
     },
-    /// The rows contradict each other.
+    /// The rows are inconsistent.
     #[error("the state contradicts itself: {what}")]
     Contradiction {
-        /// What is wrong.
+        /// Description of the inconsistency.
         what: &'static str,
     },
 }
 
 impl StateError {
-    /// The same error with the place of a damaged row.
+    /// Adds the file offset to an error about a damaged row.
     fn located(mut self, find: impl FnOnce() -> Option<u64>) -> Self {
         if let Self::Damaged { offset, .. } = &mut self {
             *offset = find();
@@ -88,7 +87,7 @@ impl StateError {
         self
     }
 
-    /// Where in the file, if that is known.
+    /// Offset in the file, if known.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::Damaged { offset, .. } => *offset,
@@ -97,29 +96,29 @@ impl StateError {
     }
 }
 
-/// What the state does not have yet.
+/// Changes not yet in the state file.
 #[derive(Default)]
 pub(crate) struct Pending {
-    /// Versions to add, or to remove.
+    /// Versions to insert or remove.
     pub(crate) pairs: BTreeMap<Place, Option<Arc<KeyValue>>>,
-    /// Leases to add, or to remove.
+    /// Leases to insert or remove.
     pub(crate) leases: BTreeMap<LeaseId, Option<i64>>,
-    /// Alarms that were raised, or cleared.
+    /// Alarms raised or cleared.
     pub(crate) alarms: BTreeMap<Alarm, bool>,
-    /// The numbers after all of it; none if there is nothing to write.
+    /// Counters after all changes; `None` if there is nothing to write.
     pub(crate) numbers: Option<Numbers>,
 }
 
-/// Up to where a state goes.
+/// Counters of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Numbers {
-    /// The index of the last command in it.
+    /// Index of the last applied command.
     pub(crate) applied: u64,
     pub(crate) revision: Revision,
     pub(crate) compacted: Revision,
 }
 
-/// The file.
+/// The state file, open for writing.
 pub(crate) struct State {
     database: Database,
     faults: Faults,
@@ -127,7 +126,7 @@ pub(crate) struct State {
     row_bytes: u64,
 }
 
-/// Any of the database's errors as the one that holds them all.
+/// Converts redb's specific errors to its general one.
 fn database(error: impl Into<redb::Error>) -> StateError {
     StateError::Database(error.into())
 }
@@ -140,19 +139,19 @@ fn open_database(file: DiskFile) -> Result<Database, StateError> {
 }
 
 impl State {
-    /// Opens the file for writing, or makes it. Whether it is sound is asked by [`load`] before.
+    /// Opens or creates the file. [`load`] must have verified it before.
     pub(crate) fn open(disk: &Disk, row_bytes: u64) -> Result<Self, StateError> {
         let file = match disk.open(STATE_FILE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Under its name, the file is never found half made.
+                // Created under a temporary name, so that the final name never refers to an incomplete file.
                 drop(open_database(disk.make(UNFINISHED_FILE)?)?);
                 disk.rename(UNFINISHED_FILE, STATE_FILE)?;
                 disk.open(STATE_FILE)?
             }
             opened => opened?,
         };
-        // What a process wrote before it was killed is readable and may not be safe, and the log
-        // lets go of what the state has.
+        // Data of a killed process may be readable without being durable, and the log releases what the state
+        // covers.
         file.sync()?;
         disk.sync_names()?;
         Ok(Self {
@@ -167,13 +166,13 @@ impl State {
         self.row_bytes
     }
 
-    /// Gives unused space of the file back.
-    pub(crate) fn pack(&mut self) -> Result<(), StateError> {
+    /// Defragments the file.
+    pub(crate) fn defragment(&mut self) -> Result<(), StateError> {
         self.database.compact().map_err(database)?;
         Ok(())
     }
 
-    /// Writes what is pending, all or nothing, and waits until it is safe.
+    /// Commits pending changes atomically and durably.
     pub(crate) fn commit(&mut self, pending: &Pending) -> Result<(), StateError> {
         let Some(numbers) = pending.numbers else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A file that can be read and only seems to be written.
+//! Copy-on-write view of a file, for read-only inspection.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,8 +11,8 @@ use redb::{BackendError, StorageBackend};
 
 const BLOCK_BYTES: usize = 4096;
 
-/// The database puts its file in order when it is opened. Whoever only looks lets it do so here:
-/// what it writes stays in memory, and the file stays as it is.
+/// redb repairs its file on open. During an inspection these writes go to this overlay in memory, and the file
+/// stays unchanged.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: File,
@@ -22,14 +22,14 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct Changes {
     len: u64,
-    /// How much of the file still shows through; less than its length once it was cut.
+    /// Length of the file that is still visible; shorter than the file once it was truncated.
     file_len: u64,
-    /// Whole blocks, by their number.
+    /// Modified blocks, by number.
     blocks: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Changes {
-    /// Whether the file has all of these bytes as they are to be read, which is nearly always so.
+    /// True if the range is unmodified, the common case.
     fn is_untouched(&self, offset: u64, length: usize) -> bool {
         let end = offset.saturating_add(length as u64);
         let first = offset / BLOCK_BYTES as u64;
@@ -62,8 +62,7 @@ impl Overlay {
     }
 }
 
-/// The blocks that `length` bytes from `offset` on touch: number, place in the block, place in the
-/// bytes, how many.
+/// Blocks touched by `length` bytes from `offset`: block number, offset in the block, offset in the bytes, length.
 fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -127,7 +126,7 @@ impl StorageBackend for Overlay {
         Ok(())
     }
 
-    /// Nobody else sees what is written here, so nobody has to be kept away.
+    /// The overlay is private to this process and needs no lock.
     fn try_lock_range(&self, _: Bound<u64>, _: Bound<u64>) -> Result<bool, BackendError> {
         Ok(true)
     }

@@ -1,10 +1,10 @@
-//! The bytes of one kept version in the table of pairs.
+//! Row format of versions in the pairs table.
 
 use lockstep_mvcc::{KeyValue, Revision};
 
 use super::StateError;
 
-/// Where a version is.
+/// Key of a version: revision and sub-revision.
 pub(crate) type Place = (Revision, u32);
 
 pub(crate) fn place(kv: &KeyValue) -> Place {

@@ -1,4 +1,4 @@
-//! Folders that earlier programs left, byte for byte. They are never made anew.
+//! Data directories written by earlier releases still open. The files are never regenerated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use lockstep_storage_embedded::{EmbeddedStore, Inspection, Options};
 use tokio::runtime::Runtime;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{command, digest, digest_of, expected, send};
 
-/// How many commands of the workload each folder has.
+/// Number of workload commands in each directory.
 const COMMANDS: u64 = 60;
 
 fn kept(name: &str) -> PathBuf {
@@ -26,7 +26,7 @@ fn check(name: &str, state_applied: u64) {
     );
     let right = digest(&expected(COMMANDS));
     assert_eq!(inspection.machine.as_ref().map(digest), Some(right.clone()));
-    // A store goes on where the earlier one stopped.
+    // The store accepts writes after opening an old directory.
     let folder = fast_folder();
     for entry in fs::read_dir(kept(name)).unwrap() {
         let entry = entry.unwrap();

@@ -1,4 +1,5 @@
-//! Dying at every step: what was acknowledged stays, what was in doubt is there or not, whole.
+//! Crashes at every failpoint: acknowledged writes survive, and an uncertain write is applied completely or not at
+//! all.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::workload::{command, digest, digest_of, expected, send};
 
-/// Small segments and an eager keeper, so that every step comes often.
+/// Small segments and frequent checkpoints, so that every failpoint is reached often.
 fn options(faults: Faults) -> Options {
     Options {
         segment_bytes: 4096,
@@ -22,8 +23,7 @@ fn options(faults: Faults) -> Options {
     }
 }
 
-/// Sends commands one after the other until the store dies; answers with the last acknowledged
-/// index.
+/// Sends commands until the store crashes; returns the last acknowledged index.
 fn live_and_die(runtime: &Runtime, folder: &Path, first: u64, last: u64, faults: Faults) -> u64 {
     let Ok(store) = EmbeddedStore::open(folder, &options(faults)) else {
         return first - 1;
@@ -38,7 +38,7 @@ fn live_and_die(runtime: &Runtime, folder: &Path, first: u64, last: u64, faults:
     last
 }
 
-/// Opens a folder after a crash and checks it; answers with the last index that is there.
+/// Opens and verifies a directory after a crash; returns the last index in it.
 fn check(folder: &Path, acknowledged: u64, what: &str) -> u64 {
     let store = EmbeddedStore::open(folder, &options(Faults::default()));
     let store = store.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -99,11 +99,11 @@ fn a_store_that_dies_again_and_again_goes_on_where_it_was() {
     assert!(last > 60, "the rounds got somewhere: {last}");
 }
 
-/// How much a writer writes at most: where the disk is fast, the log gets far ahead of the state.
+/// Upper bound of a writer's writes: on a fast disk the log would get far ahead of the state.
 const NUMBERS_MAX: u64 = 300;
 
-/// Puts growing numbers under a key of its own until the store dies; answers with the last one
-/// that was acknowledged, and its revision.
+/// Puts increasing numbers under its own key until the store crashes; returns the last acknowledged number and its
+/// revision.
 async fn count_up(store: Arc<EmbeddedStore>, writer: usize) -> (u64, Revision) {
     let key = Key::new(format!("writer-{writer}")).unwrap();
     let mut acknowledged = (0, Revision::NONE);

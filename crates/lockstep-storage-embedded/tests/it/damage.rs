@@ -1,4 +1,4 @@
-//! Files that are not as the store left them.
+//! Damaged files are refused with the file and offset.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lockstep_storage_embedded::{EmbeddedStore, Faults, LogError, OpenError, Options, Step};
 use tokio::runtime::Runtime;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{command, digest, digest_of, expected, send};
 
 const COMMANDS: u64 = 12;
@@ -46,7 +46,7 @@ fn segment(folder: &Path) -> PathBuf {
     folder.join("log-0000000000000001.seg")
 }
 
-/// Where each frame begins, the closing one included, and where the last one ends.
+/// Offsets of all frames, including the closing one, and the end of the last.
 fn frames(bytes: &[u8]) -> Vec<usize> {
     let mut starts = vec![HEADER_BYTES];
     loop {
@@ -101,7 +101,7 @@ fn a_torn_tail_is_cut() {
             // Zeros in place of zeros tear nothing.
             break;
         }
-        // What a crash leaves: a part of the last frame, and what was there before it.
+        // A torn write: part of the last frame, followed by the previous content.
         let mut torn = intact.clone();
         torn[end..].fill(0);
         fs::write(&file, &torn).unwrap();
@@ -154,7 +154,7 @@ fn a_value_that_looks_like_a_frame_does_not_stop_a_start_after_a_torn_write() {
     let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
     assert_eq!(digest_of(&store), digest(&expected(COMMANDS)));
     drop(store);
-    // One who knew the salt could: it stands in the header.
+    // A value forged with the salt from the header would pass, so the test can see the difference.
     let folder = crashed();
     let salt = &fs::read(segment(folder.path())).unwrap()[32..40];
     let seed = [salt, &sequence].concat();
@@ -203,7 +203,7 @@ fn a_damaged_header_is_refused() {
 }
 
 #[test]
-fn a_log_of_a_later_format_is_told_apart_from_damage() {
+fn a_log_of_a_newer_format_is_not_reported_as_damage() {
     let folder = crashed();
     let file = segment(folder.path());
     let mut later = fs::read(&file).unwrap();
@@ -272,7 +272,7 @@ fn several_segments() -> tempfile::TempDir {
     folder
 }
 
-/// Where a file is cut, told by what is there.
+/// Positions to truncate a file at.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     Empty,

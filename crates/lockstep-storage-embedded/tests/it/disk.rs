@@ -1,4 +1,4 @@
-//! Disks that are full or do not let themselves be written, and who else is there.
+//! Full disks, read-only directories, and directories in use.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -20,7 +20,7 @@ const NO_SPACE: i32 = 28;
 const READ_ONLY: i32 = 30;
 const WRITTEN: u64 = 5;
 
-/// Which change to which file fails.
+/// Selects the file operations that fail.
 type Fails = fn(&str, &FileAction<'_>) -> bool;
 
 /// A disk that is full from the moment that the switch says so.
@@ -40,7 +40,7 @@ fn full_disk(is_full: &Arc<AtomicBool>, fails: Fails) -> Options {
     }
 }
 
-/// Writes until the disk is full, and tells what the last writer and the one after it hear.
+/// Writes until the disk is full; returns the errors of the last write and of the one after it.
 fn fill(folder: &Path, fails: Fails) -> (u64, [String; 2]) {
     let runtime = Runtime::new().unwrap();
     let is_full = Arc::new(AtomicBool::new(false));
@@ -57,7 +57,7 @@ fn fill(folder: &Path, fails: Fails) -> (u64, [String; 2]) {
             Err(failure) => break failure,
         }
     };
-    // Who reads goes on reading, and sees all that was acknowledged.
+    // Reads continue and see all acknowledged writes.
     let is_uncertain = matches!(failure, WriteFailure::Uncertain { .. });
     let seen = [next - 1, next].map(|last| digest(&expected(last)));
     assert!(seen[..=usize::from(is_uncertain)].contains(&digest_of(&store)));
@@ -68,7 +68,7 @@ fn fill(folder: &Path, fails: Fails) -> (u64, [String; 2]) {
     )
 }
 
-/// Once there is room again, the store opens with everything that it acknowledged.
+/// Once there is space again, the store opens with everything it acknowledged.
 fn check_after(folder: &Path, acknowledged: u64) {
     let store = EmbeddedStore::open(folder, &Options::default()).unwrap();
     let found = digest_of(&store);
@@ -155,12 +155,12 @@ fn a_folder_that_must_not_be_written_is_told() {
     assert_eq!(refused.err().unwrap().to_string(), expected);
 }
 
-/// The system itself refuses to let a file grow.
+/// The operating system refuses to grow a file (`RLIMIT_FSIZE`).
 #[test]
 fn a_file_that_may_not_grow_is_told_by_the_process_that_needs_it() {
     let folder = tempfile::tempdir().unwrap();
     let program = std::env::current_exe().unwrap();
-    // Blocks of 512 or 1024 bytes, and no signal: the failed call is what has to be seen.
+    // `ulimit -f` counts blocks of 512 or 1024 bytes. The signal is ignored, so that the call fails instead.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh"]).arg(program);
@@ -188,7 +188,7 @@ fn a_second_process_on_one_folder_is_told_who_has_it() {
     assert_eq!(told, expected);
 }
 
-/// What a child says that cannot open its folder.
+/// Output of a child that cannot open its directory.
 fn refusal(program: &mut Command, folder: &Path) -> String {
     let Output { stdout, .. } = program
         .args(child::ARGUMENTS)

@@ -1,4 +1,4 @@
-//! Looking into a folder: everything is found, and nothing is changed.
+//! Inspection finds all damage and changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use lockstep_storage_embedded::{
 use redb::{Database, ReadableTable, TableDefinition};
 use tokio::runtime::Runtime;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{command, digest, expected, send};
 
 const COMMANDS: u64 = 60;
@@ -232,7 +232,7 @@ fn a_cut_state_is_refused() {
 }
 
 #[test]
-fn a_folder_without_a_store_is_told_apart_and_left_alone() {
+fn a_directory_without_a_store_is_reported_and_left_unchanged() {
     let parent = fast_folder();
     let told = |folder: &Path| Inspection::of(folder).err().unwrap().to_string();
     let folder = parent.path().join("missing");

@@ -1,6 +1,6 @@
-//! Bugs that stores of this kind have had: etcd-api.md, "Known-bug regression list", as far as it is
-//! about one member. What any store can have got wrong is a rule of the contract or a guarantee of
-//! the histories; here is what needs a disk, a crash or a restart.
+//! Regression tests for known bugs of etcd-like stores: etcd-api.md, "Known-bug regression list", for a single
+//! member. Bugs that any store can have are covered by the contract and the histories; these need a disk, a crash
+//! or a restart.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{command, digest, digest_of, send};
 
 fn open(folder: &Path, faults: Faults) -> EmbeddedStore {
@@ -148,7 +148,7 @@ fn the_revision_never_decreases_after_a_crash_in_a_compaction() {
                 ..Options::default()
             };
             if let Ok(store) = EmbeddedStore::open(folder.path(), &options) {
-                // Whether it is told or not: it happens whole, or not at all.
+                // Acknowledged or not, the compaction is applied completely or not at all.
                 drop(runtime.block_on(store.compact(newest)));
             }
             let store = open(folder.path(), Faults::default());
@@ -264,8 +264,7 @@ fn a_watcher_that_races_with_compactions_sees_every_revision_once() {
     });
 }
 
-/// "future-revision watch": it stays silent until its revision comes, though the store was opened
-/// anew before.
+/// "future-revision watch": it stays silent until its revision is reached, also if the store was reopened before.
 #[test]
 fn a_watch_from_the_future_begins_with_its_revision_after_a_restart() {
     let runtime = Runtime::new().unwrap();

@@ -1,8 +1,8 @@
-//! Losing power: what was not made safe may be there, in parts, or not at all.
+//! Power loss: data that was not fsynced may be present completely, in part, or not at all.
 //!
-//! A run is recorded: every change to a file, every wait for the disk, every acknowledgement. For
-//! any moment of it, a folder is made as a disk may hold it after power was lost: what was synced is
-//! there; of what was not, each sector is there or not, whatever was written before or after it.
+//! A run records every modification of a file, every fsync and every acknowledgement. For any point of it, the test
+//! creates a directory as a disk may hold it after power loss: fsynced data is present; of the rest, each sector is
+//! present or not, independently of the order of writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,13 +14,13 @@ use lockstep_storage_embedded::{EmbeddedStore, Faults, FileAction, Inspection, O
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
-use crate::dice::{Dice, fast_folder, rounds};
+use crate::rng::{Rng, fast_folder, rounds};
 use crate::workload::{command, digest, expected, send};
 
 const SECTOR_BYTES: usize = 512;
 const COMMANDS: u64 = 60;
 
-/// What happened, in order.
+/// Recorded event of a run.
 #[derive(Clone)]
 enum Moment {
     Make(String),
@@ -50,8 +50,8 @@ fn recorded(file: &str, action: &FileAction<'_>) -> Moment {
     }
 }
 
-/// Lives of one folder, each ended by a kill at the step that `choose` names, so that the next one
-/// starts with bytes that are readable and not safe.
+/// Records several runs on one directory, each killed at the step that `choose` returns, so that the next one
+/// starts with data that is readable and not durable.
 fn record(mut choose: impl FnMut() -> (Step, usize)) -> Vec<Moment> {
     let record = Record::default();
     let folder = fast_folder();
@@ -73,7 +73,7 @@ fn record(mut choose: impl FnMut() -> (Step, usize)) -> Vec<Moment> {
         let Ok(store) = EmbeddedStore::open(folder.path(), &options) else {
             continue;
         };
-        // Whatever is there when it is opened may be shown, so it must not be lost again.
+        // Everything present after opening may be read by clients, so it must not be lost later.
         next = store.next_index();
         record.lock().push(Moment::Acknowledged(next - 1));
         while next <= COMMANDS && runtime.block_on(send(&store, command(next))).is_ok() {
@@ -84,14 +84,14 @@ fn record(mut choose: impl FnMut() -> (Step, usize)) -> Vec<Moment> {
     Arc::try_unwrap(record).ok().unwrap().into_inner()
 }
 
-/// A disk, with what is safe on it and what is not.
+/// A simulated disk with durable and volatile content.
 #[derive(Default)]
 struct Disk {
-    /// Contents, by a number that stays when a file is renamed.
+    /// Contents, by a number that is stable across renames.
     contents: Vec<Contents>,
     names: BTreeMap<String, usize>,
     safe_names: BTreeMap<String, usize>,
-    /// The names after each change since they were last made safe.
+    /// The names after each change since the last directory fsync.
     unsafe_names: Vec<BTreeMap<String, usize>>,
     acknowledged: u64,
 }
@@ -99,7 +99,7 @@ struct Disk {
 #[derive(Default)]
 struct Contents {
     safe: Vec<u8>,
-    /// Bytes at offsets, and lengths, since the file was last made safe.
+    /// Writes and truncations since the last fsync of the file.
     later: Vec<Change>,
 }
 
@@ -155,14 +155,14 @@ impl Disk {
         self.contents[self.names[name]].later.push(change);
     }
 
-    /// Writes what may be left after power was lost.
-    fn lose_power(&self, dice: &mut Dice, luck: Option<usize>, folder: &Path) {
-        let names = match dice.below(self.unsafe_names.len() + 1) {
+    /// Writes the directory as it may be after power loss.
+    fn lose_power(&self, rng: &mut Rng, luck: Option<usize>, folder: &Path) {
+        let names = match rng.below(self.unsafe_names.len() + 1) {
             0 => &self.safe_names,
             nth => &self.unsafe_names[nth - 1],
         };
-        // Nothing, everything, or some of what was not safe.
-        let luck = luck.unwrap_or_else(|| dice.below(3));
+        // None, all, or some of the volatile data.
+        let luck = luck.unwrap_or_else(|| rng.below(3));
         for (name, number) in names {
             let contents = &self.contents[*number];
             let mut bytes = contents.safe.clone();
@@ -170,7 +170,7 @@ impl Disk {
                 change.make(&mut bytes, &mut || match luck {
                     0 => false,
                     1 => true,
-                    _ => dice.coin(),
+                    _ => rng.coin(),
                 });
             }
             fs::write(folder.join(name), bytes).unwrap();
@@ -179,7 +179,7 @@ impl Disk {
 }
 
 impl Change {
-    /// Changes each sector that `happens` says yes to.
+    /// Applies the change to each sector that `happens` selects.
     fn make(&self, bytes: &mut Vec<u8>, happens: &mut impl FnMut() -> bool) {
         match self {
             Self::Length(length) => {
@@ -204,7 +204,7 @@ impl Change {
     }
 }
 
-/// What is found has every acknowledged command, and at most the one that was under way.
+/// The directory contains every acknowledged command, and at most the one under way.
 fn check(folder: &Path, acknowledged: u64, what: &str) {
     let empty = fs::read_dir(folder).unwrap().next().is_none();
     if empty {
@@ -226,17 +226,17 @@ fn check(folder: &Path, acknowledged: u64, what: &str) {
 }
 
 fn lose_power_often(shard: u64) {
-    let mut dice = Dice::of_run("power", shard);
+    let mut rng = Rng::of_run("power", shard);
     for run in 0..rounds(1) {
         let moments = record(|| {
-            let step = Step::ALL[dice.below(Step::ALL.len())];
-            (step, 1 + dice.below(12))
+            let step = Step::ALL[rng.below(Step::ALL.len())];
+            (step, 1 + rng.below(12))
         });
         for nth in 0..250 {
-            let at = dice.below(moments.len() + 1);
+            let at = rng.below(moments.len() + 1);
             let disk = Disk::after(&moments[..at]);
             let folder = fast_folder();
-            disk.lose_power(&mut dice, None, folder.path());
+            disk.lose_power(&mut rng, None, folder.path());
             let what = format!(
                 "run {run}, loss {nth} after moment {at} of {}",
                 moments.len()
@@ -249,7 +249,7 @@ fn lose_power_often(shard: u64) {
     }
 }
 
-/// A store opens on what is left and goes on.
+/// The store opens on the remaining data and accepts writes.
 fn go_on(folder: &Path, what: &str) {
     let store = EmbeddedStore::open(
         folder,
@@ -271,31 +271,30 @@ fn go_on(folder: &Path, what: &str) {
     );
 }
 
-/// Bytes of a killed process can be read and are not safe. Once somebody was shown them, a loss of
-/// power must not take them.
+/// Data of a killed process is readable and not durable. Once clients could read it, power loss must not remove it.
 #[test]
 fn what_a_killed_process_left_is_safe_before_it_is_shown() {
     let moments = record(|| (Step::Written, 3));
-    let mut dice = Dice::new(0);
+    let mut rng = Rng::new(0);
     for (at, moment) in moments.iter().enumerate() {
         let Moment::Acknowledged(index) = moment else {
             continue;
         };
         let folder = fast_folder();
         let nothing_unsafe = Some(0);
-        Disk::after(&moments[..=at]).lose_power(&mut dice, nothing_unsafe, folder.path());
+        Disk::after(&moments[..=at]).lose_power(&mut rng, nothing_unsafe, folder.path());
         check(folder.path(), *index, &format!("after moment {at}"));
     }
 }
 
-/// The test can see a bug: of a log that never waits for the disk, acknowledged writes get lost.
+/// Self-test: the check finds lost writes in a log that never fsyncs.
 #[test]
 fn a_store_that_does_not_wait_for_the_disk_is_found_out() {
     let mut moments = record(|| (Step::Written, 30));
     moments.retain(|moment| !matches!(moment, Moment::Sync(file) if file.starts_with("log-")));
     let folder = fast_folder();
     let disk = Disk::after(&moments);
-    disk.lose_power(&mut Dice::new(0), Some(0), folder.path());
+    disk.lose_power(&mut Rng::new(0), Some(0), folder.path());
     let inspection = Inspection::of(folder.path());
     let found = inspection
         .ok()

@@ -1,11 +1,11 @@
-//! Directories made from a state.
+//! Directories restored from a snapshot.
 
 use lockstep_mvcc::{LeaseTtl, Machine};
 use lockstep_storage::Store;
 use lockstep_storage_embedded::{EmbeddedStore, Inspection, Options, restore};
 use tokio::runtime::Runtime;
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use crate::workload::{digest, digest_of, expected};
 
 fn options() -> Options {
@@ -31,7 +31,7 @@ fn a_restored_store_has_the_same_state_and_goes_on() {
         let runtime = Runtime::new().unwrap();
         for _ in 0..2 {
             let store = EmbeddedStore::open(&folder, &options()).unwrap();
-            // A new lease has a name that none of the restored ones has.
+            // A new lease gets an id that no restored lease has.
             let granted = runtime.block_on(store.grant_lease(LeaseTtl(1000))).unwrap();
             assert_eq!(machine.lease(granted.id).map(|_| granted.id), None);
         }

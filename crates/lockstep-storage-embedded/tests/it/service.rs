@@ -1,4 +1,4 @@
-//! What a server for others needs besides the contract.
+//! Operations for the etcd server, in addition to the `Store` contract.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ async fn a_packed_state_gives_back_what_a_compaction_freed() {
     store.settle().await.unwrap();
     let swept = store.state_size().unwrap();
     assert!(swept.row_bytes < 2 * VALUE_BYTES as u64, "{swept:?}");
-    store.pack().await.unwrap();
+    store.defragment().await.unwrap();
     let packed = store.state_size().unwrap();
     assert!(
         packed.file_bytes < full.file_bytes / 4,

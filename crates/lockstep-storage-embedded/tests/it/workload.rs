@@ -1,4 +1,4 @@
-//! Commands that use everything a store has, and what they must amount to.
+//! A workload of all command kinds, and the state it leads to.
 
 use lockstep_mvcc::{
     CheckedTxn, Command, Compare, Comparison, DeleteRange, Key, KeyRange, LeaseId, LeaseTtl,
@@ -7,7 +7,7 @@ use lockstep_mvcc::{
 use lockstep_storage::{Store, WriteFailure};
 use lockstep_storage_embedded::EmbeddedStore;
 
-/// A long TTL, so that no clock has a say.
+/// A TTL long enough that no lease expires.
 const TTL_SECONDS: i64 = 1_000_000;
 
 fn key(nth: u64) -> Key {
@@ -18,7 +18,7 @@ fn checked(txn: Txn) -> CheckedTxn {
     txn.check(128).unwrap()
 }
 
-/// The command with this index, so that each index always has the same one.
+/// The command with this index; deterministic.
 pub(crate) fn command(index: u64) -> Command {
     let put = |nth: u64, lease: LeaseId| {
         let value = vec![b'v'; usize::try_from(nth * 37 % 400).unwrap()];
@@ -33,7 +33,7 @@ pub(crate) fn command(index: u64) -> Command {
             ..Txn::default()
         }))
     };
-    // Leases are called after the index of their command; every tenth is a grant.
+    // Lease ids are the indexes of their grants; every tenth command is a grant.
     let lease = LeaseId(i64::try_from(index / 10 * 10).unwrap());
     match index % 10 {
         0 => Command::LeaseGrant {
@@ -63,7 +63,7 @@ pub(crate) fn command(index: u64) -> Command {
     }
 }
 
-/// Sends a command by the way that clients have. A refusal is an outcome like any other.
+/// Sends a command through the `Store` interface. An error is a valid outcome.
 pub(crate) async fn send(store: &EmbeddedStore, command: Command) -> Result<(), WriteFailure> {
     let outcome = match command {
         Command::Txn(txn) => store.txn(txn).await.map(drop),
@@ -83,7 +83,7 @@ pub(crate) async fn send(store: &EmbeddedStore, command: Command) -> Result<(), 
     }
 }
 
-/// What the commands up to an index amount to.
+/// The state after all commands up to an index.
 pub(crate) fn expected(last_index: u64) -> Machine {
     let mut machine = Machine::default();
     for index in 1..=last_index {
@@ -92,7 +92,7 @@ pub(crate) fn expected(last_index: u64) -> Machine {
     machine
 }
 
-/// The checksum of all bytes of a machine's state.
+/// The hash of a machine's state.
 pub(crate) fn digest(machine: &Machine) -> String {
     let bytes = machine.encode();
     let checksum = bytes.last_chunk::<32>().unwrap();

@@ -1,4 +1,4 @@
-//! Reads a watch's stream, and opens the next one where the last one ended.
+//! A resumable watch: reads a stream and opens the next one where it ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,15 @@ use tokio::time::{sleep, sleep_until};
 use super::goal::Goal;
 use super::position::Position;
 use super::replay::{Replayed, replay};
-use super::source::Wish;
+use super::source::ProgressSignal;
 use super::stream::WatchStream;
+use crate::call_error::{CallError, RetryElsewhere, unavailable};
 use crate::cluster::Cluster;
 use crate::reads;
-use crate::verdict::{Elsewhere, Verdict, unavailable};
 
-/// How long to wait before a broken watch is made again, the first time and at most.
-const RESUME_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// After how long in silence the member is asked how far it is, so that a watch without news can
-/// be made again after a compaction.
+/// Initial and maximum backoff of resuming a watch.
+const RESUME_BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// Idle time after which progress is requested, so that a watch without events can resume after a compaction.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 pub(super) struct Follower {
@@ -31,7 +30,7 @@ pub(super) struct Follower {
     selector: WatchSelector,
     position: Position,
     stream: Option<WatchStream>,
-    wish: Arc<Wish>,
+    progress_signal: Arc<ProgressSignal>,
     goal: Goal,
 }
 
@@ -49,42 +48,42 @@ impl Follower {
             selector,
             position: Position::new(from),
             stream: None,
-            wish: Arc::default(),
+            progress_signal: Arc::default(),
             goal: Goal::None,
         }
     }
 
-    pub(super) fn wish(&self) -> Arc<Wish> {
-        self.wish.clone()
+    pub(super) fn progress_signal(&self) -> Arc<ProgressSignal> {
+        self.progress_signal.clone()
     }
 
-    /// Makes the watch for the first time, and answers with the revision of the member.
+    /// Opens the first stream; returns the member's revision.
     pub(super) async fn open(&mut self) -> Result<Revision, ReadFailure> {
         let mut attempts_left = self.cluster.members();
         loop {
             match self.try_open().await {
                 Ok(created_at) => return Ok(created_at),
-                Err(verdict) if attempts_left == 0 || !may_help(&verdict) => {
-                    return Err(verdict.of_read());
+                Err(call_error) if attempts_left == 0 || !may_help(&call_error) => {
+                    return Err(call_error.of_read());
                 }
                 Err(_) => attempts_left -= 1,
             }
         }
     }
 
-    async fn try_open(&mut self) -> Result<Revision, Verdict> {
+    async fn try_open(&mut self) -> Result<Revision, CallError> {
         let stream = WatchStream::open(&self.cluster, &self.selector, self.position.next());
         let stream = self.stream.insert(stream.await?);
         Ok(stream.created_at)
     }
 
-    /// Makes the watch again, as often as it takes.
+    /// Opens a new stream, retrying without limit.
     async fn resume(&mut self) -> Result<(), WatchError> {
-        let (mut pause, pause_max) = RESUME_PAUSE;
+        let (mut pause, pause_max) = RESUME_BACKOFF;
         self.position.restart();
-        while let Err(verdict) = self.try_open().await {
-            if !may_help(&verdict) {
-                return Err(ended(verdict));
+        while let Err(call_error) = self.try_open().await {
+            if !may_help(&call_error) {
+                return Err(ended(call_error));
             }
             sleep(pause).await;
             pause = pause_max.min(pause * 2);
@@ -92,10 +91,10 @@ impl Follower {
         Ok(())
     }
 
-    /// The next message. The future is polled to its end, whoever waits for it.
+    /// The next message. The caller must poll the future to completion, even across calls.
     pub(super) async fn next(&mut self) -> Result<WatchMessage, WatchError> {
         loop {
-            if self.wish.take() {
+            if self.progress_signal.take() {
                 self.goal = Goal::asked_now();
             }
             if let Some(progress) = self.reached() {
@@ -105,7 +104,7 @@ impl Follower {
                 self.resume().await?;
                 continue;
             };
-            match wait(stream, self.goal, &self.wish).await {
+            match wait(stream, self.goal, &self.progress_signal).await {
                 Happened::Wished => {}
                 Happened::Due => self.pursue().await?,
                 Happened::Silence => stream.ask_for_progress(),
@@ -122,7 +121,7 @@ impl Follower {
         }
     }
 
-    /// What can be told if everything owed is delivered.
+    /// The progress message, once everything it covers is delivered.
     fn reached(&mut self) -> Option<WatchMessage> {
         let Goal::Owed { target, owed } = self.goal else {
             return None;
@@ -131,7 +130,7 @@ impl Follower {
         if delivered < owed {
             return None;
         }
-        // A watch that begins in the future may have nothing before it, and still has not begun.
+        // The progress may precede the start of a watch in the future, which has not started.
         let progress = self.position.progress(target.max(owed));
         self.goal = match progress {
             Some(_) => Goal::None,
@@ -140,21 +139,20 @@ impl Follower {
         progress
     }
 
-    /// Does the next step towards the goal.
+    /// Takes the next step towards a progress message.
     async fn pursue(&mut self) -> Result<(), WatchError> {
         let Some(stream) = &self.stream else {
             return Ok(());
         };
-        let in_order = stream.connection.member().version.tells_progress_in_order();
+        let in_order = stream.connection.member().version.has_ordered_progress();
         match self.goal {
             Goal::None | Goal::Owed { .. } => {}
-            Goal::Told { target, .. } if in_order => {
+            Goal::MemberReports { target, .. } if in_order => {
                 stream.ask_for_progress();
                 self.goal = Goal::told_again(target);
             }
-            // Also after a change from a member whose word could be trusted to one of an older
-            // release.
-            Goal::Asked { .. } | Goal::Told { .. } => {
+            // Also after a failover from a member without the progress bug to one with it.
+            Goal::ReadCurrent { .. } | Goal::MemberReports { .. } => {
                 let present = reads::revision(&self.cluster, Consistency::Linearizable).await;
                 self.goal = match present {
                     Ok(target) if in_order => Goal::told_now(target),
@@ -210,8 +208,8 @@ impl Follower {
         }
     }
 
-    /// Tells where the next watch may begin: not where this one was refused, which it is by a
-    /// member that may lose what was deleted there.
+    /// Reports the revision to restart from. A member that may lose deletes rejects the compacted revision itself,
+    /// so a later one is returned.
     fn compacted(&self, compacted: Revision) -> WatchError {
         let compacted = if compacted == self.position.next() {
             compacted.next()
@@ -223,7 +221,7 @@ impl Follower {
 
     fn progress(&mut self, progress: Revision) -> Option<WatchMessage> {
         let message = self.position.progress(progress)?;
-        if let Goal::Told { target, .. } = self.goal
+        if let Goal::MemberReports { target, .. } = self.goal
             && progress >= target
         {
             self.goal = Goal::None;
@@ -232,8 +230,8 @@ impl Follower {
     }
 }
 
-async fn wait(stream: &mut WatchStream, goal: Goal, wish: &Wish) -> Happened {
-    let may_ask = stream.connection.member().version.tells_progress_in_order();
+async fn wait(stream: &mut WatchStream, goal: Goal, progress_signal: &ProgressSignal) -> Happened {
+    let may_ask = stream.connection.member().version.has_ordered_progress();
     let due = async {
         match goal.due() {
             Some(due) => sleep_until(due).await,
@@ -242,24 +240,26 @@ async fn wait(stream: &mut WatchStream, goal: Goal, wish: &Wish) -> Happened {
     };
     tokio::select! {
         response = stream.next() => Happened::Response(response),
-        () = wish.made() => Happened::Wished,
+        () = progress_signal.made() => Happened::Wished,
         () = due => Happened::Due,
         () = sleep(SILENCE_MAX), if may_ask => Happened::Silence,
     }
 }
 
-fn may_help(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::NotDone { elsewhere, .. } => *elsewhere == Elsewhere::MayHelp,
-        Verdict::Unknown { .. } => true,
-        Verdict::Wrong(_) | Verdict::Refused(_) => false,
+fn may_help(call_error: &CallError) -> bool {
+    match call_error {
+        CallError::NotDone { elsewhere, .. } => *elsewhere == RetryElsewhere::MayHelp,
+        CallError::Unknown { .. } => true,
+        CallError::Wrong(_) | CallError::Refused(_) => false,
     }
 }
 
-fn ended(verdict: Verdict) -> WatchError {
-    match verdict {
-        Verdict::Wrong(error) => unavailable(error.to_string()).into(),
-        Verdict::Refused(error) => unavailable(error.to_string()).into(),
-        Verdict::NotDone { reason, .. } | Verdict::Unknown { reason } => unavailable(reason).into(),
+fn ended(call_error: CallError) -> WatchError {
+    match call_error {
+        CallError::Wrong(error) => unavailable(error.to_string()).into(),
+        CallError::Refused(error) => unavailable(error.to_string()).into(),
+        CallError::NotDone { reason, .. } | CallError::Unknown { reason } => {
+            unavailable(reason).into()
+        }
     }
 }

@@ -1,57 +1,57 @@
-//! How far a reader wants to hear that its watch has come.
+//! State of a progress request.
 
 use std::time::Duration;
 
 use lockstep_storage::Revision;
 use tokio::time::Instant;
 
-/// How long until a member is asked again that was not far enough.
+/// Delay before progress is requested again from a lagging member.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What is still to be done until progress can be told.
+/// Steps towards a progress message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Goal {
-    /// Nobody asked.
+    /// No progress is requested.
     None,
-    /// The present is to be found out.
-    Asked { due: Instant },
-    /// The member says when it has sent everything up to `target`.
-    Told { target: Revision, due: Instant },
-    /// Everything up to `target` is delivered once `owed` is, which is the newest change among it.
+    /// The current revision has to be read.
+    ReadCurrent { due: Instant },
+    /// The member reports when it has sent everything up to `target`.
+    MemberReports { target: Revision, due: Instant },
+    /// Everything up to `target` is delivered once `owed`, the newest matching change, is.
     Owed { target: Revision, owed: Revision },
 }
 
 impl Goal {
     pub(super) fn asked_now() -> Self {
-        Self::Asked {
+        Self::ReadCurrent {
             due: Instant::now(),
         }
     }
 
     pub(super) fn asked_again() -> Self {
-        Self::Asked {
+        Self::ReadCurrent {
             due: Instant::now() + ASK_AGAIN,
         }
     }
 
     pub(super) fn told_now(target: Revision) -> Self {
-        Self::Told {
+        Self::MemberReports {
             target,
             due: Instant::now(),
         }
     }
 
     pub(super) fn told_again(target: Revision) -> Self {
-        Self::Told {
+        Self::MemberReports {
             target,
             due: Instant::now() + ASK_AGAIN,
         }
     }
 
-    /// When there is something to do about it.
+    /// Time of the next step.
     pub(super) fn due(self) -> Option<Instant> {
         match self {
-            Self::Asked { due } | Self::Told { due, .. } => Some(due),
+            Self::ReadCurrent { due } | Self::MemberReports { due, .. } => Some(due),
             Self::None | Self::Owed { .. } => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Watches that outlive connections.
+//! Watches that survive connections.
 
 mod follower;
 mod goal;
@@ -20,8 +20,8 @@ use source::Source;
 
 /// Starts a watch.
 ///
-/// One without a first revision begins after the newest one that anybody was told: the member in
-/// use may be behind, so the present is asked for first.
+/// Without a start revision, the watch starts after the newest revision returned to any caller. The member in use
+/// may lag behind, so the current revision is read first.
 pub(crate) async fn start(
     cluster: Arc<Cluster>,
     request: WatchRequest,

@@ -1,17 +1,17 @@
-//! How far a watch has come: what is delivered, what is a repeat, and which progress may be told.
+//! Position of a watch: filters repeated events and computes progress.
 
 use lockstep_storage::{Event, Revision, WatchMessage};
 
-/// A reader's place in the history. It outlives the streams that it is fed from.
+/// Position of a reader in the history, across streams.
 #[derive(Debug)]
 pub(super) struct Position {
-    /// The first revision that the reader asked for.
+    /// Start revision of the watch.
     first: Revision,
-    /// The first revision that is not delivered.
+    /// The first undelivered revision.
     next: Revision,
-    /// The newest progress that was told; events count.
-    told: Revision,
-    /// Events of a revision that may not be complete.
+    /// The newest reported progress, including events.
+    reported: Revision,
+    /// Events of a revision that may be incomplete.
     held: Vec<Event>,
 }
 
@@ -20,18 +20,18 @@ impl Position {
         Self {
             first,
             next: first,
-            told: Revision::NONE,
+            reported: Revision::NONE,
             held: Vec::new(),
         }
     }
 
-    /// Where a stream has to begin so that nothing is lost.
+    /// Start revision of the next stream.
     pub(super) fn next(&self) -> Revision {
         self.next
     }
 
-    /// Takes in events in order. `is_cut` says that the last revision goes on in the next ones:
-    /// it is held back until it is complete.
+    /// Adds events in order. `is_cut` means that the last revision continues in the next response: it is held until
+    /// complete.
     pub(super) fn events(&mut self, events: Vec<Event>, is_cut: bool) -> Option<WatchMessage> {
         let next = self.next;
         let news = events.into_iter();
@@ -47,22 +47,22 @@ impl Position {
         let events = std::mem::replace(&mut self.held, incomplete);
         let progress = events.last()?.kv.mod_revision;
         self.next = progress.next();
-        self.told = progress;
+        self.reported = progress;
         Some(WatchMessage::Events { events, progress })
     }
 
-    /// Takes in that everything up to a revision is delivered, and answers with what may be told.
+    /// Adds delivered progress; returns the message that may be sent.
     pub(super) fn progress(&mut self, progress: Revision) -> Option<WatchMessage> {
         let has_begun = progress.next() >= self.first;
-        if !has_begun || progress < self.told {
+        if !has_begun || progress < self.reported {
             return None;
         }
         self.next = self.next.max(progress.next());
-        self.told = progress;
+        self.reported = progress;
         Some(WatchMessage::Progress { progress })
     }
 
-    /// The stream ended: what was held back comes again.
+    /// Handles the end of a stream: held events are delivered again by the next one.
     pub(super) fn restart(&mut self) {
         self.held.clear();
     }
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// Each event by its revision.
+    /// One event for each revision.
     fn events(revisions: &[u64]) -> Vec<Event> {
         let event = |revision: &u64| Event {
             kv: Arc::new(KeyValue {

@@ -1,8 +1,8 @@
-//! Progress where a member's own word on it cannot be trusted.
+//! Progress for members whose progress responses are unreliable (etcd issue 15220).
 //!
-//! Such a member may tell a progress before the events that it covers. What a watch still has to
-//! deliver is found out by reading the same stretch of history a second time, whole: each revision
-//! changes some key, so the last one shows up for certain.
+//! Such a member may report progress before the events that it covers. The remaining events of a watch are found
+//! with a second watch of all keys over the same revisions: each revision changes some key, so the last one is
+//! certain to appear.
 
 use lockstep_etcd_api::response::pair_from_wire;
 use lockstep_storage::{KeyRange, Revision, WatchSelector};
@@ -11,13 +11,13 @@ use tokio::time::timeout;
 use super::stream::WatchStream;
 use crate::cluster::Cluster;
 
-/// What the history from one revision to another holds for a watch.
+/// Result of reading a range of revisions for a watch.
 pub(super) enum Replayed {
-    /// The newest change that it has to deliver; [`Revision::NONE`] if there is none.
+    /// The newest matching change; [`Revision::NONE`] if there is none.
     Newest(Revision),
-    /// The beginning is gone.
+    /// The start of the range is compacted.
     Compacted(Revision),
-    /// It could not be read.
+    /// The range could not be read.
     Unread,
 }
 
@@ -61,7 +61,7 @@ async fn read(stream: &mut WatchStream, selector: &WatchSelector, to: Revision) 
                 newest = last;
             }
         }
-        // What is left of the last revision in a fragment may still match.
+        // The rest of the last revision may follow in the next fragment.
         if last > to || (last == to && !response.fragment) {
             return Replayed::Newest(newest);
         }

@@ -1,4 +1,4 @@
-//! A follower as readers poll it.
+//! [`WatchSource`] of a follower.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::follower::Follower;
 
 type Turn = Pin<Box<dyn Future<Output = (Follower, Result<WatchMessage, WatchError>)> + Send>>;
 
-/// Everything happens while the reader polls: there is no task, and so no queue to fill.
+/// All work happens while the reader polls: there is no task and no queue.
 pub(super) struct Source {
-    wish: Arc<Wish>,
+    progress_signal: Arc<ProgressSignal>,
     turn: Turn,
 }
 
 impl Source {
     pub(super) fn new(follower: Follower) -> Self {
         Self {
-            wish: follower.wish(),
+            progress_signal: follower.progress_signal(),
             turn: turn(follower),
         }
     }
@@ -44,29 +44,29 @@ impl WatchSource for Source {
     }
 
     fn request_progress(&mut self) {
-        self.wish.make();
+        self.progress_signal.make();
     }
 }
 
-/// That the reader wants to hear of progress.
+/// A pending progress request of the reader.
 #[derive(Default)]
-pub(super) struct Wish {
+pub(super) struct ProgressSignal {
     is_made: AtomicBool,
     made: Notify,
 }
 
-impl Wish {
+impl ProgressSignal {
     fn make(&self) {
         self.is_made.store(true, Ordering::Release);
         self.made.notify_one();
     }
 
-    /// Whether there was one; it is gone then.
+    /// Takes the request; true if there was one.
     pub(super) fn take(&self) -> bool {
         self.is_made.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits for the next one.
+    /// Waits for the next request.
     pub(super) async fn made(&self) {
         self.made.notified().await;
     }

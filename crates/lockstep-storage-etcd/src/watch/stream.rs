@@ -1,8 +1,7 @@
-//! One watch on one stream of one member.
+//! One watch on one gRPC stream.
 //!
-//! Each watch has a stream of its own: the member stops sending when its reader stops reading, so
-//! nothing here needs a queue, and no watch waits for another one's reader or progress
-//! (`docs/decisions/0008-etcd-as-a-store.md`).
+//! Each watch has its own stream: flow control stops the member when the reader stops, so there is no queue, and no
+//! watch is delayed by another's reader or progress (`docs/decisions/0008-etcd-as-a-store.md`).
 
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_etcd_api::response::revision_of;
@@ -14,48 +13,47 @@ use tokio::time::timeout;
 use tokio_stream::Stream;
 use tonic::{Status, Streaming};
 
+use crate::call_error::{CallError, RetryElsewhere, describe};
 use crate::cluster::Cluster;
 use crate::connection::Connection;
 use crate::request::needs_leader;
-use crate::verdict::{Elsewhere, Verdict, told};
 
-/// Requests on their way: the first creates the watch, others ask for progress. When there is no
-/// room, enough of those are under way.
+/// Outgoing requests: the first creates the watch, others request progress. A full queue means that enough progress
+/// requests are pending.
 const REQUESTS_MAX: usize = 4;
 
-/// A stream whose watch is made.
+/// A stream with a created watch.
 pub(crate) struct WatchStream {
     pub(crate) connection: Connection,
-    /// The revision of the member when the watch was made.
+    /// The member's revision when the watch was created.
     pub(crate) created_at: Revision,
     requests: mpsc::Sender<pb::WatchRequest>,
     responses: Streaming<pb::WatchResponse>,
-    /// The first response, if it said more than that the watch is made.
+    /// The first response, if it contains more than the creation.
     first: Option<pb::WatchResponse>,
 }
 
 impl WatchStream {
-    /// Opens a stream at the member in use and makes the watch; turns to the next member if this
-    /// one fails.
+    /// Opens a stream at the member in use and creates the watch; switches to the next member on failure.
     pub(crate) async fn open(
         cluster: &Cluster,
         selector: &WatchSelector,
         from: Revision,
-    ) -> Result<Self, Verdict> {
+    ) -> Result<Self, CallError> {
         let connection = cluster.connection().await;
-        let away = |reason| Verdict::not_done(reason, Elsewhere::MayHelp);
+        let away = |reason| CallError::not_done(reason, RetryElsewhere::MayHelp);
         let connection = connection.map_err(|unavailable| away(unavailable.reason))?;
         let opened = open_whole(connection.clone(), selector, from);
-        let verdict = match timeout(cluster.timeouts().request, opened).await {
+        let call_error = match timeout(cluster.timeouts().request, opened).await {
             Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(status)) => Verdict::of(&status, connection.url()),
+            Ok(Err(status)) => CallError::of(&status, connection.url()),
             Err(_) => away(cluster.no_answer(connection.url())),
         };
         cluster.leave(&connection);
-        Err(verdict)
+        Err(call_error)
     }
 
-    /// The next response, or why there is none. Nothing is lost if the future is dropped.
+    /// The next response, or the error. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<pb::WatchResponse, String> {
         if let Some(first) = self.first.take() {
             return Ok(first);
@@ -63,22 +61,22 @@ impl WatchStream {
         match self.responses.message().await {
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err("the member ended the stream".to_owned()),
-            Err(status) => Err(told(&status)),
+            Err(status) => Err(describe(&status)),
         }
     }
 
-    /// Asks for a response that tells how far the stream is.
+    /// Requests a progress response.
     pub(crate) fn ask_for_progress(&self) {
         let union = RequestUnion::ProgressRequest(pb::WatchProgressRequest {});
-        // No room means that it is asked already; a closed stream is noticed by the next read.
+        // A full queue already holds such a request; a closed stream is noticed by the next read.
         _ = self.requests.try_send(request(union));
     }
 }
 
-/// Makes a watch that misses nothing, whatever faults the member's release has.
+/// Creates a watch that misses no event, whatever bugs the member's version has.
 ///
-/// Where deletes at the compacted revision may be lost, a watch that needs history begins one
-/// revision earlier: it is refused instead. The reader passes over what comes too early.
+/// Where deletes at the compacted revision may be lost, a watch that needs history starts one revision earlier, so
+/// that it is rejected instead. The reader drops events before its position.
 async fn open_whole(
     connection: Connection,
     selector: &WatchSelector,
@@ -103,7 +101,7 @@ async fn open_at(
         fragment: true,
         ..create_to_wire(selector, Some(from))
     };
-    // etcd answers nothing, not even with headers, before it has a request.
+    // etcd sends no headers before it has received a request.
     let first = request(RequestUnion::CreateRequest(create));
     requests
         .try_send(first)
@@ -130,7 +128,7 @@ fn request(union: RequestUnion) -> pb::WatchRequest {
     }
 }
 
-/// The requests of a stream; it ends when their sender is dropped.
+/// Requests of a stream; the stream ends when the sender is dropped.
 struct Queue(mpsc::Receiver<pb::WatchRequest>);
 
 impl Stream for Queue {

@@ -1,4 +1,4 @@
-//! Real etcd behind the store keeps the contract.
+//! The store passes the contract suite on real etcd.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use lockstep_storage::contract::{RULES, Subject};
 
 use crate::etcd::{Member, Release};
 
-/// The rules that releases of etcd break by faults of their own, up to which patches of 3.4 and 3.5.
-/// The store makes each a refusal where etcd alone would lose something in silence.
+/// Rules broken by bugs of etcd releases, with the fixed patches of 3.4 and 3.5. The store returns an error where
+/// etcd alone would lose events silently.
 const BROKEN: &[(&str, u32, u32, &str)] = &[(
     "a_watch_at_the_compaction_delivers_its_deletes",
     35,
@@ -15,7 +15,7 @@ const BROKEN: &[(&str, u32, u32, &str)] = &[(
     "etcd issue 19179: deletes at the compacted revision are lost; the store says `compacted`",
 )];
 
-/// The rules that are known to be broken by a release.
+/// Rules known to be broken in a version.
 fn known(version: &str) -> Vec<&'static str> {
     let patch = |minor: &str| version.strip_prefix(minor)?.parse::<u32>().ok();
     let mut names = Vec::new();

@@ -45,12 +45,12 @@ fn two_clusters_are_not_one_store() {
         store.txn(put("k", "v")).await.unwrap();
         one.kill();
         let read = store.range(single("k"), Consistency::Linearizable).await;
-        let told = read.unwrap_err().to_string();
+        let error = read.unwrap_err().to_string();
         let expected = format!(
             "`{}`: belongs to another cluster than the member that was used first",
             other.url()
         );
-        assert!(told.contains(&expected), "{told}");
+        assert!(error.contains(&expected), "{error}");
     });
 }
 

@@ -1,4 +1,4 @@
-//! Real etcd: members that a test starts, kills and starts again.
+//! Real etcd processes that a test starts, kills and restarts.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,28 +11,28 @@ use std::time::Duration;
 use lockstep_storage_etcd::{EtcdStore, Options};
 use tempfile::TempDir;
 
-/// How long etcd may take until it serves.
+/// Timeout of etcd's start.
 const START_MAX: Duration = Duration::from_secs(30);
-/// A port may be taken between the moment it was found free and the start.
+/// Attempts to start, because a free port may be taken meanwhile.
 const STARTS_MAX: usize = 5;
 
-/// What members say when they serve; the first from etcd 3.5 on, the second in each release.
+/// Log lines of a serving member; the first since etcd 3.5, the second in all versions.
 const SERVES: [&str; 2] = [
     "ready to serve client requests",
     "published local member to cluster",
 ];
 
-/// Which etcd.
+/// An installed etcd.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Release {
-    /// The one that the distribution has.
+    /// The distribution's package.
     Packaged,
-    /// A newer one.
+    /// A newer version.
     Newer,
 }
 
 impl Release {
-    /// Which one the program says that it is.
+    /// The version reported by the program.
     pub(crate) fn version(program: &Path) -> String {
         let said = Command::new(program).arg("--version").output();
         let said = String::from_utf8(said.expect("etcd runs").stdout).expect("etcd says text");
@@ -42,7 +42,7 @@ impl Release {
         version.expect("etcd says its version").to_owned()
     }
 
-    /// Where the program is; says so aloud if it is missing.
+    /// Path of the program; prints a message if it is missing.
     pub(crate) fn program(self) -> Option<PathBuf> {
         let (variable, in_path) = match self {
             Self::Packaged => ("LOCKSTEP_TEST_ETCD", find_in_path("etcd")),
@@ -62,7 +62,7 @@ fn find_in_path(name: &str) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// A member of a cluster. It dies with the value.
+/// An etcd process, killed on drop.
 pub(crate) struct Member {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -71,7 +71,7 @@ pub(crate) struct Member {
     process: Option<Child>,
 }
 
-/// How clients reach a member.
+/// Client TLS settings of a member.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Security {
     pub(crate) arguments: Vec<OsString>,
@@ -103,7 +103,7 @@ impl Member {
         store.expect("a started member answers")
     }
 
-    /// Whether it says that it leads.
+    /// True if the member reports to be the leader.
     pub(crate) fn is_leader(&self) -> bool {
         let address = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("the member listens");
@@ -120,7 +120,7 @@ impl Member {
             .any(|line| line == "etcd_server_is_leader 1")
     }
 
-    /// As if the machine had died.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("our own process can be killed");
@@ -128,14 +128,14 @@ impl Member {
         }
     }
 
-    /// Starts a killed member on what it left.
+    /// Restarts a killed member on its data.
     pub(crate) fn restart(&mut self) {
         let (process, ready) = self.spawn();
         self.process = Some(process);
         ready.wait().expect("a member starts again");
     }
 
-    /// Lets the process stand still: it accepts connections and says nothing.
+    /// Stops the process with SIGSTOP: it accepts connections and does not answer.
     pub(crate) fn freeze(&self) {
         self.signal("-STOP");
     }
@@ -229,8 +229,7 @@ fn try_start(program: &Path, members: usize, security: &Security) -> Option<Vec<
     all_ready.then_some(started)
 }
 
-/// What a killed process has written stays in the machine's memory either way, so a disk would
-/// only make the tests slower.
+/// Data of a killed process survives in the page cache either way, so tmpfs only makes the tests faster.
 fn folder_in_memory() -> TempDir {
     let in_memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     in_memory.expect("a folder can be made")
@@ -243,18 +242,18 @@ pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     listeners.iter().map(port).collect()
 }
 
-/// That etcd says that it serves.
+/// Signals that etcd serves requests.
 struct Ready(mpsc::Receiver<()>);
 
 impl Ready {
-    /// Reads what etcd says as long as it runs, so that it never waits for a reader.
+    /// Reads etcd's log continuously, so that the pipe never blocks it.
     fn of(log: impl std::io::Read + Send + 'static) -> Self {
         let (said, ready) = mpsc::channel();
         std::thread::spawn(move || {
             let lines = BufReader::new(log).lines().map_while(Result::ok);
             for line in lines {
                 if SERVES.iter().any(|words| line.contains(words)) {
-                    // Nobody listens after the first time.
+                    // The receiver is dropped after the first signal.
                     _ = said.send(());
                 }
             }

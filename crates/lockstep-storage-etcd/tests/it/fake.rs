@@ -1,4 +1,4 @@
-//! Servers that speak etcd's protocol and are no etcd.
+//! Fake servers that speak etcd's protocol.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use prost::Message;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// What a server says to a call.
+/// Response to a call.
 pub(crate) enum Answer {
     /// A message.
     Message(Bytes),
@@ -30,7 +30,7 @@ impl Answer {
         Self::Message(message.encode_to_vec().into())
     }
 
-    /// What a member says about itself.
+    /// A status response.
     pub(crate) fn status(version: &str, is_learner: bool) -> Self {
         Self::message(&StatusResponse {
             header: Some(ResponseHeader::default()),
@@ -65,7 +65,7 @@ impl Fake {
                 });
                 let connection = http2::Builder::new(TokioExecutor::new())
                     .serve_connection(TokioIo::new(stream), service);
-                // A client may end its connection as it likes.
+                // A client may close its connection at any time.
                 connections.spawn(async move { drop(connection.await) });
             }
         });
@@ -96,7 +96,7 @@ fn respond(answer: Answer) -> Response<Frames> {
         .unwrap()
 }
 
-/// A message as gRPC sends it: not compressed, and its length.
+/// A gRPC message with its prefix.
 fn framed(message: &Bytes) -> Bytes {
     let mut framed = BytesMut::new();
     framed.put_u8(0);

@@ -1,4 +1,4 @@
-//! Members that die and wires that break, under load.
+//! Killed members and broken connections under load.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::proxy::Proxy;
 const ROUNDS: usize = 3;
 const OUTCOMES_EACH: usize = 150;
 
-/// Writers and a watch that go through a fault.
+/// Writers and a watch that run through a fault.
 struct Scene {
-    /// Goes its own way to the same cluster.
+    /// An independent client of the same cluster.
     witness: EtcdStore,
     first: Revision,
     load: Load,
@@ -39,16 +39,16 @@ impl Scene {
         }
     }
 
-    /// Ends the load and compares: what writers were told, what the watch saw that went through
-    /// the faults, and what one sees that did not.
+    /// Ends the load and compares the acknowledgements, the events of the interrupted watch, and those of an
+    /// uninterrupted one.
     async fn check(mut self) {
         self.load.outcomes(OUTCOMES_EACH).await;
-        let told = self.load.stop().await;
+        let acknowledgements = self.load.stop().await;
         mark_end(&self.witness).await;
         let seen = self.seen.await.unwrap();
         let history = changes(follow(&self.witness, self.first).await).await;
         assert_eq!(seen, history);
-        check_history(&told, &history);
+        check_history(&acknowledgements, &history);
     }
 }
 

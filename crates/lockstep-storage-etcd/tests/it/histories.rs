@@ -1,4 +1,4 @@
-//! What many clients and watchers of the store on etcd are told at the same time.
+//! Linearizability of the store on etcd under concurrent clients and watchers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use tokio::runtime::Runtime;
 use crate::etcd::{Member, Release, Security, start_cluster};
 use crate::proxy::Proxy;
 
-/// Writes that a client gives up may overtake others inside etcd, which says nothing about the
-/// order of requests that do not wait for each other; so nobody gives up here.
+/// Without abandoned writes: inside etcd they may be applied after later requests, which the checker does not
+/// allow.
 fn plan(seed: u64) -> Plan {
     Plan {
         abandon: false,
@@ -81,7 +81,7 @@ fn a_wire_that_is_cut_again_and_again_gives_sound_histories() {
             let wires = [Proxy::to(member.url()).await, Proxy::to(member.url()).await];
             let urls = wires.iter().map(Proxy::url);
             let cut = EtcdStore::connect(Options::new(urls)).await.unwrap();
-            let cut: Arc<dyn Store> = Arc::new(Patient(cut));
+            let cut: Arc<dyn Store> = Arc::new(RetryingStore(cut));
             let whole: Arc<dyn Store> = Arc::new(member.connect().await);
             let cutting = async {
                 for wire in wires.iter().cycle() {
@@ -99,11 +99,10 @@ fn a_wire_that_is_cut_again_and_again_gives_sound_histories() {
     }
 }
 
-/// Tries to make a watch until it is made: the watchers of a history count on it, and a busy machine
-/// may need longer for it than a wire holds.
-struct Patient(EtcdStore);
+/// Retries the creation of watches, which may time out on a busy machine.
+struct RetryingStore(EtcdStore);
 
-impl Store for Patient {
+impl Store for RetryingStore {
     fn watch(&self, request: WatchRequest) -> StoreFuture<'_, Result<Watch, ReadFailure>> {
         Box::pin(async move {
             loop {

@@ -1,4 +1,4 @@
-//! Writers that keep writing whatever happens, and whether history agrees with what they were told.
+//! Writers that continue through faults, and a check of the history against their acknowledgements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 const WRITERS: usize = 4;
-/// How long a writer waits before it tries again what was refused.
+/// Delay before a rejected write is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The value of the mark that ends a load.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Value of the marker that ends a load.
 const END: &str = "end";
 
-/// One change as everybody should see it: its revision and its value, which no other change has.
+/// A change: its revision and its unique value.
 pub(crate) type Change = (Revision, String);
 
-/// Writers at work.
+/// Running writers.
 pub(crate) struct Load {
-    writers: JoinSet<Told>,
+    writers: JoinSet<Acknowledgements>,
     stop: watch::Sender<bool>,
     acknowledged: watch::Receiver<usize>,
 }
 
-/// What one writer was told.
+/// Acknowledgements of one writer.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Acknowledgements {
     /// Value by revision.
     pub(crate) done: Vec<Change>,
-    /// Values that may have been written.
+    /// Values of writes with unknown outcome.
     pub(crate) doubtful: Vec<String>,
 }
 
@@ -48,15 +48,15 @@ impl Load {
         for writer in 0..WRITERS {
             let (store, count, stopped) = (store.clone(), count.clone(), stopped.clone());
             writers.spawn(async move {
-                let mut told = Told::default();
+                let mut acknowledgements = Acknowledgements::default();
                 for nth in 0.. {
                     if *stopped.borrow() {
                         break;
                     }
-                    write(&*store, format!("{writer}-{nth}"), &mut told).await;
+                    write(&*store, format!("{writer}-{nth}"), &mut acknowledgements).await;
                     count.send_modify(|count| *count += 1);
                 }
-                told
+                acknowledgements
             });
         }
         Self {
@@ -70,27 +70,27 @@ impl Load {
     pub(crate) async fn outcomes(&mut self, more: usize) {
         let target = *self.acknowledged.borrow() + more;
         let reached = self.acknowledged.wait_for(|count| *count >= target);
-        let reached = timeout(PATIENCE, reached).await;
+        let reached = timeout(TIMEOUT, reached).await;
         reached.expect("writers go on").unwrap();
     }
 
-    pub(crate) async fn stop(self) -> Vec<Told> {
+    pub(crate) async fn stop(self) -> Vec<Acknowledgements> {
         self.stop.send(true).unwrap();
-        timeout(PATIENCE, self.writers.join_all())
+        timeout(TIMEOUT, self.writers.join_all())
             .await
             .expect("writers come to an end")
     }
 }
 
-/// Writes one value, as often as it is known not to be written.
-async fn write(store: &dyn Store, value: String, told: &mut Told) {
+/// Writes one value, repeating it while it is known not to be written.
+async fn write(store: &dyn Store, value: String, acknowledgements: &mut Acknowledgements) {
     loop {
         match store
             .txn(put(&format!("load/{value}"), value.clone()))
             .await
         {
-            Ok(answer) => return told.done.push((answer.revision, value)),
-            Err(WriteFailure::Uncertain { .. }) => return told.doubtful.push(value),
+            Ok(answer) => return acknowledgements.done.push((answer.revision, value)),
+            Err(WriteFailure::Uncertain { .. }) => return acknowledgements.doubtful.push(value),
             Err(WriteFailure::Unavailable(_)) => sleep(RETRY_PAUSE).await,
             Err(other) => panic!("{other}"),
         }
@@ -106,18 +106,18 @@ pub(crate) fn put(key: &str, value: impl Into<Bytes>) -> lockstep_storage::Check
     txn.check(Limits::default().txn_ops_max).unwrap()
 }
 
-/// Follows the keys of the load.
+/// Watches the keys of the load.
 pub(crate) async fn follow(store: &dyn Store, from: Revision) -> Watch {
     let selector = WatchSelector::new(KeyRange::prefix("load/"));
     let from = Some(from);
     store.watch(WatchRequest { selector, from }).await.unwrap()
 }
 
-/// Reads a watch up to the mark that ends the load.
+/// Reads a watch up to the end marker.
 pub(crate) async fn changes(mut watch: Watch) -> Vec<Change> {
     let mut changes = Vec::new();
     loop {
-        let message = timeout(PATIENCE, watch.next()).await;
+        let message = timeout(TIMEOUT, watch.next()).await;
         let message = message.expect("the watch goes on").unwrap();
         let WatchMessage::Events { events, .. } = message else {
             continue;
@@ -132,13 +132,13 @@ pub(crate) async fn changes(mut watch: Watch) -> Vec<Change> {
     }
 }
 
-/// Writes the mark.
+/// Writes the end marker.
 pub(crate) async fn mark_end(store: &dyn Store) {
     store.txn(put("load/end", END)).await.unwrap();
 }
 
-/// No acknowledged write is lost, none is there twice, and nothing is there that nobody wrote.
-pub(crate) fn check_history(told: &[Told], history: &[Change]) {
+/// No acknowledged write is lost or duplicated, and every change belongs to a writer.
+pub(crate) fn check_history(acknowledgements: &[Acknowledgements], history: &[Change]) {
     let revisions: Vec<_> = history.iter().map(|(revision, _)| *revision).collect();
     assert!(revisions.is_sorted(), "in order: {revisions:?}");
     let mut left: BTreeMap<_, _> = history
@@ -146,10 +146,16 @@ pub(crate) fn check_history(told: &[Told], history: &[Change]) {
         .map(|(revision, value)| (value.clone(), *revision))
         .collect();
     assert_eq!(left.len(), history.len(), "each value is there once");
-    for (revision, value) in told.iter().flat_map(|told| &told.done) {
+    for (revision, value) in acknowledgements
+        .iter()
+        .flat_map(|acknowledgements| &acknowledgements.done)
+    {
         assert_eq!(left.remove(value), Some(*revision), "{value}");
     }
-    for value in told.iter().flat_map(|told| &told.doubtful) {
+    for value in acknowledgements
+        .iter()
+        .flat_map(|acknowledgements| &acknowledgements.doubtful)
+    {
         left.remove(value);
     }
     assert_eq!(left, BTreeMap::new());

@@ -1,4 +1,4 @@
-//! A wire that a test can cut.
+//! TCP proxy whose connections a test can cut.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Stands between a store and a member. Must be used inside a runtime.
+/// A proxy between a store and a member. Must be used inside a runtime.
 pub(crate) struct Proxy {
     address: SocketAddr,
     wires: Arc<Mutex<Wires>>,
@@ -52,7 +52,7 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// Cuts every wire, and each new one at once.
+    /// Closes all connections, and each new one at once.
     pub(crate) fn cut(&self) {
         let mut wires = self.wires.lock();
         wires.is_cut = true;

@@ -1,17 +1,17 @@
-//! Servers that the store does not accept, and why.
+//! Servers that the store rejects on connect.
 
 use lockstep_storage_etcd::{EtcdStore, Options};
 use tokio::runtime::Runtime;
 
 use crate::fake::{Answer, Fake};
 
-/// What a person reads who points the store at such a server.
+/// Checks the error message of connecting to such a server.
 fn check(answer: impl Fn(&str) -> Answer + Send + Sync + 'static, expected: &str) {
     Runtime::new().unwrap().block_on(async {
         let fake = Fake::start(answer).await;
         let refused = EtcdStore::connect(Options::new([fake.url()])).await;
-        let told = refused.err().unwrap().to_string();
-        assert_eq!(told.replace(fake.url(), "URL"), expected);
+        let error = refused.err().unwrap().to_string();
+        assert_eq!(error.replace(fake.url(), "URL"), expected);
     });
 }
 

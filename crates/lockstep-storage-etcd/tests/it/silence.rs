@@ -1,4 +1,4 @@
-//! Members that take what they are sent and say nothing.
+//! Members that accept requests and never answer.
 
 use std::net::TcpListener;
 use std::time::Duration;

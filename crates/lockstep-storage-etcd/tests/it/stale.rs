@@ -1,4 +1,4 @@
-//! Members that are behind.
+//! Members that lag behind.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::fake::{Answer, Fake};
 
-/// The answer to a read of nothing at a revision.
+/// Response to an empty read at a revision.
 fn at(revision: i64) -> Answer {
     let header = ResponseHeader {
         revision,

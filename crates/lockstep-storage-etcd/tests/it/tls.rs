@@ -1,4 +1,4 @@
-//! Encrypted connections: whom we trust, and who we are.
+//! TLS: verification of members, and client certificates.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use crate::etcd::{Member, Release, Security};
 use crate::load::put;
 
-/// An authority, and certificates that it signed.
+/// A CA with the certificates it issued.
 struct Authority {
     folder: TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -51,7 +51,7 @@ impl Authority {
     }
 }
 
-/// A member that wants to know its clients.
+/// A member that requires client certificates.
 fn start(program: &Path, authority: &Authority) -> Member {
     let server = authority.sign("server");
     let flags = [
@@ -107,20 +107,20 @@ fn only_the_right_certificates_on_both_sides_open_a_store() {
         assert_eq!(current, Ok(written));
 
         let refused = connect(&member, stranger.certificate(), ours()).await;
-        let told = format!("`{url}`: invalid peer certificate: UnknownIssuer");
-        assert_eq!(refused.err(), Some(told));
+        let error = format!("`{url}`: invalid peer certificate: UnknownIssuer");
+        assert_eq!(refused.err(), Some(error));
 
         for identity in [None, Some(stranger.sign("client"))] {
             let refused = connect(&member, authority.certificate(), identity).await;
-            let told = refused.err().unwrap();
-            assert!(told.starts_with(&format!("`{url}`: ")), "{told}");
+            let error = refused.err().unwrap();
+            assert!(error.starts_with(&format!("`{url}`: ")), "{error}");
         }
 
         let nowhere = PathBuf::from("/nowhere/ca.pem");
         let refused = connect(&member, nowhere, ours()).await;
-        let told =
+        let error =
             format!("`{url}`: reading `/nowhere/ca.pem`: No such file or directory (os error 2)");
-        assert_eq!(refused.err(), Some(told));
+        assert_eq!(refused.err(), Some(error));
 
         let not_a_key = IdentityFiles {
             key: authority.certificate(),
@@ -128,10 +128,10 @@ fn only_the_right_certificates_on_both_sides_open_a_store() {
         };
         let refused = connect(&member, authority.certificate(), Some(not_a_key)).await;
         let path = authority.certificate();
-        let told = format!(
+        let error = format!(
             "`{url}`: `{}` holds no private key in PEM form",
             path.display()
         );
-        assert_eq!(refused.err(), Some(told));
+        assert_eq!(refused.err(), Some(error));
     });
 }

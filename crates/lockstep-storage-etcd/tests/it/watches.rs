@@ -1,4 +1,4 @@
-//! Watches beyond the contract: cut off from the store, read slowly, and larger than a message.
+//! Watches beyond the contract: interrupted, slow, and larger than a message.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -16,7 +16,7 @@ use crate::etcd::{Member, Release};
 use crate::load::put;
 use crate::proxy::Proxy;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const MIB: usize = 1 << 20;
 
 fn check(body: &impl AsyncFn(&Member)) {
@@ -37,7 +37,7 @@ async fn watch(store: &EtcdStore, previous: Previous, from: Option<Revision>) ->
 }
 
 async fn next(watch: &mut Watch) -> Result<WatchMessage, WatchError> {
-    let message = timeout(PATIENCE, watch.next()).await;
+    let message = timeout(TIMEOUT, watch.next()).await;
     message.expect("there is a message")
 }
 
@@ -87,8 +87,8 @@ fn a_watch_whose_progress_was_told_survives_a_compaction_while_the_wire_is_cut()
             last = other.txn(put("other", "v")).await.unwrap().revision;
         }
         quiet.request_progress();
-        let told = next(&mut quiet).await;
-        assert_eq!(told, Ok(WatchMessage::Progress { progress: last }));
+        let progress = next(&mut quiet).await;
+        assert_eq!(progress, Ok(WatchMessage::Progress { progress: last }));
         proxy.cut();
         other.compact(last).await.unwrap();
         proxy.mend();
@@ -99,7 +99,7 @@ fn a_watch_whose_progress_was_told_survives_a_compaction_while_the_wire_is_cut()
 
 /// More than a stream's window, and more than etcd queues for a watcher.
 #[test]
-fn a_watch_that_nobody_reads_holds_up_neither_writers_nor_other_watches() {
+fn an_unread_watch_holds_up_neither_writers_nor_other_watches() {
     const WRITES: usize = 64;
     check(&async |member| {
         let store = member.connect().await;
@@ -173,7 +173,7 @@ fn progress_does_not_overtake_history() {
         let mut watch = watch(&store, Previous::Omit, Some(written[0])).await;
         watch.request_progress();
         let mut delivered = Vec::new();
-        let told = loop {
+        let progress = loop {
             match next(&mut watch).await.unwrap() {
                 WatchMessage::Events { events, .. } => {
                     delivered.extend(events.iter().map(|event| event.kv.mod_revision));
@@ -182,6 +182,6 @@ fn progress_does_not_overtake_history() {
             }
         };
         assert_eq!(delivered, written);
-        assert_eq!(Some(&told), written.last());
+        assert_eq!(Some(&progress), written.last());
     });
 }

@@ -67,7 +67,7 @@ pub(super) async fn a_page_older_than_the_compaction_is_refused(subject: Subject
         refused,
         Err(ReadFailure::Refused(ReadError::Compacted { compacted }))
     );
-    // The same place at the present state goes on, though not as of one revision.
+    // Without a revision the list continues from its key, though no longer as of the first page's revision.
     let onward = subject.read(Range { at: None, ..next }).await;
     assert_eq!(subject.names(&onward), ["b"]);
 }

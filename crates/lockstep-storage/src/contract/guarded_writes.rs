@@ -1,4 +1,4 @@
-//! The writes of the API server.
+//! Contract of [`GuardedWrite`]: conditions, extra writes, and the answer when a condition fails.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use lockstep_mvcc::{KeyRange, KeyValue, LeaseId, Limits, Revision};
 use tokio::task::JoinSet;
 
 use super::Subject;
-use crate::{Beside, Ceiling, Expected, Fence, GuardedWrite, Outcome, Written};
+use crate::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
 
 fn write(
     subject: &Subject,
@@ -26,8 +26,8 @@ fn write(
             lease: LeaseId::NONE,
         },
         fences: fences.iter().map(fence).collect(),
-        ceilings: Vec::new(),
-        beside: Vec::new(),
+        unchanged_ranges: Vec::new(),
+        extra_writes: Vec::new(),
     }
 }
 
@@ -74,10 +74,10 @@ pub(super) async fn a_guarded_write_happens_if_all_its_fences_stand(subject: Sub
     assert_eq!(subject.list().await, ["sv=v1"]);
 }
 
-pub(super) async fn what_one_write_claims_no_other_gets_until_it_is_released(subject: Subject) {
+pub(super) async fn an_extra_create_fails_the_write_while_the_key_exists(subject: Subject) {
     let claim = |object: &str, value: &str| GuardedWrite {
         key: subject.key(object),
-        beside: vec![Beside::Claim {
+        extra_writes: vec![ExtraWrite::Create {
             key: subject.key("claim"),
             value: value.to_owned().into(),
         }],
@@ -88,7 +88,7 @@ pub(super) async fn what_one_write_claims_no_other_gets_until_it_is_released(sub
     assert_eq!(subject.list().await, ["claim=1", "object=1"]);
     let released = GuardedWrite {
         written: Written::Delete,
-        beside: vec![Beside::Release(subject.key("claim"))],
+        extra_writes: vec![ExtraWrite::Delete(subject.key("claim"))],
         ..write(&subject, Expected::At(first), "", &[])
     };
     done(&subject, released).await;
@@ -96,10 +96,12 @@ pub(super) async fn what_one_write_claims_no_other_gets_until_it_is_released(sub
     assert_eq!(subject.list().await, ["claim=2", "other=2"]);
 }
 
-pub(super) async fn a_write_happens_under_its_ceilings_only(subject: Subject) {
+pub(super) async fn a_key_created_or_changed_in_an_unchanged_range_fails_the_write(
+    subject: Subject,
+) {
     let under = |object: &str, newest: Revision| GuardedWrite {
         key: subject.key(object),
-        ceilings: vec![Ceiling {
+        unchanged_ranges: vec![RangeUnchanged {
             keys: KeyRange::prefix(subject.key("quota/").bytes().clone()),
             newest,
         }],
@@ -115,18 +117,18 @@ pub(super) async fn a_write_happens_under_its_ceilings_only(subject: Subject) {
     let second = subject.put("quota/2", "v").await;
     assert_eq!(stopped(&subject, under("c", first)).await, nothing_found);
     done(&subject, under("c", second)).await;
-    // What went holds nobody up.
+    // A delete leaves no newer key in the range, so it does not fail the compare.
     subject.delete("quota/2").await;
     done(&subject, under("d", first)).await;
     let all = ["a=v", "b=v", "c=v", "d=v", "quota.=beside", "quota/1=v"];
     assert_eq!(subject.list().await, all);
 }
 
-pub(super) async fn what_is_replaced_beside_a_write_is_as_it_was_seen(subject: Subject) {
+pub(super) async fn an_extra_replace_fails_the_write_if_its_key_changed(subject: Subject) {
     let seen = subject.put("quota", "0").await;
     let charge = |object: &str, at: Revision, value: &str| GuardedWrite {
         key: subject.key(object),
-        beside: vec![Beside::Replace {
+        extra_writes: vec![ExtraWrite::Replace {
             key: subject.key("quota"),
             at,
             value: value.to_owned().into(),
@@ -143,7 +145,7 @@ pub(super) async fn what_is_replaced_beside_a_write_is_as_it_was_seen(subject: S
     assert_eq!(subject.list().await, ["a=v", "b=v", "quota=2"]);
 }
 
-pub(super) async fn a_stopped_write_tells_the_object_and_the_fences(subject: Subject) {
+pub(super) async fn a_stopped_write_returns_the_object_and_the_fenced_keys(subject: Subject) {
     let old = subject.put("sv", "v1").await;
     let created = done(
         &subject,
@@ -153,17 +155,17 @@ pub(super) async fn a_stopped_write_tells_the_object_and_the_fences(subject: Sub
     subject.put("sv", "v2").await;
     let object = subject.get("object").await;
     let moved = subject.get("sv").await;
-    // The fence moved.
+    // The fence changed.
     let fenced = write(&subject, Expected::At(created), "2", &[("sv", old)]);
     assert_eq!(
         stopped(&subject, fenced).await,
         (object.clone(), vec![moved.clone()])
     );
-    // The object moved.
+    // The object changed.
     let current = moved.as_ref().map_or(Revision::NONE, |kv| kv.mod_revision);
     let outdated = write(&subject, Expected::Absent, "2", &[("sv", current)]);
     assert_eq!(stopped(&subject, outdated).await, (object, vec![moved]));
-    // Both are gone.
+    // Both are deleted.
     subject.delete("sv").await;
     subject.delete("object").await;
     let gone = write(&subject, Expected::At(created), "2", &[("sv", current)]);

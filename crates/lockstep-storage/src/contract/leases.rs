@@ -57,7 +57,7 @@ pub(super) async fn revoking_deletes_the_keys_at_one_revision(subject: Subject) 
     assert_eq!(events[0].kv.mod_revision, events[1].kv.mod_revision);
 }
 
-pub(super) async fn an_unknown_lease_is_told_apart(subject: Subject) {
+pub(super) async fn an_unknown_lease_is_not_found(subject: Subject) {
     let not_found = Err(WriteFailure::Refused(WriteError::LeaseNotFound));
     assert_eq!(subject.store().revoke_lease(UNKNOWN).await, not_found);
     assert_eq!(subject.store().keep_lease_alive(UNKNOWN).await, Ok(None));

@@ -62,7 +62,7 @@ pub(super) async fn pages_show_the_state_of_the_first_page(subject: Subject) {
     loop {
         seen.extend(subject.pairs(&page));
         counts.push(page.count);
-        // Whatever happens meanwhile is not on later pages.
+        // Changes after the first page do not appear on later pages.
         subject.put("c", "changed").await;
         subject.put("bb", "new").await;
         subject.delete("e").await;

@@ -1,4 +1,4 @@
-//! The contract as tests that any store can run.
+//! The contract as a test suite that any store can run.
 //!
 //! ```text
 //! fn run(rule: lockstep_storage::contract::Rule) {
@@ -7,10 +7,10 @@
 //! lockstep_storage::store_contract!(run);
 //! ```
 //!
-//! makes one test of each rule. A rule uses keys under a prefix of its own and compares revisions
-//! only with each other, so that all rules may share one store if making one is dear.
+//! generates one test for each rule. A rule uses keys under its own prefix and compares revisions only with each
+//! other, so all rules may share one store if starting one is expensive.
 //!
-//! [`histories`] checks what many clients were told at the same time.
+//! [`histories`] checks concurrent requests and watches for linearizability.
 
 mod subject;
 
@@ -30,9 +30,9 @@ pub use subject::Subject;
 /// One rule of the contract.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// The name of its test: the rule as a sentence.
+    /// Name of the test: the rule as a sentence.
     pub name: &'static str,
-    /// The row that it comes from.
+    /// Section of the specification that the rule comes from.
     pub row: &'static str,
     check: fn(Subject) -> StoreFuture<'static, ()>,
 }
@@ -100,10 +100,10 @@ rules! { $
     txns::of_concurrent_writers_with_one_expectation_one_wins => "etcd-api.md §11/update",
     txns::concurrent_increments_lose_none => "etcd-api.md §2/serializable, etcd-api.md §11/update",
     guarded_writes::a_guarded_write_happens_if_all_its_fences_stand => "storage-version.md §5, F1",
-    guarded_writes::a_stopped_write_tells_the_object_and_the_fences => "storage-version.md §5, F2",
-    guarded_writes::what_one_write_claims_no_other_gets_until_it_is_released => "api-machinery.md §12, Defaults seen: Service",
-    guarded_writes::a_write_happens_under_its_ceilings_only => "api-machinery.md §12, Quota",
-    guarded_writes::what_is_replaced_beside_a_write_is_as_it_was_seen => "api-machinery.md §12, Quota",
+    guarded_writes::a_stopped_write_returns_the_object_and_the_fenced_keys => "storage-version.md §5, F2",
+    guarded_writes::an_extra_create_fails_the_write_while_the_key_exists => "api-machinery.md §12, Defaults seen: Service",
+    guarded_writes::a_key_created_or_changed_in_an_unchanged_range_fails_the_write => "api-machinery.md §12, Quota",
+    guarded_writes::an_extra_replace_fails_the_write_if_its_key_changed => "api-machinery.md §12, Quota",
     guarded_writes::a_fence_that_moves_meanwhile_stops_every_writer => "storage-version.md §5, F5",
     watches::events_come_in_order_once_and_whole => "etcd-api.md §3/ordering, etcd-api.md §3/atomicity",
     watches::a_watch_without_a_start_sees_what_comes_next => "etcd-api.md §3/start-now",
@@ -119,7 +119,7 @@ rules! { $
     leases::a_lease_has_its_ttl_and_keys => "etcd-api.md §4/grant, etcd-api.md §4/time-to-live",
     leases::a_ttl_that_is_too_large_is_refused => "etcd-api.md §4/grant",
     leases::revoking_deletes_the_keys_at_one_revision => "etcd-api.md §4/revoke",
-    leases::an_unknown_lease_is_told_apart => "etcd-api.md §4/revoke, etcd-api.md §4/keep-alive, etcd-api.md §4/time-to-live",
+    leases::an_unknown_lease_is_not_found => "etcd-api.md §4/revoke, etcd-api.md §4/keep-alive, etcd-api.md §4/time-to-live",
     leases::a_put_moves_a_key_to_its_new_lease => "etcd-api.md §4/attach-move",
     leases::an_expired_lease_takes_its_keys_along => "etcd-api.md §4/expiry",
     compaction::the_compacted_revision_itself_stays_readable => "etcd-api.md §2/compact, etcd-api.md §2/revision",

@@ -1,7 +1,7 @@
-//! How large a store says it is.
+//! Contract of [`Store::size`](crate::Store::size).
 
 use super::Subject;
-use super::subject::patient;
+use super::subject::within_timeout;
 
 const VALUE_BYTES: usize = 256 << 10;
 const VALUES: usize = 8;
@@ -16,5 +16,5 @@ pub(super) async fn the_size_reaches_what_was_written(subject: Subject) {
             tokio::task::yield_now().await;
         }
     };
-    patient(reached).await;
+    within_timeout(reached).await;
 }

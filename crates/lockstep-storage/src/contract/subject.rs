@@ -1,4 +1,4 @@
-//! A store under test, with short words for what the rules do all the time.
+//! A store under test, with shorthands for the operations of the rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use lockstep_mvcc::{
 
 use crate::{Consistency, ReadFailure, Store, Watch, WatchMessage, WatchRequest, WriteFailure};
 
-/// How long a rule waits for something that has to happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of everything a rule waits for.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A store under test and the keys that a rule may use.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl Subject {
         KeyRange::prefix(self.prefix.clone())
     }
 
-    /// The name of a key as the rule gave it.
+    /// The key without the rule's prefix.
     pub(super) fn name(&self, key: &Bytes) -> String {
         let name = key.strip_prefix(self.prefix.as_bytes());
         String::from_utf8_lossy(name.expect("a key of this rule")).into_owned()
@@ -130,7 +130,7 @@ impl Subject {
             .expect("the transaction is possible")
     }
 
-    /// Runs operations without a condition.
+    /// Runs operations in a transaction without compares.
     pub(super) async fn run(&self, ops: Vec<Op>) -> TxnResponse {
         let txn = Txn {
             success: ops,
@@ -174,11 +174,14 @@ impl Subject {
         self.watch(WatchSelector::new(self.all()), from).await
     }
 
-    /// Reads messages until `count` events are there.
+    /// Reads messages until `count` events arrived.
     pub(super) async fn events(&self, watch: &mut Watch, count: usize) -> Vec<Event> {
         let mut events = Vec::new();
         while events.len() < count {
-            match patient(watch.next()).await.expect("the watch goes on") {
+            match within_timeout(watch.next())
+                .await
+                .expect("the watch goes on")
+            {
                 WatchMessage::Events { events: some, .. } => events.extend(some),
                 WatchMessage::Progress { .. } => {}
             }
@@ -186,7 +189,7 @@ impl Subject {
         events
     }
 
-    /// An event in few words: `+a=1` for a put, `-a` for a delete.
+    /// Formats events: `+a=1` for a put, `-a` for a delete.
     pub(super) fn shown(&self, events: &[Event]) -> Vec<String> {
         let show = |event: &Event| {
             if event.kv.is_tombstone() {
@@ -199,7 +202,7 @@ impl Subject {
     }
 }
 
-/// The answers to reads, in order.
+/// The range responses of a transaction, in order.
 pub(super) fn reads(answer: TxnResponse) -> Vec<RangeResponse> {
     let reads = answer.responses.into_iter();
     reads
@@ -215,8 +218,8 @@ pub(super) fn checked(txn: Txn) -> CheckedTxn {
     checked.expect("the rule's transaction is well formed")
 }
 
-/// Waits for something that has to happen.
-pub(super) async fn patient<T>(future: impl Future<Output = T>) -> T {
-    let waited = tokio::time::timeout(PATIENCE, future).await;
+/// Awaits a future with [`TIMEOUT`].
+pub(super) async fn within_timeout<T>(future: impl Future<Output = T>) -> T {
+    let waited = tokio::time::timeout(TIMEOUT, future).await;
     waited.expect("what the rule waits for happens")
 }

@@ -215,7 +215,7 @@ pub(super) async fn of_concurrent_writers_with_one_expectation_one_wins(subject:
     assert_eq!(subject.list().await, [format!("k={}", won[0].0)]);
 }
 
-/// Adds one to the number under `k`, as often as it takes; answers with the revision it wrote.
+/// Increments the number under `k` with compare-and-put until it succeeds; returns the revision written.
 async fn increment(subject: &Subject) -> (u64, Revision) {
     loop {
         let before = subject.get("k").await.expect("the key is there");

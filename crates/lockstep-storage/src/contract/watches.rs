@@ -7,7 +7,7 @@ use lockstep_mvcc::{Event, Filters, Previous, Revision, WatchSelector};
 use tokio::task::JoinSet;
 
 use super::Subject;
-use super::subject::patient;
+use super::subject::within_timeout;
 use crate::{Watch, WatchError, WatchMessage};
 
 pub(super) async fn events_come_in_order_once_and_whole(subject: Subject) {
@@ -30,7 +30,9 @@ pub(super) async fn events_come_in_order_once_and_whole(subject: Subject) {
     let expected = 2 * WRITERS * WRITES_EACH;
     let (mut seen, mut last): (Vec<Event>, _) = (Vec::new(), Revision::NONE);
     while seen.len() < expected {
-        let message = patient(watch.next()).await.expect("the watch goes on");
+        let message = within_timeout(watch.next())
+            .await
+            .expect("the watch goes on");
         let WatchMessage::Events { events, progress } = message else {
             continue;
         };
@@ -100,7 +102,10 @@ pub(super) async fn a_watch_from_the_future_is_silent_until_then(subject: Subjec
     }
     let mut events = Vec::new();
     while events.last() != Some(&"+k=4".to_owned()) {
-        match patient(watch.next()).await.expect("the watch goes on") {
+        match within_timeout(watch.next())
+            .await
+            .expect("the watch goes on")
+        {
             WatchMessage::Events { events: some, .. } => {
                 assert!(some[0].kv.mod_revision.0 >= current.0 + 3);
                 events.extend(subject.shown(&some));
@@ -111,7 +116,7 @@ pub(super) async fn a_watch_from_the_future_is_silent_until_then(subject: Subjec
     assert_eq!(
         last,
         Revision(current.0 + 4),
-        "nobody else writes during this rule"
+        "no other client writes during this rule"
     );
     assert_eq!(events, ["+k=3", "+k=4"]);
 }
@@ -139,7 +144,7 @@ pub(super) async fn filters_drop_events_and_progress_goes_on(subject: Subject) {
     assert_eq!(subject.shown(&events), ["-a"]);
     let mut nothing = filtered(&subject, first, Filters { no_put, no_delete }).await;
     nothing.request_progress();
-    let message = patient(nothing.next()).await;
+    let message = within_timeout(nothing.next()).await;
     assert!(matches!(message, Ok(WatchMessage::Progress { progress }) if progress >= last));
 }
 
@@ -171,7 +176,10 @@ pub(super) async fn progress_means_that_everything_before_was_delivered(subject:
         watch.request_progress();
         let mut delivered = Revision::NONE;
         loop {
-            match patient(watch.next()).await.expect("the watch goes on") {
+            match within_timeout(watch.next())
+                .await
+                .expect("the watch goes on")
+            {
                 WatchMessage::Events { events, .. } => {
                     delivered = events.last().expect("not empty").kv.mod_revision;
                 }
@@ -183,11 +191,11 @@ pub(super) async fn progress_means_that_everything_before_was_delivered(subject:
             }
         }
     }
-    // Also when nothing happens in its range.
+    // Progress is reported also when no new events arrive.
     let current = subject.put("k", "last").await;
     subject.events(&mut watch, 1).await;
     watch.request_progress();
-    let message = patient(watch.next()).await;
+    let message = within_timeout(watch.next()).await;
     assert!(matches!(message, Ok(WatchMessage::Progress { progress }) if progress >= current));
 }
 
@@ -197,8 +205,8 @@ pub(super) async fn a_watch_before_the_compaction_is_refused(subject: Subject) {
     subject.compact(compacted).await;
     let mut watch = subject.watch_all(Some(first)).await;
     let refused = Err(WatchError::Compacted { compacted });
-    assert_eq!(patient(watch.next()).await, refused);
-    assert_eq!(patient(watch.next()).await, refused, "and stays so");
+    assert_eq!(within_timeout(watch.next()).await, refused);
+    assert_eq!(within_timeout(watch.next()).await, refused, "and stays so");
 }
 
 pub(super) async fn a_watch_at_the_compaction_delivers_its_deletes(subject: Subject) {
@@ -227,13 +235,13 @@ pub(super) async fn a_reader_that_never_reads_does_not_stop_writers(subject: Sub
     let mut idle = subject.watch_all(None).await;
     let mut last = Revision::NONE;
     for nth in 0..3000 {
-        last = patient(subject.put("k", &nth.to_string())).await;
+        last = within_timeout(subject.put("k", &nth.to_string())).await;
     }
     subject.compact(last).await;
-    // It gets what is left in order, or learns that history is gone; never a gap in silence.
+    // A slow reader gets the remaining events in order or a compaction error, never a silent gap.
     let mut next = 0;
     loop {
-        match patient(idle.next()).await {
+        match within_timeout(idle.next()).await {
             Ok(WatchMessage::Events { events, .. }) => {
                 let shown = subject.shown(&events);
                 let expected: Vec<_> = (next..next + shown.len())

@@ -1,10 +1,10 @@
-//! A machine with readers and watchers around it: what all stores in this process share.
+//! The MVCC machine with concurrent readers and watchers, shared by all stores that run in this process.
 //!
-//! [`Live`] is synchronous. It does not decide when a command may be applied; the store around it
-//! does, for example after the command is safe on disk.
+//! [`Live`] is synchronous. The store around it decides when a command is applied, for example once the command is
+//! durable.
 
-mod interest;
 mod source;
+mod watcher_index;
 mod watchers;
 
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use source::LiveSource;
 pub use watchers::Backlog;
 use watchers::Watchers;
 
-/// How many changes one step of [`Live::sweep`] looks at: some 100 µs during which writers wait.
+/// Changes examined by one step of [`Live::sweep`]: about 100 µs with the write lock held.
 const SWEEP_STEP: usize = 256;
 
-/// A machine that many threads read and watch while one after the other writes.
+/// A [`Machine`] behind a lock, with its lease clock and watchers.
 pub struct Live {
     state: RwLock<State>,
-    /// Locked after `state`, never before.
+    /// Lock order: after `state`.
     watchers: Mutex<Watchers>,
 }
 
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Live {
-    /// Puts a machine to work. All its leases have their full TTL ahead.
+    /// Starts serving a machine. All leases start with their full TTL.
     pub fn new(machine: Machine, now: Millis) -> Arc<Self> {
         let clock = LeaseClock::start(&machine, now);
         Arc::new(Self {
@@ -46,7 +46,7 @@ impl Live {
         })
     }
 
-    /// Applies a command, tells the watchers and runs the clocks of leases.
+    /// Applies a command, wakes watchers and updates the lease clock.
     pub fn apply(&self, command: Command, now: Millis) -> Applied {
         let mut guard = self.state.write();
         let state = &mut *guard;
@@ -64,7 +64,7 @@ impl Live {
             Effect::None | Effect::Compacted { .. } | Effect::AlarmChanged { .. } => None,
         };
         let woken = match changed {
-            Some(revision) => self.watchers.lock().note(&state.machine, revision),
+            Some(revision) => self.watchers.lock().notify(&state.machine, revision),
             None => Vec::new(),
         };
         drop(guard);
@@ -87,16 +87,15 @@ impl Live {
         self.state.read().machine.revision()
     }
 
-    /// Looks at the whole machine while writers wait.
+    /// Calls `look` with the machine under the read lock.
     pub fn inspect<T>(&self, look: impl FnOnce(&Machine) -> T) -> T {
         look(&self.state.read().machine)
     }
 
-    /// Frees one step of what a compaction made unreachable, and tells which versions no longer
-    /// belong to the state.
+    /// Runs one step of compaction and reports the versions that it dropped.
     pub fn sweep(&self, dropped: impl FnMut(&KeyValue)) -> Sweep {
         let machine = &mut self.state.write().machine;
-        machine.sweep_and_tell(SWEEP_STEP, dropped)
+        machine.sweep_reporting(SWEEP_STEP, dropped)
     }
 
     /// Renews a lease, see [`LeaseClock::keep_alive`].
@@ -104,7 +103,7 @@ impl Live {
         self.state.write().clock.keep_alive(id, now)
     }
 
-    /// A lease as it is now.
+    /// Status of a lease; `None` if it does not exist.
     pub fn lease(&self, id: LeaseId, now: Millis) -> Option<LeaseStatus> {
         let state = self.state.read();
         let lease = state.machine.lease(id)?;
@@ -115,7 +114,7 @@ impl Live {
         })
     }
 
-    /// Leases to revoke, see [`LeaseClock::expired`].
+    /// Expired leases that the caller has to revoke, see [`LeaseClock::expired`].
     pub fn expired_leases(&self, now: Millis, max: usize) -> Vec<LeaseId> {
         self.state.read().clock.expired(now, max)
     }
@@ -125,7 +124,7 @@ impl Live {
         self.state.read().clock.next_deadline()
     }
 
-    /// What watchers have not delivered yet.
+    /// Undelivered revisions of all watchers.
     pub fn backlog(&self) -> Backlog {
         let state = self.state.read();
         let watchers = self.watchers.lock();

@@ -1,4 +1,4 @@
-//! One watcher's way through the history.
+//! Message stream of one watcher.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use super::Live;
 use super::watchers::WatcherId;
 use crate::{WatchError, WatchMessage, WatchSource};
 
-/// How much one message may hold, and how much history is looked at before others get their turn.
+/// Limits of one poll: the size of a message, and the history scanned before the locks are released.
 const BUDGET: Budget = Budget {
     events_max: 1000,
     changes_max: 10_000,
@@ -52,18 +52,18 @@ impl WatchSource for LiveSource {
             }
         }
         if watcher.pending.is_some() {
-            // A long stretch without a match: let others have the locks before the next one.
+            // Many changes without a match: release the locks before scanning on.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         let progress = machine.revision();
-        if watcher.progress_wanted && watcher.may_tell_progress(progress) {
-            watcher.progress_wanted = false;
+        if watcher.progress_requested && watcher.may_report_progress(progress) {
+            watcher.progress_requested = false;
             return Poll::Ready(Ok(WatchMessage::Progress { progress }));
         }
         let outdated = watcher.waker.replace(cx.waker().clone());
-        if watcher.progress_wanted {
-            watchers.note_early(self.id);
+        if watcher.progress_requested {
+            watchers.wake_when_started(self.id);
         }
         drop((watchers, state));
         drop(outdated);
@@ -72,7 +72,7 @@ impl WatchSource for LiveSource {
 
     fn request_progress(&mut self) {
         let waiting = self.live.watchers.lock().get(self.id).and_then(|watcher| {
-            watcher.progress_wanted = true;
+            watcher.progress_requested = true;
             watcher.waker.take()
         });
         if let Some(waker) = waiting {

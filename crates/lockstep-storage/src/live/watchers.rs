@@ -1,30 +1,30 @@
-//! Who waits for which changes.
+//! Registry of watchers and their positions in the history.
 
 use std::collections::BTreeSet;
 use std::task::Waker;
 
 use lockstep_mvcc::{Machine, Revision, WatchSelector};
 
-use super::interest::Interest;
+use super::watcher_index::WatcherIndex;
 
-/// The watchers of a machine. None of them holds events: each knows the first revision that it has
-/// not delivered, and reads on from there.
+/// The watchers of a machine. A watcher queues no events: it stores the first undelivered revision and reads the
+/// history from there.
 #[derive(Default)]
 pub(super) struct Watchers {
-    /// By their ids; an id without a watcher is free.
+    /// Indexed by id; unused ids are `None`.
     by_id: Vec<Option<Watcher>>,
     free: Vec<WatcherId>,
-    interest: Interest,
-    /// Those that wait to tell their progress until their watch has begun.
-    early: BTreeSet<WatcherId>,
+    index: WatcherIndex,
+    /// Watchers with a pending progress request whose start revision is still in the future.
+    not_started: BTreeSet<WatcherId>,
 }
 
-/// What watchers have not delivered yet.
+/// Undelivered work of all watchers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
-    /// How many of them have something to deliver.
+    /// Watchers with undelivered revisions.
     pub watchers: u64,
-    /// How many revisions they have to look at, each on its own account.
+    /// Sum of undelivered revisions over these watchers.
     pub revisions: u64,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct WatcherId(pub(super) usize);
 
 pub(super) struct Watcher {
     selector: WatchSelector,
-    /// The first revision the watch was asked for.
+    /// Start revision of the watch.
     pub(super) first: Revision,
-    /// The first revision with something to deliver, as far as is known. While it is none, the
-    /// watcher needs no history, so no compaction can end it.
+    /// The first revision with an undelivered event, as far as is known. `None` means that the watcher needs no
+    /// history, so a compaction cannot end it.
     pub(super) pending: Option<Revision>,
-    /// Whether the reader waits for a progress message.
-    pub(super) progress_wanted: bool,
+    /// True while a progress request is unanswered.
+    pub(super) progress_requested: bool,
     pub(super) waker: Option<Waker>,
 }
 
@@ -51,12 +51,12 @@ impl Watchers {
         current: Revision,
     ) -> WatcherId {
         let id = self.free.pop().unwrap_or(WatcherId(self.by_id.len()));
-        self.interest.add(&selector.keys, id);
+        self.index.add(&selector.keys, id);
         let watcher = Watcher {
             selector,
             first,
             pending: (first <= current).then_some(first),
-            progress_wanted: false,
+            progress_requested: false,
             waker: None,
         };
         if id.0 == self.by_id.len() {
@@ -66,11 +66,12 @@ impl Watchers {
         id
     }
 
-    /// The caller drops what is returned after it let go of the locks, as with all wakers.
+    /// Removes a watcher. The caller drops it after releasing the locks, because dropping a waker runs foreign
+    /// code.
     pub(super) fn remove(&mut self, id: WatcherId) -> Option<Watcher> {
         let watcher = self.by_id[id.0].take()?;
-        self.interest.remove(&watcher.selector.keys, id);
-        self.early.remove(&id);
+        self.index.remove(&watcher.selector.keys, id);
+        self.not_started.remove(&id);
         self.free.push(id);
         Some(watcher)
     }
@@ -79,7 +80,7 @@ impl Watchers {
         self.by_id[id.0].as_mut()
     }
 
-    /// Who has something to deliver, and how many revisions they all have to look at for it.
+    /// Sums up undelivered revisions as of `current`.
     pub(super) fn backlog(&self, current: Revision) -> Backlog {
         let behind = self
             .by_id
@@ -92,25 +93,25 @@ impl Watchers {
         })
     }
 
-    /// Has the watcher woken when its watch begins.
-    pub(super) fn note_early(&mut self, id: WatcherId) {
-        self.early.insert(id);
+    /// Wakes the watcher when its start revision is reached.
+    pub(super) fn wake_when_started(&mut self, id: WatcherId) {
+        self.not_started.insert(id);
     }
 
-    /// Notes what the newest revision has for whom. The caller wakes who is returned after it let
-    /// go of the locks: waking runs code of others.
-    pub(super) fn note(&mut self, machine: &Machine, revision: Revision) -> Vec<Waker> {
+    /// Marks watchers with events at the newest revision. The caller wakes the returned wakers after releasing the
+    /// locks, because waking runs foreign code.
+    pub(super) fn notify(&mut self, machine: &Machine, revision: Revision) -> Vec<Waker> {
         let mut woken = Vec::new();
         let by_id = &mut self.by_id;
-        self.early.retain(|id| match &mut by_id[id.0] {
-            Some(watcher) if watcher.may_tell_progress(revision) => {
+        self.not_started.retain(|id| match &mut by_id[id.0] {
+            Some(watcher) if watcher.may_report_progress(revision) => {
                 woken.extend(watcher.waker.take());
                 false
             }
             watcher => watcher.is_some(),
         });
         for kv in machine.changes(revision) {
-            for id in self.interest.of(&kv.key) {
+            for id in self.index.watchers_of(&kv.key) {
                 let Some(watcher) = &mut by_id[id.0] else {
                     continue;
                 };
@@ -126,8 +127,8 @@ impl Watchers {
 }
 
 impl Watcher {
-    /// Whether the watch has begun, or begins with the next revision.
-    pub(super) fn may_tell_progress(&self, current: Revision) -> bool {
+    /// True if the watch has started, or starts with the next revision.
+    pub(super) fn may_report_progress(&self, current: Revision) -> bool {
         current.next() >= self.first
     }
 }

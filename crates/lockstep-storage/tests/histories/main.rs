@@ -1,12 +1,12 @@
-//! The store in memory gives sound histories, and the checker sees a store that does not.
+//! Histories of the in-memory store pass the checker, and those of faulty stores fail it.
 
-mod planted;
+mod faulty;
 
 use std::sync::Arc;
 
+use faulty::{Fault, FaultyStore};
 use lockstep_storage::contract::histories::{self, Guarantee, History, Plan, Violation, seeds};
 use lockstep_storage::{Limits, MemoryStore, Store};
-use planted::{Bug, Planted};
 
 fn record(plan: Plan, wrap: impl FnOnce(MemoryStore) -> Arc<dyn Store>) -> History {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -33,11 +33,12 @@ fn the_store_in_memory_gives_sound_histories() {
     }
 }
 
-/// Answers get lost, before or after the write was carried out. The checker has to find out which.
+/// Responses are lost before or after the write is applied; the checker has to place these writes.
 #[test]
 fn a_store_that_loses_answers_gives_sound_histories() {
     for seed in seeds("lost answers", 20) {
-        let wrap = |store| -> Arc<dyn Store> { Arc::new(Planted::new(store, Bug::LosesAnswers)) };
+        let wrap =
+            |store| -> Arc<dyn Store> { Arc::new(FaultyStore::new(store, Fault::LosesAnswers)) };
         let history = record(Plan::new(seed), wrap);
         if let Err(violations) = histories::check(&history) {
             panic!("seed {seed}:\n{}", shown(&violations));
@@ -45,30 +46,30 @@ fn a_store_that_loses_answers_gives_sound_histories() {
     }
 }
 
-/// A bug that is seen shows in the guarantees that are named, in one of the first histories.
-fn is_seen(bug: Bug, as_one_of: &[Guarantee]) {
+/// The fault violates one of the given guarantees within the first ten seeds.
+fn is_seen(fault: Fault, as_one_of: &[Guarantee]) {
     for seed in 0..10 {
-        let wrap = |store| -> Arc<dyn Store> { Arc::new(Planted::new(store, bug)) };
+        let wrap = |store| -> Arc<dyn Store> { Arc::new(FaultyStore::new(store, fault)) };
         let history = record(Plan::new(seed), wrap);
         if let Err(violations) = histories::check(&history) {
             let mut found = violations.iter().map(|violation| violation.guarantee);
             assert!(
                 found.any(|guarantee| as_one_of.contains(&guarantee)),
-                "{bug:?} was taken for something else:\n{}",
+                "{fault:?} was taken for something else:\n{}",
                 shown(&violations)
             );
             return;
         }
     }
-    panic!("{bug:?} was not seen");
+    panic!("{fault:?} was not seen");
 }
 
 macro_rules! seen {
-    ($($name:ident => $bug:ident as $($guarantee:ident)|+;)*) => {
+    ($($name:ident => $fault:ident as $($guarantee:ident)|+;)*) => {
         $(
             #[test]
             fn $name() {
-                is_seen(Bug::$bug, &[$(Guarantee::$guarantee),+]);
+                is_seen(Fault::$fault, &[$(Guarantee::$guarantee),+]);
             }
         )*
     };

@@ -1,4 +1,4 @@
-//! A client that costs little: one HTTP/2 connection, requests that are bytes already.
+//! Lightweight gRPC client: one HTTP/2 connection and pre-encoded requests.
 
 use anyhow::Context;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -11,10 +11,10 @@ use prost::Message;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// So much that a server never waits for leave to send.
+/// Large enough that flow control never blocks the server.
 const WINDOW_BYTES: u32 = 64 << 20;
 
-/// What stands before a message: whether it is compressed, and its length.
+/// Length of the gRPC message prefix: compression flag and length.
 const PREFIX_BYTES: usize = 5;
 
 /// A connection to a server.
@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     _talking: JoinSet<()>,
 }
 
-/// A request that can be sent.
+/// A prepared request.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) path: &'static str,
@@ -64,7 +64,7 @@ impl Connection {
             .await?;
         let mut talking = JoinSet::new();
         talking.spawn(async move {
-            // Requests that are under way fail with the connection, which is where it is told.
+            // Requests fail with the connection and report its error.
             drop(connection.await);
         });
         Ok(Self {
@@ -83,7 +83,7 @@ impl Connection {
         Ok(connections)
     }
 
-    /// Something to send requests with.
+    /// A handle to send requests.
     pub(crate) fn handle(&self) -> Handle {
         Handle {
             sender: self.sender.clone(),

@@ -1,13 +1,13 @@
-//! What is written and asked for.
+//! Keys, values and requests of the benchmarks.
 
 use bytes::Bytes;
 use lockstep_etcd_api::etcdserverpb as pb;
 
 use crate::client::Call;
 
-/// How many keys the loads of one turn write over and over.
+/// Number of keys overwritten by the loads.
 pub(crate) const KEYS: u64 = 10_000;
-/// How many keys there are to list and to count.
+/// Number of keys for list and count.
 pub(crate) const MANY_KEYS: u64 = 100_000;
 pub(crate) const VALUE_BYTES: usize = 256;
 pub(crate) const LARGE_VALUE_BYTES: usize = 1024;
@@ -18,7 +18,7 @@ const PREFIX: &str = "/registry/pods/";
 /// Just behind all keys with the prefix.
 const PREFIX_END: &str = "/registry/pods0";
 
-/// A key; keys of neighbouring numbers are far from each other.
+/// The nth key, in an order without locality.
 pub(crate) fn key(nth: u64, keys: u64) -> String {
     const STEP: u64 = 61_803;
     let number = nth * STEP % keys;

@@ -1,4 +1,4 @@
-//! The store inside this process: no connection, no messages.
+//! Benchmarks of the embedded store in this process, without a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,9 @@ use tokio::task::JoinSet;
 use crate::contents::{self, KEYS, MANY_KEYS};
 use crate::load::{as_float, now};
 
-/// How many reads are timed together: one is too short for the clock, and many are too long to
-/// stay on the processor.
+/// Reads timed together: a single one is too short for the clock.
 const READS: usize = 100;
-/// How many keys are read in turn, far more than fit into the nearest caches.
+/// Keys read in turn, more than fit into the CPU caches.
 const READ_KEYS: u64 = 10_000;
 
 pub(crate) struct Embedded {
@@ -82,7 +81,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// What a read takes on average, in microseconds.
+    /// Mean duration of a read in microseconds.
     pub(crate) async fn read_micros(&self, turn: Duration) -> anyhow::Result<f64> {
         let keys: Result<Vec<_>, _> = (0..READ_KEYS)
             .map(|nth| Key::new(contents::key(nth * 97, MANY_KEYS)))
@@ -109,7 +108,7 @@ impl Embedded {
 }
 
 async fn put(store: &EmbeddedStore, key: &str, value: &Bytes) -> anyhow::Result<()> {
-    // As anybody would hand it in: with memory of its own.
+    // Copies key and value, as a caller with its own buffers would.
     let put = Put::new(Key::new(key.to_owned())?, value.to_vec());
     let txn = Txn {
         success: vec![Op::Put(put)],

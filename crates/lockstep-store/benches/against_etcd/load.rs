@@ -1,4 +1,4 @@
-//! Clients that ask again and again.
+//! Closed-loop load generator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::client::{Call, Connection};
 
-/// When clients stop.
+/// Stop condition.
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     Elapsed(Duration),
@@ -16,11 +16,11 @@ pub(crate) enum Until {
     Done(u64),
 }
 
-/// What came of a load.
+/// Result of a load.
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
     pub(crate) elapsed: Duration,
-    /// Of each request, in no order.
+    /// Latency of each request, unordered.
     latencies: Vec<Duration>,
 }
 
@@ -29,7 +29,7 @@ impl Outcome {
         as_float(self.requests) / self.elapsed.as_secs_f64()
     }
 
-    /// Half of the requests took no longer, in microseconds.
+    /// Median latency in microseconds.
     pub(crate) fn median_micros(&mut self) -> f64 {
         let middle = self.latencies.len() / 2;
         let (_, median, _) = self.latencies.select_nth_unstable(middle);
@@ -47,7 +47,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Lets `clients` clients, spread over the connections, send what `call` makes of a running number.
+/// Runs `clients` clients over the connections; `call` creates the nth request.
 pub(crate) async fn run(
     connections: &[Connection],
     clients: usize,

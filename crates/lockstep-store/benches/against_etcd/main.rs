@@ -1,8 +1,8 @@
-//! `lockstep store` and real etcd side by side: one client, one machine, turn by turn.
+//! Benchmark of `lockstep store` against etcd: one client, one machine, alternating rounds.
 //!
-//! `cargo xtask bench store` builds the server and says where the programs are. What a server costs is
-//! the processor time of its process, which other work on the machine disturbs little; times and
-//! rates are medians of several rounds in which the servers take turns.
+//! `cargo xtask bench store` builds the server and passes the paths of the programs. The cost of a server is the
+//! CPU time of its process, which other load on the machine disturbs little; latencies and rates are medians of
+//! several rounds in which the servers alternate.
 
 #![expect(
     clippy::print_stdout,
@@ -30,19 +30,19 @@ use parts::{Part, Settings};
 use server::Program;
 use table::Table;
 
-/// Where the program of this repository is.
+/// Environment variable with the path of our server.
 const LOCKSTEP_VARIABLE: &str = "LOCKSTEP_BENCH_SERVER";
-/// Where etcds are.
+/// Environment variables with paths of etcd.
 const ETCD_VARIABLES: [&str; 2] = ["LOCKSTEP_TEST_ETCD", "LOCKSTEP_TEST_ETCD_NEWER"];
 
 /// Compares `lockstep store` with real etcd.
 #[derive(Parser)]
 #[command(name = "cargo xtask bench store --")]
 struct Options {
-    /// How often the servers take turns
+    /// Number of rounds
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// How long each turn loads a server
+    /// Seconds of load on each server in a round
     #[arg(long, default_value_t = 1.5)]
     seconds: f64,
     /// Only these parts, with commas between

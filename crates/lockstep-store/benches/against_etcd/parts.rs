@@ -1,4 +1,4 @@
-//! The parts of a run: which load gives which rows.
+//! Parts of the benchmark, with their loads and rows.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::server::{Program, Server};
 use crate::table::{Bar, Measure, Table};
 use crate::watchers::{WATCHERS, Watchers};
 
-/// How long and how often.
+/// Duration and number of rounds.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) rounds: u32,

@@ -1,4 +1,4 @@
-//! Servers: starting them, asking the system about them, and ending them.
+//! Server processes: start, measurement and stop.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::contents;
 use crate::load::{as_float, now};
 use lockstep_testkit::machine;
 
-/// How long a server may take until it answers.
+/// Timeout of a server's start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const START_POLL: Duration = Duration::from_millis(5);
 /// Every server writes its state in the background, about once a second.
@@ -149,7 +149,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Whether it reads: a member without a leader only tells its status.
+    /// True if the server answers reads: a member without a leader answers only status requests.
     async fn answers(&self) -> bool {
         let Ok(connection) = Connection::open(self.port).await else {
             return false;
@@ -175,7 +175,7 @@ impl Server {
         machine::anonymous_mebibytes(self.process.id())
     }
 
-    /// Waits until the server has done in the background what a load left to do.
+    /// Waits until the server has finished background work of a load.
     pub(crate) async fn settle(&self) -> anyhow::Result<()> {
         tokio::time::sleep(SETTLE_MIN).await;
         for _ in 0..SETTLE_STEPS_MAX {
@@ -197,7 +197,7 @@ impl Drop for Server {
     }
 }
 
-/// Two ports that nobody listens at.
+/// Two unused ports.
 fn free_ports() -> anyhow::Result<(u16, u16)> {
     let first = TcpListener::bind(("127.0.0.1", 0))?;
     let second = TcpListener::bind(("127.0.0.1", 0))?;

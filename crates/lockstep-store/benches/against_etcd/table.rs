@@ -1,15 +1,15 @@
-//! What was measured, beside what is asked for.
+//! Table of results with their targets.
 
 use std::fmt;
 
-/// What a measure has to reach, ours divided by etcd's unless said otherwise.
+/// Target of a measure: our value divided by etcd's unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Bar {
     AtMost(f64),
     AtLeast(f64),
-    /// Ours alone, whatever etcd does.
+    /// Limit of our own value, independent of etcd.
     NoMoreThan(f64),
-    /// Told, not judged.
+    /// Reported without a target.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! Watchers that count what they are told.
+//! Watchers that count their events.
 
 use bytes::Bytes;
 use lockstep_etcd_api::etcdserverpb as pb;
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::client::{Connection, Messages};
 use crate::contents;
 
-/// How many streams there are, each on a connection of its own.
+/// Number of streams, each on its own connection.
 const STREAMS: usize = 10;
 const WATCHERS_PER_STREAM: usize = 10;
 pub(crate) const WATCHERS: usize = STREAMS * WATCHERS_PER_STREAM;
@@ -17,7 +17,7 @@ pub(crate) const WATCHERS: usize = STREAMS * WATCHERS_PER_STREAM;
 /// Streams that are being read.
 pub(crate) struct Watchers {
     readers: JoinSet<anyhow::Result<()>>,
-    /// How many events each stream has got.
+    /// Events received by each stream.
     counts: Vec<watch::Receiver<u64>>,
     _connections: Vec<Connection>,
 }

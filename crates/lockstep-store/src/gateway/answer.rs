@@ -1,4 +1,4 @@
-//! gRPC's answers as HTTP has them.
+//! Conversion of gRPC responses to HTTP responses.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 
 use super::transcode::{take_message, to_json};
 
-/// The answer of a method with one.
+/// Converts the response of a unary method.
 pub(super) async fn one(method: &MethodDescriptor, response: Response<Body>) -> Response<Body> {
     match message_of(response).await {
         Ok(message) => match to_json(method, message) {
@@ -43,7 +43,7 @@ fn check(headers: &http::HeaderMap) -> Result<(), Status> {
     }
 }
 
-/// The answers of a method with many.
+/// Converts the response of a streaming method.
 pub(super) fn stream(method: &MethodDescriptor, response: Response<Body>) -> Response<Body> {
     let (head, body) = response.into_parts();
     if let Err(status) = check(&head.headers) {
@@ -58,7 +58,7 @@ pub(super) fn stream(method: &MethodDescriptor, response: Response<Body>) -> Res
     json_response(StatusCode::OK, Body::new(lines))
 }
 
-/// A line for each message, and one for a failure at the end.
+/// Newline-delimited JSON: one line for each message, and one for an error at the end.
 struct Lines {
     method: MethodDescriptor,
     body: Body,
@@ -117,7 +117,7 @@ impl hyper::body::Body for Lines {
     }
 }
 
-/// A request that was refused.
+/// Error response.
 pub(super) fn failed(status: &Status) -> Response<Body> {
     let text = json!({
         "error": status.message(),
@@ -127,7 +127,7 @@ pub(super) fn failed(status: &Status) -> Response<Body> {
     respond(http_status(status.code()), text.to_string().into_bytes())
 }
 
-/// A path that is asked in another way than by a POST.
+/// Response to a method other than POST.
 pub(super) fn wrong_method() -> Response<Body> {
     let status = Status::unimplemented("Method Not Allowed");
     let mut response = failed(&status);

@@ -1,8 +1,8 @@
-//! The API for those who speak JSON: a request is turned into the gRPC request that it stands for,
-//! answered by the same services, and its answer turned back.
+//! JSON gateway: translates each HTTP request to its gRPC method, calls the same service, and translates the
+//! response back.
 //!
-//! A stream is answered by a line for each message. All its requests are read before the first
-//! answer, so a watch through the gateway is asked for at once and ends with its connection.
+//! The response of a streaming method is newline-delimited JSON. The whole request body is read before the first
+//! response, so a watch through the gateway is created by one request and ends with its connection.
 
 mod answer;
 mod paths;
@@ -18,15 +18,15 @@ use tonic::{Code, Status};
 
 use crate::dispatch::Dispatch;
 
-/// The headers that become metadata under the rest of their name.
+/// Prefix of HTTP headers forwarded as gRPC metadata.
 const METADATA_PREFIX: &str = "grpc-metadata-";
 
-/// Whether a path belongs to the gateway.
+/// True if a path belongs to the gateway.
 pub(crate) fn serves(path: &str) -> bool {
     paths::behind_version(path).is_some()
 }
 
-/// Answers a request; every answer is JSON.
+/// Serves a request; every response is JSON.
 pub(crate) async fn answer(
     dispatch: Dispatch,
     request: Request<Incoming>,
@@ -71,7 +71,7 @@ async fn to_grpc(
     Ok(translated)
 }
 
-/// What a client says about itself, as gRPC has it.
+/// Translates HTTP headers to gRPC metadata.
 fn metadata(headers: &HeaderMap) -> HeaderMap {
     let mut metadata = HeaderMap::new();
     for (name, value) in headers {
@@ -79,7 +79,7 @@ fn metadata(headers: &HeaderMap) -> HeaderMap {
             Some(rest) => rest.parse().ok(),
             None => (*name == header::AUTHORIZATION).then(|| name.clone()),
         };
-        // What gRPC itself says with headers is not for clients to choose.
+        // Clients must not set headers reserved by gRPC.
         let free = name.filter(|name: &header::HeaderName| {
             let is_taken = name.as_str().starts_with("grpc-");
             !is_taken && *name != header::CONTENT_TYPE && *name != header::TE

@@ -1,4 +1,4 @@
-//! Which path stands for which method.
+//! Gateway paths and their gRPC methods.
 
 use std::sync::LazyLock;
 
@@ -9,22 +9,22 @@ use tonic::Status;
 use crate::dispatch::not_yet;
 use crate::methods::{METHODS, Method, PACKAGE};
 
-/// The definitions, taken apart when the first request comes.
+/// Protobuf descriptors, decoded on first use.
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     DescriptorPool::decode(DESCRIPTORS).expect("the definitions were generated from files")
 });
 
-/// The names that the version in a path has had.
+/// Version prefixes of the gateway in all etcd releases.
 const VERSIONS: [&str; 3] = ["/v3/", "/v3beta/", "/v3alpha/"];
 
-/// The rest of a path of the gateway.
+/// The path without its version prefix.
 pub(super) fn behind_version(path: &str) -> Option<&str> {
     VERSIONS
         .iter()
         .find_map(|version| path.strip_prefix(version))
 }
 
-/// The method that a path stands for.
+/// The method of a path.
 pub(super) fn method(path: &str) -> Result<MethodDescriptor, Status> {
     let unknown = || Status::not_found("Not Found");
     let rest = behind_version(path).ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! Messages as JSON and as bytes.
+//! Conversion of messages between JSON and protobuf.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use prost::Message;
@@ -6,11 +6,10 @@ use prost_reflect::{DynamicMessage, MethodDescriptor, SerializeOptions};
 use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
-/// What stands before a message: whether it is compressed, and its length.
+/// Length of the gRPC message prefix: compression flag and length.
 const PREFIX_BYTES: usize = 5;
 
-/// The messages of a method that a body holds, one JSON value each, as gRPC sends them. Nothing at
-/// all stands for an empty message.
+/// Encodes the JSON values of a body as gRPC messages. An empty body is one empty message.
 pub(super) fn messages(method: &MethodDescriptor, body: &[u8]) -> serde_json::Result<Bytes> {
     let mut framed = BytesMut::new();
     for value in serde_json::Deserializer::from_slice(body).into_iter::<&RawValue>() {
@@ -33,7 +32,7 @@ fn put(message: &DynamicMessage, out: &mut BytesMut) {
     out.extend_from_slice(&bytes);
 }
 
-/// Takes the next whole message out of what came.
+/// Removes the next complete message from a buffer.
 pub(super) fn take_message(buffer: &mut BytesMut) -> Option<Bytes> {
     let mut prefix = buffer.get(..PREFIX_BYTES)?;
     prefix.advance(1);
@@ -45,8 +44,7 @@ pub(super) fn take_message(buffer: &mut BytesMut) -> Option<Bytes> {
     Some(buffer.split_to(length).freeze())
 }
 
-/// An answer as JSON. Fields have the names of the definitions; those with their default are left
-/// out.
+/// Encodes a message as JSON with original field names; default values are omitted.
 pub(super) fn to_json(method: &MethodDescriptor, message: Bytes) -> Result<Vec<u8>, String> {
     let message = DynamicMessage::decode(method.output(), message);
     let message = message.map_err(|error| error.to_string())?;

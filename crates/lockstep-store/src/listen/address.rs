@@ -1,10 +1,10 @@
-//! Where to listen, as URLs say it.
+//! Listen addresses as URLs.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A place to listen at.
+/// A listen address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
     pub(super) place: Place,
@@ -13,12 +13,12 @@ pub struct Address {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// A host and a port, as `host:port`.
+    /// `host:port`.
     Tcp(String),
     Unix(PathBuf),
 }
 
-/// A URL that names no place to listen at.
+/// The URL is not a valid listen address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{url}` is no URL to listen at: {what}")]
 pub struct InvalidAddress {
@@ -27,7 +27,7 @@ pub struct InvalidAddress {
 }
 
 impl Address {
-    /// Whether connections are encrypted.
+    /// True if connections use TLS.
     pub fn uses_tls(&self) -> bool {
         self.tls
     }

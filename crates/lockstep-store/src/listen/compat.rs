@@ -1,11 +1,11 @@
-//! Requests of etcd 3.4's client library whose `:authority` is a URL.
+//! Compatibility with etcd 3.4 clients whose `:authority` is a URL.
 //!
-//! It asks some maintenance requests with the endpoint as it was given, `http://host:port`, for
-//! authority. The HTTP/2 library resets such a request before anybody sees it, so the bytes are
-//! mended on their way in: `://` becomes `x--`. All of it stays as long as it was, encoded by
-//! Huffman's code or not, so no length changes and no table of headers. Nobody reads the authority.
+//! They send some maintenance requests with the endpoint as configured, `http://host:port`, as the authority. The
+//! HTTP/2 library resets such a request, so the bytes are rewritten before it reads them: `://` becomes `x--`. The
+//! replacement has the same length in plain and in Huffman coding, so no length and no header table changes. The
+//! server does not use the authority.
 //!
-//! A block of headers that comes in pieces is left alone; these clients send theirs in one.
+//! Header blocks split over several frames are not rewritten; these clients send them in one.
 
 use std::io;
 use std::pin::Pin;
@@ -18,39 +18,39 @@ use super::frames::{Frames, HEADERS};
 const PADDED: u8 = 0x08;
 const PRIORITY: u8 = 0x20;
 
-/// The beginnings of URLs in the forms that a header's value can have.
-const MENDS: [Mend; 4] = [
-    Mend {
+/// URL schemes in the encodings a header value can have.
+const REWRITES: [Rewrite; 4] = [
+    Rewrite {
         found: b"http://",
         replaced: b"httpx--",
         last_bits: 0xff,
     },
-    Mend {
+    Rewrite {
         found: b"https://",
         replaced: b"httpsx--",
         last_bits: 0xff,
     },
-    Mend {
+    Rewrite {
         found: &[0x9d, 0x29, 0xae, 0xe3, 0x0c, 0x00],
         replaced: &[0x9d, 0x29, 0xaf, 0xca, 0xcb, 0x00],
         last_bits: 0x80,
     },
-    Mend {
+    Rewrite {
         found: &[0x9d, 0x29, 0xad, 0x17, 0x18, 0x60],
         replaced: &[0x9d, 0x29, 0xad, 0x1e, 0x56, 0x58],
         last_bits: 0xfc,
     },
 ];
 
-struct Mend {
+struct Rewrite {
     found: &'static [u8],
-    /// As long as what was found.
+    /// Replacement of equal length.
     replaced: &'static [u8],
-    /// Which bits of the last byte belong to it; in Huffman's code the next letter begins there.
+    /// Mask of the last byte; in Huffman coding the next character starts there.
     last_bits: u8,
 }
 
-impl Mend {
+impl Rewrite {
     fn apply(&self, value: &mut [u8]) {
         let (Some((found_last, found)), Some((replaced_last, replaced))) =
             (self.found.split_last(), self.replaced.split_last())
@@ -70,13 +70,13 @@ impl Mend {
     }
 }
 
-/// A connection whose requests are mended.
-pub(super) struct Lenient<T> {
+/// A connection that rewrites authorities.
+pub(super) struct RewrittenAuthority<T> {
     connection: T,
     frames: Frames,
 }
 
-impl<T> Lenient<T> {
+impl<T> RewrittenAuthority<T> {
     pub(super) fn new(connection: T) -> Self {
         Self {
             connection,
@@ -85,36 +85,36 @@ impl<T> Lenient<T> {
     }
 }
 
-/// Looks at what has come, and mends it.
+/// Parses incoming bytes and rewrites authorities.
 fn pass(frames: &mut Frames, bytes: &mut [u8]) {
     let mut at = 0;
     while let Some(head) = frames.next(bytes, &mut at) {
         if head.kind == HEADERS
             && let Some(block) = bytes[at..].get_mut(..head.payload)
         {
-            mend_headers(block, head.flags);
+            rewrite_headers(block, head.flags);
         }
     }
 }
 
-/// Mends the authority in the payload of a frame of headers. What cannot be read is left alone.
-fn mend_headers(payload: &mut [u8], flags: u8) {
+/// Rewrites the authority in a `HEADERS` payload. Undecodable payloads are left unchanged.
+fn rewrite_headers(payload: &mut [u8], flags: u8) {
     let padding = usize::from(flags & PADDED != 0);
     let priority = 5 * usize::from(flags & PRIORITY != 0);
     if let Some(block) = payload.get_mut(padding + priority..) {
-        // Padding at the end reads as nonsense, behind all headers.
-        mend_block(block);
+        // Padding after the header fields is not decodable, which ends the rewriting.
+        rewrite_block(block);
     }
 }
 
-fn mend_block(block: &mut [u8]) -> Option<()> {
-    /// The name in the table that all connections begin with.
+fn rewrite_block(block: &mut [u8]) -> Option<()> {
+    /// Index of `:authority` in the HPACK static table.
     const AUTHORITY: usize = 1;
     let mut at = 0;
     loop {
         let first = *block.get(at)?;
         let name = match first {
-            // A header that the table has, or a new size for the table: no value.
+            // An indexed field or a table size update: no literal value.
             0x80.. => {
                 integer(block, &mut at, 7)?;
                 continue;
@@ -134,17 +134,17 @@ fn mend_block(block: &mut [u8]) -> Option<()> {
         let end = at.checked_add(length)?;
         let value = block.get_mut(at..end)?;
         if name == AUTHORITY {
-            for mend in &MENDS {
-                mend.apply(value);
+            for rewrite in &REWRITES {
+                rewrite.apply(value);
             }
         }
         at = end;
     }
 }
 
-/// An integer whose first byte gives `bits` bits to it.
+/// Decodes an HPACK integer with a prefix of `bits` bits.
 fn integer(block: &[u8], at: &mut usize, bits: u32) -> Option<usize> {
-    /// Longer integers than any header has are not read.
+    /// Limit of continuation bytes; longer integers do not occur in valid headers.
     const BYTES_MAX: usize = 4;
     let mask = (1_usize << bits) - 1;
     let mut value = usize::from(*block.get(*at)?) & mask;
@@ -163,7 +163,7 @@ fn integer(block: &[u8], at: &mut usize, bits: u32) -> Option<usize> {
     None
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Lenient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for RewrittenAuthority<T> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -177,7 +177,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Lenient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Lenient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for RewrittenAuthority<T> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

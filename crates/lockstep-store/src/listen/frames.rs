@@ -1,28 +1,28 @@
-//! Where frames of HTTP/2 begin in a stream of bytes, however the bytes are cut.
+//! Incremental parser of HTTP/2 frame headers.
 
-/// What a client begins with.
+/// Connection preface of a client.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD_BYTES: usize = 9;
 
-/// Data of a stream.
+/// `DATA` frame.
 pub(super) const DATA: u8 = 0;
-/// The headers of a stream, or what comes after its data.
+/// `HEADERS` frame.
 pub(super) const HEADERS: u8 = 1;
-/// The end of a stream in disorder.
+/// `RST_STREAM` frame.
 pub(super) const RST_STREAM: u8 = 3;
-/// A sign of life, or the answer to one.
+/// `PING` frame.
 pub(super) const PING: u8 = 6;
-/// The last frame of a connection.
+/// `GOAWAY` frame.
 pub(super) const GO_AWAY: u8 = 7;
-/// Marks an answer among pings.
+/// `ACK` flag.
 pub(super) const ACK: u8 = 0x01;
-/// Marks the last frame of one direction of a stream.
+/// `END_STREAM` flag.
 pub(super) const END_STREAM: u8 = 0x01;
 
-/// What a frame begins with.
+/// Header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
-    /// How many bytes follow.
+    /// Length of the payload.
     pub(super) payload: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,
@@ -42,39 +42,39 @@ impl Head {
     }
 }
 
-/// Finds the frames of one direction.
+/// Parser of one direction of a connection.
 pub(super) struct Frames(Position);
 
-/// Where in the bytes the next one stands.
+/// Position in the byte stream.
 enum Position {
-    /// So many bytes into what a client of HTTP/2 begins with.
+    /// Bytes of the preface received so far.
     Preface(usize),
-    /// So many bytes before the next frame.
+    /// Payload bytes left before the next frame.
     Inside(usize),
-    /// Some bytes of a frame's head have come.
+    /// A partial frame header.
     Head([u8; HEAD_BYTES], usize),
-    /// It is another protocol.
+    /// The connection is not HTTP/2.
     Other,
 }
 
 impl Frames {
-    /// What a client sends.
+    /// Parser of bytes from a client.
     pub(super) fn of_client() -> Self {
         Self(Position::Preface(0))
     }
 
-    /// What a server sends.
+    /// Parser of bytes from a server.
     pub(super) fn of_server() -> Self {
         Self(Position::Inside(0))
     }
 
-    /// Whether a frame has ended and no other has begun.
+    /// True at a frame boundary.
     pub(super) fn is_between(&self) -> bool {
         matches!(self.0, Position::Inside(0) | Position::Head(_, 0))
     }
 
-    /// The next frame that begins or goes on in `bytes` from `at` on; `at` moves behind its head.
-    /// None when all bytes are looked at.
+    /// The next frame header completed in `bytes` from `at` on; `at` moves behind it. `None` when all bytes are
+    /// consumed.
     pub(super) fn next(&mut self, bytes: &[u8], at: &mut usize) -> Option<Head> {
         while let Some(rest) = bytes.get(*at..).filter(|rest| !rest.is_empty()) {
             match &mut self.0 {

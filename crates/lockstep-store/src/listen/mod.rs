@@ -1,9 +1,9 @@
-//! Connections: taking them, encrypting them, and letting them end.
+//! Connections: accept, TLS handshake, serving and shutdown.
 
 mod address;
-mod calm;
 mod compat;
 mod frames;
+mod keepalive;
 mod pings;
 mod tls;
 
@@ -24,26 +24,26 @@ use tokio_util::task::TaskTracker;
 
 use address::Place;
 pub use address::{Address, InvalidAddress};
-use calm::Calm;
-use compat::Lenient;
+use compat::RewrittenAuthority;
+use keepalive::EnforcedKeepalive;
 pub(crate) use tls::Tls;
 
 use crate::dispatch::{Dispatch, Serves};
 use crate::member::Member;
-use crate::workers::HandOut;
+use crate::workers::RoundRobin;
 
-/// How long a client may take to agree on encryption.
+/// Timeout of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long listening waits after the system refused a connection, for example for want of files.
+/// Delay after a failed accept, for example when file descriptors are exhausted.
 const REFUSED_PAUSE: Duration = Duration::from_millis(50);
-/// How much a stream may send before it is answered; room for the largest request.
+/// Initial HTTP/2 window of a stream; holds the largest request.
 const STREAM_WINDOW_BYTES: u32 = 2 << 20;
-/// How much all streams of a connection may send.
+/// HTTP/2 window of a connection.
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
-/// How large the frames to the client are at most.
+/// Maximum frame size for responses.
 const FRAME_BYTES: u32 = 64 << 10;
 
-/// A socket that is open and not yet served.
+/// A bound socket.
 pub(crate) struct Listener {
     socket: Socket,
     tls: Option<Arc<Tls>>,
@@ -64,7 +64,7 @@ impl Listener {
         let socket = match &address.place {
             Place::Tcp(authority) => Socket::Tcp(TcpListener::bind(authority).await?),
             Place::Unix(path) => {
-                // A socket that a process left behind is in the way of the next one.
+                // A socket file left by a killed process would make the bind fail.
                 match std::fs::remove_file(path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => {}
@@ -80,7 +80,7 @@ impl Listener {
         })
     }
 
-    /// The port that the system chose, for those who asked for any.
+    /// The bound port, for port 0.
     pub(crate) fn port(&self) -> Option<u16> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok().map(|at| at.port()),
@@ -88,17 +88,17 @@ impl Listener {
         }
     }
 
-    /// Takes connections until the server ends, and hands them to those who serve them.
-    pub(crate) async fn accept_all(self, stopping: CancellationToken, mut hand_out: HandOut) {
+    /// Accepts connections until shutdown and distributes them to worker threads.
+    pub(crate) async fn accept_all(self, stopping: CancellationToken, mut round_robin: RoundRobin) {
         while let Some(accepted) = stopping.run_until_cancelled(self.accept()).await {
             match accepted {
                 Ok(stream) => {
-                    let arrival = Arrival {
+                    let accepted = Accepted {
                         stream,
                         tls: self.tls.clone(),
                         serves: self.serves,
                     };
-                    hand_out.give(arrival).await;
+                    round_robin.give(accepted).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be taken");
@@ -120,21 +120,21 @@ impl Listener {
     }
 }
 
-/// A connection on its way to the thread that will serve it.
-pub(crate) struct Arrival {
+/// An accepted connection for a worker thread.
+pub(crate) struct Accepted {
     stream: Stream,
     tls: Option<Arc<Tls>>,
     serves: Serves,
 }
 
-/// A socket that no runtime knows yet.
+/// An accepted socket not registered with a runtime.
 enum Stream {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
 
 impl Stream {
-    /// Lets the runtime of this thread look after the socket.
+    /// Registers the socket with this thread's runtime.
     fn register(self) -> io::Result<Connection> {
         Ok(match self {
             Self::Tcp(stream) => Box::new(TcpStream::from_std(stream)?),
@@ -149,30 +149,30 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-/// Bytes in both directions.
+/// A bidirectional byte stream.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 type Connection = Box<dyn Duplex>;
 
-/// What all connections share.
+/// State shared by all connections.
 #[derive(Clone)]
 pub(crate) struct Connections {
     pub(crate) member: Arc<Member>,
     pub(crate) dispatch: Dispatch,
-    /// Every task of every connection; the server waits for them.
+    /// All connection tasks; shutdown waits for them.
     pub(crate) tasks: TaskTracker,
 }
 
 impl Connections {
-    /// Serves a connection on this thread until it ends.
-    pub(crate) async fn serve(self, arrival: Arrival) {
-        let Arrival {
+    /// Serves a connection on this thread until it is closed.
+    pub(crate) async fn serve(self, accepted: Accepted) {
+        let Accepted {
             stream,
             tls,
             serves,
-        } = arrival;
+        } = accepted;
         let connection = match stream.register() {
             Ok(connection) => connection,
             Err(error) => return tracing::warn!(%error, "a connection could not be taken"),
@@ -200,8 +200,10 @@ impl Connections {
         let dispatch = self.dispatch.clone();
         let service = service_fn(move |request| dispatch.answer(request, serves));
         let (connection, outgoing) = gather(connection);
-        let connection = Calm::new(connection, self.member.config.keepalive_interval_min);
-        let talking = builder.serve_connection(TokioIo::new(Lenient::new(connection)), service);
+        let connection =
+            EnforcedKeepalive::new(connection, self.member.config.keepalive_interval_min);
+        let talking =
+            builder.serve_connection(TokioIo::new(RewrittenAuthority::new(connection)), service);
         tokio::pin!(talking);
         let stopping = self.member.stopping.token();
         let ended = tokio::select! {
@@ -236,14 +238,14 @@ impl Connections {
     }
 }
 
-/// Runs the requests of a connection where the server waits for them, and counts them.
+/// Executor that tracks and counts a connection's requests.
 #[derive(Clone)]
 struct Tracked {
     tasks: TaskTracker,
     running: Arc<AtomicUsize>,
 }
 
-/// One of the requests, until it is dropped.
+/// Counts a running request until it is dropped.
 struct Running(Arc<AtomicUsize>);
 
 impl Drop for Running {

@@ -1,8 +1,8 @@
-//! Clients that ask too often whether the server is there.
+//! Keepalive enforcement policy of etcd.
 //!
-//! etcd's rules: a ping may come when [`Pings::interval_min`] has passed since the last one, or two
-//! hours if no call is open; what comes earlier is a strike, and the third strike ends the connection.
-//! Whenever the server has sent headers or data, the count begins anew. The first ping is free.
+//! A ping is allowed when [`Pings::interval_min`] has passed since the last one, or two hours without an open
+//! stream; an earlier one is a strike, and the third strike closes the connection. Sent headers or data reset the
+//! strikes. The first ping is always allowed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,33 +11,33 @@ use tokio::time::Instant;
 
 use super::frames::{ACK, DATA, END_STREAM, Frames, GO_AWAY, HEADERS, Head, PING, RST_STREAM};
 
-/// How long a client without a call has to wait between pings.
+/// Minimum ping interval of a client without open streams.
 const IDLE_INTERVAL_MIN: Duration = Duration::from_secs(2 * 60 * 60);
-/// How many strikes are forgiven.
+/// Tolerated strikes.
 const STRIKES_MAX: u32 = 2;
-/// HTTP/2's code for a client that does too much.
+/// HTTP/2 error code `ENHANCE_YOUR_CALM`.
 const ENHANCE_YOUR_CALM: u32 = 11;
-/// What gRPC's clients know the reason by.
+/// Debug data by which gRPC clients recognise the reason.
 const REASON: &[u8] = b"too_many_pings";
 
-/// The pings of one connection.
+/// Ping state of one connection.
 pub(super) struct Pings {
-    /// How long a client with a call has to wait between pings.
+    /// Minimum ping interval of a client with open streams.
     interval_min: Duration,
     received: Frames,
     sent: Frames,
-    /// The streams that are open.
+    /// Open streams.
     open: BTreeSet<u32>,
-    /// The newest stream that the client opened.
+    /// The last stream opened by the client.
     newest: u32,
     last: Option<Instant>,
     strikes: u32,
-    /// Whether something was sent since the last ping.
+    /// True if headers or data were sent since the last ping.
     is_reset: bool,
 }
 
 impl Pings {
-    /// No ping yet.
+    /// State of a new connection.
     pub(super) fn new(interval_min: Duration) -> Self {
         Self {
             interval_min,
@@ -51,7 +51,7 @@ impl Pings {
         }
     }
 
-    /// Looks at what the client has sent; whether it has sent too many pings.
+    /// Processes bytes from the client; returns true if it sent too many pings.
     pub(super) fn received(&mut self, bytes: &[u8], now: Instant) -> bool {
         let mut at = 0;
         while let Some(head) = self.received.next(bytes, &mut at) {
@@ -96,7 +96,7 @@ impl Pings {
         }
     }
 
-    /// Looks at what the server has sent.
+    /// Processes bytes sent by the server.
     pub(super) fn sent(&mut self, bytes: &[u8]) {
         let mut at = 0;
         while let Some(head) = self.sent.next(bytes, &mut at) {
@@ -110,9 +110,8 @@ impl Pings {
         }
     }
 
-    /// The frame that tells the client why the connection ends; none in the middle of another
-    /// frame.
-    pub(super) fn goodbye(&self) -> Option<Vec<u8>> {
+    /// `GOAWAY` frame for the client; `None` inside another frame.
+    pub(super) fn go_away(&self) -> Option<Vec<u8>> {
         if !self.sent.is_between() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! TLS whose files may change while the server runs.
+//! TLS with certificate reloading.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyD
 
 use crate::config::TlsFiles;
 
-/// What connections are encrypted with, read anew when a file has changed.
+/// TLS configuration, reloaded when a file has changed.
 pub(crate) struct Tls {
     files: TlsFiles,
     current: Mutex<Current>,
@@ -34,7 +34,7 @@ impl Tls {
         Ok(Self { files, current })
     }
 
-    /// What the next handshake uses. Files that cannot be read leave things as they are.
+    /// Configuration of the next handshake. The previous one stays in use if the files are unreadable.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         let stamps = stamps(&self.files);
         let mut current = self.current.lock();

@@ -1,4 +1,4 @@
-//! Requests, as they begin, go on and end.
+//! Metrics of gRPC calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 use super::Counter;
 use crate::methods::{self, METHODS};
 
-/// The names of codes, by their numbers.
+/// gRPC status code names, by number.
 pub(super) const CODES: [&str; 17] = [
     "OK",
     "Canceled",
@@ -35,20 +35,20 @@ pub(super) const CODES: [&str; 17] = [
     "Unauthenticated",
 ];
 
-/// What durations of requests are told apart by.
+/// Bucket bounds of call durations.
 const TIMES_MICROS: &[u64] = &[
     5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
     10_000_000,
 ];
 
-/// All requests, by method.
+/// Metrics of all calls, by method.
 pub(crate) struct Calls {
     methods: Vec<Counts>,
     pub(super) received_bytes: Counter,
     pub(super) sent_bytes: Counter,
 }
 
-/// The requests of one method.
+/// Metrics of one method.
 pub(super) struct Counts {
     pub(super) started: Counter,
     pub(super) handled: [Counter; CODES.len()],
@@ -79,7 +79,7 @@ impl Calls {
         &self.methods
     }
 
-    /// Counts a request that begins; none if there is no such method.
+    /// Starts a call; `None` for an unknown method.
     pub(crate) fn begin(self: &Arc<Self>, path: &str) -> Option<Call> {
         let method = methods::place(path)?;
         self.methods[method].started.add(1);
@@ -87,7 +87,7 @@ impl Calls {
             calls: self.clone(),
             method,
             start: now(),
-            // Who goes away before the end has cancelled.
+            // A call that is dropped before its end counts as cancelled.
             code: Code::Cancelled,
         })
     }
@@ -95,13 +95,13 @@ impl Calls {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long requests take is told to people, and decides nothing"
+    reason = "latencies are only reported in metrics"
 )]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// A request under way. Its end is counted when it is dropped.
+/// A call in progress. Its end is counted on drop.
 pub(crate) struct Call {
     calls: Arc<Calls>,
     method: usize,
@@ -110,35 +110,35 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Counts the message of a request that has one.
+    /// Counts the message of a unary request.
     pub(crate) fn received_one(&self, bytes: usize) {
         self.calls.received_bytes.add(bytes as u64);
         self.calls.methods[self.method].received.add(1);
     }
 
-    /// Counts the end of a request that gets one message.
+    /// Completes a call with one message.
     pub(crate) fn replies_one(mut self, bytes: usize) {
         self.calls.sent_bytes.add(bytes as u64);
         self.calls.methods[self.method].sent.add(1);
         self.code = Code::Ok;
     }
 
-    /// Counts the end of a request that is refused.
+    /// Completes a call with an error.
     pub(crate) fn refuses(mut self, status: &Status) {
         self.code = status.code();
     }
 
-    /// Counts what comes in.
+    /// Wraps a request body to count its messages.
     pub(crate) fn receives<B>(&self, body: B) -> Counted<B> {
         let (calls, method) = (self.calls.clone(), self.method);
         Counted {
             body,
-            tally: Tally::default(),
+            tally: MessageCounter::default(),
             direction: Direction::In { calls, method },
         }
     }
 
-    /// Counts what goes out, and the end.
+    /// Wraps a response to count its messages and completion.
     pub(crate) fn sends(
         mut self,
         response: Response<tonic::body::Body>,
@@ -150,7 +150,7 @@ impl Call {
         response.map(|body| {
             tonic::body::Body::new(Counted {
                 body,
-                tally: Tally::default(),
+                tally: MessageCounter::default(),
                 direction: Direction::Out(Some(self)),
             })
         })
@@ -171,10 +171,10 @@ fn code_of(headers: &HeaderMap) -> Option<Code> {
     Some(Code::from_bytes(status.as_bytes()))
 }
 
-/// A body whose messages are counted on their way.
+/// A body that counts its messages.
 pub(crate) struct Counted<B> {
     body: B,
-    tally: Tally,
+    tally: MessageCounter,
     direction: Direction,
 }
 
@@ -183,12 +183,12 @@ enum Direction {
         calls: Arc<Calls>,
         method: usize,
     },
-    /// None once the end was counted.
+    /// `None` once the completion was counted.
     Out(Option<Call>),
 }
 
 impl Direction {
-    fn note(&mut self, frame: &Frame<Bytes>, tally: &mut Tally) {
+    fn note(&mut self, frame: &Frame<Bytes>, tally: &mut MessageCounter) {
         if let Some(data) = frame.data_ref() {
             let messages = tally.count(data);
             let bytes = data.len() as u64;
@@ -241,18 +241,18 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Counted<B> {
     }
 }
 
-/// Finds where messages begin in a stream of bytes.
+/// Finds message boundaries in a byte stream.
 #[derive(Default)]
-struct Tally {
-    /// What came of the bytes before a message: a flag, and the length in four bytes.
+struct MessageCounter {
+    /// Received part of the message prefix: a flag, and the length in four bytes.
     prefix: [u8; 5],
     prefix_bytes: usize,
-    /// What is still to come of the message.
+    /// Remaining bytes of the current message.
     rest: usize,
 }
 
-impl Tally {
-    /// How many messages begin in these bytes, once their length is known.
+impl MessageCounter {
+    /// Number of messages that start in these bytes.
     fn count(&mut self, mut bytes: &[u8]) -> u64 {
         let mut messages = 0;
         loop {
@@ -285,7 +285,7 @@ mod tests {
         let bytes = b"\0\0\0\0\x03abc\0\0\0\0\0\0\0\0\0\x01x";
         for first in 0..bytes.len() {
             for second in first..bytes.len() {
-                let mut tally = Tally::default();
+                let mut tally = MessageCounter::default();
                 let parts = [&bytes[..first], &bytes[first..second], &bytes[second..]];
                 let counted: u64 = parts.iter().map(|part| tally.count(part)).sum();
                 assert_eq!(counted, 3, "cut at {first} and {second}");

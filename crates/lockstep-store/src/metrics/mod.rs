@@ -1,4 +1,4 @@
-//! What is counted, under the names that dashboards know.
+//! Metrics with etcd's names.
 
 mod calls;
 mod text;
@@ -11,7 +11,7 @@ use lockstep_mvcc::{OpResponse, Response, TxnResponse};
 pub(crate) use calls::{Call, Calls};
 pub(crate) use text::text;
 
-/// A number that only grows.
+/// A monotonic counter.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -25,14 +25,14 @@ impl Counter {
     }
 }
 
-/// How many of something there are, and were.
+/// A gauge of current instances with a counter of all.
 #[derive(Default)]
-pub(crate) struct Population {
+pub(crate) struct InstanceCount {
     come: AtomicU64,
     gone: AtomicU64,
 }
 
-impl Population {
+impl InstanceCount {
     pub(crate) fn increase(&self) {
         self.come.fetch_add(1, Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ impl Population {
         self.gone.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many there ever were.
+    /// Number of instances ever created.
     pub(crate) fn total(&self) -> u64 {
         self.come.load(Ordering::Relaxed)
     }
@@ -56,23 +56,23 @@ impl Population {
     }
 }
 
-/// What requests count as they go.
+/// Metrics updated by requests.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    pub(crate) watch_streams: Population,
-    pub(crate) watchers: Population,
+    pub(crate) watch_streams: InstanceCount,
+    pub(crate) watchers: InstanceCount,
     pub(crate) events: Counter,
     pub(crate) compactions: Counter,
     pub(crate) defragmentations: Counter,
     pub(crate) operations: Operations,
-    /// Writes whose outcome could not be told.
+    /// Proposals that failed with an unknown outcome.
     pub(crate) failed_proposals: Counter,
     pub(crate) health_successes: Counter,
     pub(crate) health_failures: Counter,
     pub(crate) calls: Arc<Calls>,
 }
 
-/// What was done to keys, inside transactions too.
+/// Counters of key operations, including those inside transactions.
 #[derive(Default)]
 pub(crate) struct Operations {
     pub(crate) ranges: Counter,
@@ -82,7 +82,7 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    /// Counts what a write did.
+    /// Counts the operations of a write.
     pub(crate) fn count(&self, response: &Response) {
         match response {
             Response::Put(_) => self.puts.add(1),

@@ -1,4 +1,4 @@
-//! Metrics as text, format 0.0.4.
+//! Prometheus text format 0.0.4.
 
 use std::fmt::{Display, Write};
 
@@ -9,7 +9,7 @@ use super::calls::CODES;
 use crate::member::Member;
 use crate::methods::METHODS;
 
-/// A number without labels.
+/// A metric without labels.
 struct Row {
     name: &'static str,
     kind: &'static str,
@@ -17,7 +17,7 @@ struct Row {
     value: u64,
 }
 
-/// Lines under construction.
+/// Text builder.
 #[derive(Default)]
 struct Text(String);
 
@@ -54,7 +54,7 @@ impl Text {
     }
 }
 
-/// Everything.
+/// Renders all metrics.
 pub(crate) fn text(member: &Member) -> String {
     let mut text = Text::default();
     let groups = [
@@ -72,7 +72,7 @@ pub(crate) fn text(member: &Member) -> String {
     text.0
 }
 
-/// What is told as a label.
+/// Info metrics, whose value is in a label.
 fn names(member: &Member, text: &mut Text) {
     let id = member.identity.member_id;
     let level = member.config.level;
@@ -85,13 +85,13 @@ fn names(member: &Member, text: &mut Text) {
         ),
         (
             "etcd_server_version",
-            "The API level that is served.",
+            "API version served by this member.",
             "server_version",
             level.release(),
         ),
         (
             "etcd_cluster_version",
-            "The API level that all members serve.",
+            "API version served by all members.",
             "cluster_version",
             level.to_string(),
         ),
@@ -101,17 +101,17 @@ fn names(member: &Member, text: &mut Text) {
     }
 }
 
-/// How long the disk takes.
+/// Disk latency histograms.
 fn disk(member: &Member, text: &mut Text) {
     for (name, help, histogram) in [
         (
             "etcd_disk_wal_fsync_duration_seconds",
-            "How long the disk took to make writes safe.",
+            "Latency of fsync of the write-ahead log.",
             member.store.log_sync_times(),
         ),
         (
             "etcd_disk_backend_commit_duration_seconds",
-            "How long commits of the state took.",
+            "Latency of commits to the state file.",
             member.store.state_commit_times(),
         ),
     ] {
@@ -120,7 +120,7 @@ fn disk(member: &Member, text: &mut Text) {
     }
 }
 
-/// Requests by method.
+/// Call metrics by method.
 fn calls(member: &Member, text: &mut Text) {
     let calls = &member.metrics.calls;
     let rows: Vec<_> = METHODS
@@ -135,12 +135,12 @@ fn calls(member: &Member, text: &mut Text) {
         })
         .collect();
     let name = "grpc_server_started_total";
-    text.begin(name, "counter", "Requests that were begun.");
+    text.begin(name, "counter", "Requests started.");
     for (labels, counts) in &rows {
         text.value(name, labels, counts.started.value());
     }
     let name = "grpc_server_handled_total";
-    text.begin(name, "counter", "Requests that were answered, by code.");
+    text.begin(name, "counter", "Requests completed, by status code.");
     for (labels, counts) in &rows {
         for (code, handled) in CODES.iter().zip(&counts.handled) {
             if handled.value() > 0 {
@@ -150,17 +150,17 @@ fn calls(member: &Member, text: &mut Text) {
         }
     }
     let name = "grpc_server_msg_received_total";
-    text.begin(name, "counter", "Messages that came from clients.");
+    text.begin(name, "counter", "Messages received from clients.");
     for (labels, counts) in &rows {
         text.value(name, labels, counts.received.value());
     }
     let name = "grpc_server_msg_sent_total";
-    text.begin(name, "counter", "Messages that went to clients.");
+    text.begin(name, "counter", "Messages sent to clients.");
     for (labels, counts) in &rows {
         text.value(name, labels, counts.sent.value());
     }
     let name = "grpc_server_handling_seconds";
-    text.begin(name, "histogram", "How long requests took.");
+    text.begin(name, "histogram", "Latency of requests.");
     for (labels, counts) in &rows {
         if counts.started.value() > 0 {
             text.histogram(name, labels, &counts.seconds);
@@ -191,15 +191,19 @@ fn server_rows(member: &Member) -> Vec<Row> {
     let metrics = &member.metrics;
     vec![
         gauge("etcd_server_has_leader", "Whether a leader exists.", 1),
-        gauge("etcd_server_is_leader", "Whether this member leads.", 1),
+        gauge(
+            "etcd_server_is_leader",
+            "Whether this member is the leader.",
+            1,
+        ),
         gauge(
             "etcd_server_is_learner",
-            "Whether this member only learns.",
+            "Whether this member is a learner.",
             0,
         ),
         counter(
             "etcd_server_leader_changes_seen_total",
-            "How often the leader changed.",
+            "Leader changes seen.",
             1,
         ),
         counter(
@@ -209,27 +213,27 @@ fn server_rows(member: &Member) -> Vec<Row> {
         ),
         gauge(
             "etcd_server_proposals_committed_total",
-            "Commands that are safe.",
+            "Proposals committed.",
             index,
         ),
         gauge(
             "etcd_server_proposals_applied_total",
-            "Commands that were applied.",
+            "Proposals applied.",
             index,
         ),
         gauge(
             "etcd_server_proposals_pending",
-            "Writes under way.",
+            "Proposals pending.",
             member.writes_pending() as u64,
         ),
         counter(
             "etcd_server_proposals_failed_total",
-            "Writes whose outcome could not be told.",
+            "Proposals failed with an unknown outcome.",
             metrics.failed_proposals.value(),
         ),
         counter(
             "etcd_server_slow_apply_total",
-            "Commands that took long to carry out.",
+            "Commands whose apply exceeded the slow threshold.",
             member.store.slow_applies(),
         ),
         counter(
@@ -244,22 +248,22 @@ fn server_rows(member: &Member) -> Vec<Row> {
         ),
         counter(
             "etcd_server_read_indexes_failed_total",
-            "Reads that found no leader.",
+            "Reads failed for lack of a leader.",
             0,
         ),
         gauge(
             "etcd_server_quota_backend_bytes",
-            "The most bytes of the state.",
+            "Backend quota in bytes.",
             member.quota.bytes().unwrap_or_default(),
         ),
         counter(
             "etcd_server_health_success",
-            "Health checks that were passed.",
+            "Successful health checks.",
             metrics.health_successes.value(),
         ),
         counter(
             "etcd_server_health_failures",
-            "Health checks that were not.",
+            "Failed health checks.",
             metrics.health_failures.value(),
         ),
         counter(
@@ -282,12 +286,12 @@ fn storage_rows(member: &Member) -> Vec<Row> {
     vec![
         gauge(
             "etcd_mvcc_db_total_size_in_bytes",
-            "The size of the state's file.",
+            "Size of the state file.",
             size.map_or(0, |size| size.file_bytes),
         ),
         gauge(
             "etcd_mvcc_db_total_size_in_use_in_bytes",
-            "The bytes of rows in it.",
+            "Bytes of the state file in use.",
             size.map_or(0, |size| size.row_bytes),
         ),
         counter(
@@ -312,12 +316,12 @@ fn storage_rows(member: &Member) -> Vec<Row> {
         ),
         counter(
             "lockstep_store_auto_compactions_total",
-            "Compactions that nobody asked for.",
+            "Automatic compactions.",
             metrics.compactions.value(),
         ),
         counter(
             "lockstep_store_defragmentations_total",
-            "How often the file was packed.",
+            "Defragmentations.",
             metrics.defragmentations.value(),
         ),
     ]
@@ -338,37 +342,33 @@ fn debugging_rows(member: &Member) -> Vec<Row> {
     vec![
         gauge(
             "etcd_debugging_mvcc_current_revision",
-            "The revision of the last change.",
+            "Current revision.",
             revision,
         ),
         gauge(
             "etcd_debugging_mvcc_compact_revision",
-            "The oldest revision that can be read.",
+            "Compacted revision, the oldest readable one.",
             compacted,
         ),
-        gauge(
-            "etcd_debugging_mvcc_keys_total",
-            "How many keys there are.",
-            keys,
-        ),
+        gauge("etcd_debugging_mvcc_keys_total", "Number of keys.", keys),
         gauge(
             "etcd_debugging_mvcc_watch_stream_total",
-            "How many streams of watchers there are.",
+            "Number of watch streams.",
             metrics.watch_streams.present(),
         ),
         gauge(
             "etcd_debugging_mvcc_watcher_total",
-            "How many watchers there are.",
+            "Number of watchers.",
             metrics.watchers.present(),
         ),
         gauge(
             "etcd_debugging_mvcc_slow_watcher_total",
-            "How many watchers have something to deliver.",
+            "Number of watchers with undelivered revisions.",
             backlog.watchers,
         ),
         gauge(
             "etcd_debugging_mvcc_pending_events_total",
-            "How many revisions watchers have to look at for that, each on its own account.",
+            "Undelivered revisions, summed over watchers.",
             backlog.revisions,
         ),
         counter(
@@ -396,10 +396,6 @@ fn debugging_rows(member: &Member) -> Vec<Row> {
             "Events sent to watchers.",
             metrics.events.value(),
         ),
-        gauge(
-            "etcd_debugging_lease_total",
-            "How many leases there are.",
-            leases,
-        ),
+        gauge("etcd_debugging_lease_total", "Number of leases.", leases),
     ]
 }

@@ -1,4 +1,4 @@
-//! Watch responses as bytes.
+//! Encoding of watch responses.
 
 use bytes::BufMut;
 use lockstep_etcd_api::etcdserverpb as pb;
@@ -11,11 +11,11 @@ use tonic_prost::ProstCodec;
 
 use super::shared::Content;
 
-/// One message to the client.
+/// A response message.
 pub(crate) enum Frame {
-    /// Anything but events.
+    /// A response without events.
     Control(pb::WatchResponse),
-    /// Events of one watcher.
+    /// A response with events.
     Events(Events),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Frame {
 pub(crate) struct Events {
     pub(crate) header: pb::ResponseHeader,
     pub(crate) watch_id: i64,
-    /// Whether the events of the last revision go on in the next message.
+    /// True if the revision continues in the next message.
     pub(crate) fragment: bool,
     pub(crate) content: Content,
 }
@@ -49,7 +49,7 @@ impl Events {
     }
 }
 
-/// Events as fields of a message, one behind the other.
+/// Encodes events as repeated fields.
 pub(super) fn encode_events(events: &[Event], out: &mut impl BufMut) {
     for event in events {
         message(EVENTS, event_len(event), out);
@@ -57,7 +57,7 @@ pub(super) fn encode_events(events: &[Event], out: &mut impl BufMut) {
     }
 }
 
-/// The bytes that [`encode_events`] writes.
+/// Encoded length of [`encode_events`].
 pub(super) fn events_len(events: &[Event]) -> usize {
     let lengths = events
         .iter()
@@ -77,7 +77,7 @@ fn encode_event(event: &Event, out: &mut impl BufMut) {
     }
 }
 
-/// The bytes that an event takes in a message.
+/// Encoded length of an event.
 pub(crate) fn event_len(event: &Event) -> usize {
     let kind = match event.kind() {
         EventKind::Put => 0,
@@ -113,7 +113,7 @@ fn encode_pair(kv: &KeyValue, out: &mut impl BufMut) {
     number(LEASE, kv.lease.0.cast_unsigned(), out);
 }
 
-/// Bytes; none are left out.
+/// Encodes a bytes field unless it is empty.
 fn text(tag: u32, bytes: &[u8], out: &mut impl BufMut) {
     if !bytes.is_empty() {
         message(tag, bytes.len(), out);
@@ -128,7 +128,7 @@ fn text_len(tag: u32, bytes: &[u8]) -> usize {
     }
 }
 
-/// A number; zero is left out.
+/// Encodes a number field unless it is zero.
 fn number(tag: u32, value: u64, out: &mut impl BufMut) {
     if value != 0 {
         encode_key(tag, WireType::Varint, out);
@@ -143,7 +143,7 @@ fn number_len(tag: u32, value: u64) -> usize {
     }
 }
 
-/// What stands before bytes or a message.
+/// Encodes the tag and length of a length-delimited field.
 fn message(tag: u32, length: usize, out: &mut impl BufMut) {
     encode_key(tag, WireType::LengthDelimited, out);
     encode_varint(length as u64, out);

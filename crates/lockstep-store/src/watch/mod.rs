@@ -1,4 +1,4 @@
-//! Watches: one stream of a client, many watchers on it.
+//! Watch service: one stream with many watchers.
 
 mod codec;
 mod ready;
@@ -18,8 +18,7 @@ use codec::{Frame, WatchCodec};
 pub(crate) use shared::SharedEvents;
 use stream::WatchStream;
 
-/// The method `Watch`, by hand: events go from the machine into the connection's buffer without
-/// becoming messages in between.
+/// The `Watch` method without tonic's codec: events are encoded directly into the connection's buffer.
 #[derive(Clone)]
 pub(crate) struct WatchService(pub(crate) Arc<Member>);
 

@@ -1,4 +1,4 @@
-//! Which watchers of a stream have something to say.
+//! Ready list of a stream's watchers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 
 use parking_lot::Mutex;
 
-/// The watchers to look at, so that one with news costs nothing for those without.
+/// Queue of watchers with events, so that idle watchers cost nothing.
 #[derive(Default)]
 pub(super) struct ReadyList(Mutex<Inner>);
 
@@ -18,7 +18,7 @@ struct Inner {
 }
 
 impl ReadyList {
-    /// Who is woken when a watcher has news.
+    /// Sets the waker of the stream.
     pub(super) fn register(&self, cx: &Context<'_>) {
         let mut inner = self.0.lock();
         if !inner
@@ -30,7 +30,7 @@ impl ReadyList {
         }
     }
 
-    /// The watcher that waits longest to be looked at.
+    /// The watcher that has been queued longest.
     pub(super) fn pop(&self) -> Option<i64> {
         self.0.lock().queue.pop_front()
     }
@@ -46,7 +46,7 @@ impl ReadyList {
     }
 }
 
-/// Puts one watcher on the list, once.
+/// Waker that queues one watcher at most once.
 pub(super) struct WatcherWake {
     id: i64,
     list: Arc<ReadyList>,
@@ -63,7 +63,7 @@ impl WatcherWake {
         })
     }
 
-    /// The watcher is about to be looked at, so news from now on count again.
+    /// Allows the watcher to be queued again.
     pub(super) fn is_taken(&self) {
         self.is_queued.store(false, Ordering::Release);
     }

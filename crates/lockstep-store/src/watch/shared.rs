@@ -1,7 +1,7 @@
-//! Events as bytes, made once for all watchers that are told them.
+//! Cache of encoded events, shared by watchers.
 //!
-//! Watchers of the same keys are told the same events at about the same time. Whoever comes first
-//! encodes them; the others find the bytes, by the identity of the pairs, and copy them in one piece.
+//! Watchers of the same keys receive the same events at about the same time. The first one encodes them; the others
+//! find the encoding by the identity of the versions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use parking_lot::Mutex;
 
 use super::codec::{encode_events, events_len};
 
-/// How many encodings are kept, for watchers with different wishes.
-const KEPT_MAX: usize = 8;
-/// Longer ones are not kept: who is that far behind is seldom in company.
-const KEPT_BYTES_MAX: usize = 64 << 10;
+/// Cached encodings, for watchers with different filters.
+const CACHED_MAX: usize = 8;
+/// Size limit of a cached encoding: a watcher that is far behind rarely shares its batch with others.
+const CACHED_BYTES_MAX: usize = 64 << 10;
 
-/// What was encoded last.
+/// Recently encoded events.
 #[derive(Default)]
-pub(crate) struct SharedEvents(Mutex<VecDeque<Kept>>);
+pub(crate) struct SharedEvents(Mutex<VecDeque<CachedEvents>>);
 
-struct Kept {
-    /// Holds the pairs, so that no others can come to be in their places.
+struct CachedEvents {
+    /// Keeps the versions alive, so that their addresses are not reused.
     events: Vec<Event>,
     bytes: Bytes,
 }
 
-/// Events on their way into a message.
+/// Events of a message, possibly encoded.
 pub(crate) enum Content {
     Encoded(Bytes),
     Listed(Vec<Event>),
 }
 
 impl SharedEvents {
-    /// The events as bytes, unless they are too many to be shared.
+    /// Returns the encoded events, unless they exceed the size limit.
     pub(super) fn share(&self, events: Vec<Event>) -> Content {
-        if events_len(&events) > KEPT_BYTES_MAX {
+        if events_len(&events) > CACHED_BYTES_MAX {
             return Content::Listed(events);
         }
         let mut kept = self.0.lock();
@@ -46,19 +46,19 @@ impl SharedEvents {
         let mut bytes = Vec::with_capacity(events_len(&events));
         encode_events(&events, &mut bytes);
         let bytes = Bytes::from(bytes);
-        let outdated = (kept.len() == KEPT_MAX).then(|| kept.pop_back());
-        kept.push_front(Kept {
+        let outdated = (kept.len() == CACHED_MAX).then(|| kept.pop_back());
+        kept.push_front(CachedEvents {
             events,
             bytes: bytes.clone(),
         });
         drop(kept);
-        // What it held may be the last of a pair.
+        // Dropped outside the lock, because it may free versions.
         drop(outdated);
         Content::Encoded(bytes)
     }
 }
 
-/// Whether the events are of the same pairs, not only of equal ones.
+/// True if both lists refer to identical versions in memory.
 fn are_same(one: &[Event], other: &[Event]) -> bool {
     let pairs = |event: &Event| {
         let previous = event.previous.as_ref().map(Arc::as_ptr);
@@ -116,7 +116,7 @@ mod tests {
             let mut expected = Vec::new();
             encode_events(list, &mut expected);
             assert_eq!(*first, expected);
-            // The very same memory.
+            // The encoding is shared, not copied.
             assert_eq!(encoded(&shared, list).as_ptr(), first.as_ptr());
         }
     }
@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn few_encodings_are_kept_and_long_ones_are_not() {
         let shared = SharedEvents::default();
-        for _ in 0..3 * KEPT_MAX {
+        for _ in 0..3 * CACHED_MAX {
             encoded(&shared, &[event(&pair(3), None)]);
         }
-        assert_eq!(shared.0.lock().len(), KEPT_MAX);
-        let long = shared.share(vec![event(&pair(KEPT_BYTES_MAX), None)]);
+        assert_eq!(shared.0.lock().len(), CACHED_MAX);
+        let long = shared.share(vec![event(&pair(CACHED_BYTES_MAX), None)]);
         assert!(matches!(long, Content::Listed(events) if events.len() == 1));
-        assert_eq!(shared.0.lock().len(), KEPT_MAX);
+        assert_eq!(shared.0.lock().len(), CACHED_MAX);
     }
 }

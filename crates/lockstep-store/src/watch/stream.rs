@@ -1,4 +1,4 @@
-//! A client's stream: requests in, responses out, nothing in between that grows.
+//! A watch stream with backpressure in both directions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -19,17 +19,17 @@ use tonic::{Status, Streaming};
 
 use super::codec::{Events, Frame};
 use super::ready::ReadyList;
-use super::watcher::{Survey, Watcher, fragments};
+use super::watcher::{ProgressRequest, Watcher, fragments};
 use crate::member::Member;
 
-/// How many watchers are looked at before other streams get their turn.
-const LOOKS_MAX: usize = 64;
+/// Watchers polled before the task yields.
+const POLLS_MAX: usize = 64;
 
-/// The id of a response that belongs to no watcher.
+/// Watch id of responses without a watcher.
 const NO_WATCHER: i64 = -1;
 
-/// Requests are read only when every response was taken, and history only when a response can be
-/// sent: a client that does not read is not served further and costs one message.
+/// Requests are read only after all responses were sent, and history is read only when a response can be sent, so a
+/// client that does not read costs one message.
 pub(crate) struct WatchStream {
     member: Arc<Member>,
     requests: Option<Streaming<pb::WatchRequest>>,
@@ -37,8 +37,8 @@ pub(crate) struct WatchStream {
     next_id: i64,
     ready: Arc<ReadyList>,
     outbox: VecDeque<Frame>,
-    survey: Option<Survey>,
-    /// When progress is due again; runs while a watcher wants it.
+    progress_request: Option<ProgressRequest>,
+    /// Timer of progress notifications; runs while a watcher has them enabled.
     timer: Option<Pin<Box<Sleep>>>,
     stopping: Pin<Box<WaitForCancellationFutureOwned>>,
     is_over: bool,
@@ -55,7 +55,7 @@ impl WatchStream {
             next_id: 0,
             ready: Arc::default(),
             outbox: VecDeque::new(),
-            survey: None,
+            progress_request: None,
             timer: None,
             stopping: Box::pin(stopping),
             is_over: false,
@@ -76,7 +76,7 @@ impl WatchStream {
         match request.request_union {
             Some(RequestUnion::CreateRequest(create)) => self.create(&create),
             Some(RequestUnion::CancelRequest(cancel)) => self.cancel(cancel.watch_id),
-            Some(RequestUnion::ProgressRequest(_)) => self.start_survey(),
+            Some(RequestUnion::ProgressRequest(_)) => self.start_progress_request(),
             None => {}
         }
     }
@@ -115,7 +115,7 @@ impl WatchStream {
         }
     }
 
-    /// The wished id unless it is in use; one that is not in use if there is no wish.
+    /// The requested id if it is unused, or an unused one if none is requested.
     fn id_for(&mut self, wished: i64) -> Option<i64> {
         if wished != 0 {
             return (!self.watchers.contains_key(&wished)).then_some(wished);
@@ -151,26 +151,26 @@ impl WatchStream {
         self.answer(self.member.live().revision(), canceled);
     }
 
-    /// Whether there was such a watcher.
+    /// Returns true if the watcher existed.
     fn remove(&mut self, id: i64) -> bool {
         let was_there = self.watchers.remove(&id).is_some();
         if was_there {
             self.member.metrics.watchers.decrease();
-            if let Some(survey) = &mut self.survey {
-                survey.waiting.remove(&id);
+            if let Some(progress_request) = &mut self.progress_request {
+                progress_request.waiting.remove(&id);
             }
             self.finish_survey();
         }
         was_there
     }
 
-    /// Asks every watcher for its progress; the client is told when all have answered.
-    fn start_survey(&mut self) {
-        if let Some(survey) = &mut self.survey {
-            survey.again = true;
+    /// Starts a manual progress request: requests progress from every watcher and responds when all have reported.
+    fn start_progress_request(&mut self) {
+        if let Some(progress_request) = &mut self.progress_request {
+            progress_request.again = true;
             return;
         }
-        self.survey = Some(Survey {
+        self.progress_request = Some(ProgressRequest {
             waiting: self.watchers.keys().copied().collect(),
             progress: None,
             again: false,
@@ -182,23 +182,26 @@ impl WatchStream {
     }
 
     fn finish_survey(&mut self) {
-        let Some(survey) = self.survey.take_if(|survey| survey.waiting.is_empty()) else {
+        let Some(progress_request) = self
+            .progress_request
+            .take_if(|progress_request| progress_request.waiting.is_empty())
+        else {
             return;
         };
         let current = || self.member.live().revision();
-        let progress = survey.progress.unwrap_or_else(current);
+        let progress = progress_request.progress.unwrap_or_else(current);
         let told = pb::WatchResponse {
             watch_id: NO_WATCHER,
             ..pb::WatchResponse::default()
         };
         self.answer(progress, told);
-        if survey.again {
-            self.start_survey();
+        if progress_request.again {
+            self.start_progress_request();
         }
     }
 
-    /// Looks at one watcher.
-    fn look_at(&mut self, id: i64) {
+    /// Polls one watcher.
+    fn poll_watcher(&mut self, id: i64) {
         let Some(watcher) = self.watchers.get_mut(&id) else {
             return;
         };
@@ -217,8 +220,8 @@ impl WatchStream {
                     };
                     self.answer(progress, told);
                 }
-                if let Some(survey) = &mut self.survey {
-                    survey.told(id, progress);
+                if let Some(progress_request) = &mut self.progress_request {
+                    progress_request.told(id, progress);
                 }
                 self.finish_survey();
             }
@@ -245,7 +248,7 @@ impl WatchStream {
         }
     }
 
-    /// A watcher that cannot go on.
+    /// Cancels a watcher that failed.
     fn end(&mut self, watch_id: i64, error: &WatchError) {
         self.remove(watch_id);
         let compact_revision = match error {
@@ -262,8 +265,7 @@ impl WatchStream {
         self.answer(self.member.live().revision(), canceled);
     }
 
-    /// How long until progress is due: the interval and up to a tenth more, so that not all
-    /// streams are due at once.
+    /// Interval of progress notifications plus up to a tenth of jitter, so that streams do not synchronise.
     fn progress_interval(&self) -> Duration {
         let interval = self.member.config.watch_progress_interval;
         let share = u32::try_from(self.member.metrics.watch_streams.total() * 37 % 100);
@@ -285,7 +287,7 @@ impl WatchStream {
             let next = timer.deadline() + self.progress_interval();
             self.set_timer(next);
             for watcher in self.watchers.values_mut() {
-                if watcher.notice.falls_due() {
+                if watcher.notice.interval_passed() {
                     watcher.request_progress();
                 }
             }
@@ -298,7 +300,7 @@ impl WatchStream {
         }
     }
 
-    /// Whether a request was served.
+    /// Returns true if a request was handled.
     fn poll_requests(&mut self, cx: &mut Context<'_>) -> Result<bool, Status> {
         let Some(requests) = &mut self.requests else {
             return Ok(false);
@@ -318,7 +320,7 @@ impl WatchStream {
     }
 
     fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame, Status>>> {
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..POLLS_MAX {
             if let Some(frame) = self.outbox.pop_front() {
                 return Poll::Ready(Some(Ok(frame)));
             }
@@ -333,7 +335,7 @@ impl WatchStream {
             self.poll_timer(cx);
             self.ready.register(cx);
             match self.ready.pop() {
-                Some(id) => self.look_at(id),
+                Some(id) => self.poll_watcher(id),
                 None if self.requests.is_none() && self.watchers.is_empty() => {
                     return Poll::Ready(None);
                 }

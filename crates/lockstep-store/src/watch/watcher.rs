@@ -13,25 +13,25 @@ pub(super) struct Watcher {
     watch: Watch,
     wake: Arc<WatcherWake>,
     waker: Waker,
-    /// Whether messages that are too large may be cut.
+    /// True if large responses may be fragmented.
     pub(super) fragment: bool,
     pub(super) notice: Notice,
 }
 
-/// Telling progress from time to time.
+/// Progress notification state.
 #[derive(Default)]
 pub(super) struct Notice {
-    /// Whether the client wants it.
+    /// True if the client enabled progress notifications.
     pub(super) is_wanted: bool,
-    /// Whether anything was sent since it was last due.
+    /// True if events were sent since the last interval.
     pub(super) was_busy: bool,
-    /// Whether it is due.
+    /// True if a notification is due.
     pub(super) is_due: bool,
 }
 
 impl Notice {
-    /// An interval has passed: whether the client has to be told.
-    pub(super) fn falls_due(&mut self) -> bool {
+    /// Handles the end of an interval; returns true if a notification is due.
+    pub(super) fn interval_passed(&mut self) -> bool {
         self.is_due |= self.is_wanted && !std::mem::take(&mut self.was_busy);
         self.is_due
     }
@@ -59,7 +59,7 @@ impl Watcher {
         }
     }
 
-    /// The next message. After one, the watcher is looked at again, in its turn.
+    /// Polls for the next message. After one, the watcher is queued again.
     pub(super) fn poll(&mut self) -> Poll<Result<WatchMessage, WatchError>> {
         self.wake.is_taken();
         let polled = self.watch.poll_next(&mut Context::from_waker(&self.waker));
@@ -75,16 +75,16 @@ impl Watcher {
     }
 }
 
-/// A manual progress request under way: every watcher has to tell its progress.
-pub(super) struct Survey {
+/// A manual progress request in progress, which waits for every watcher.
+pub(super) struct ProgressRequest {
     pub(super) waiting: std::collections::BTreeSet<i64>,
-    /// The smallest progress told so far.
+    /// The smallest progress reported so far.
     pub(super) progress: Option<Revision>,
-    /// Whether the client asked again meanwhile.
+    /// True if the client sent another request meanwhile.
     pub(super) again: bool,
 }
 
-impl Survey {
+impl ProgressRequest {
     pub(super) fn told(&mut self, id: i64, progress: Revision) {
         if self.waiting.remove(&id) {
             let before = self.progress.unwrap_or(progress);
@@ -93,7 +93,7 @@ impl Survey {
     }
 }
 
-/// Cuts events into messages of at most `bytes_max`, one event at least.
+/// Splits events into messages of at most `bytes_max`, at least one event each.
 pub(super) fn fragments(events: Vec<Event>, bytes_max: usize) -> Vec<Vec<Event>> {
     let mut fragments = Vec::new();
     let (mut fragment, mut bytes) = (Vec::new(), 0);

@@ -116,7 +116,7 @@ impl Running {
             .kv()
             .compact(request)
             .await
-            .map_err(|status| told(&status))?;
+            .map_err(|status| code_and_text(&status))?;
         Ok(answer.into_inner().header.unwrap().revision)
     }
 }
@@ -146,6 +146,6 @@ pub(crate) fn all() -> pb::RangeRequest {
 }
 
 /// Code and text, as clients match them.
-pub(crate) fn told(status: &Status) -> String {
+pub(crate) fn code_and_text(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

@@ -75,7 +75,7 @@ async fn metrics_have_the_names_that_dashboards_know() {
     server.put("a", "1").await;
     let refused = server.kv().range(crate::harness::get("")).await;
     assert_eq!(
-        crate::harness::told(&refused.unwrap_err()),
+        crate::harness::code_and_text(&refused.unwrap_err()),
         "InvalidArgument: etcdserver: key is not provided"
     );
     assert_eq!(answer(server.port, "/health").await.0, 200);
@@ -99,7 +99,7 @@ async fn metrics_have_the_names_that_dashboards_know() {
         format!("grpc_server_handling_seconds_count{{{put}}} 1"),
     ] {
         assert!(
-            text.lines().any(|told| told == line),
+            text.lines().any(|shown| shown == line),
             "{line} is not in {text}"
         );
     }
@@ -117,11 +117,11 @@ async fn metrics_have_the_names_that_dashboards_know() {
         "etcd_debugging_mvcc_pending_events_total 0",
     ] {
         assert!(
-            text.lines().any(|told| told.starts_with(line)),
+            text.lines().any(|shown| shown.starts_with(line)),
             "{line} is not in {text}"
         );
     }
-    // Without other members there is nobody to count for.
+    // A single member has no peers to report.
     assert!(!text.contains("etcd_network_peer_"), "{text}");
     for line in [
         "etcd_server_has_leader 1",
@@ -132,7 +132,7 @@ async fn metrics_have_the_names_that_dashboards_know() {
         "etcd_cluster_version{cluster_version=\"3.7\"} 1",
     ] {
         assert!(
-            text.lines().any(|told| told == line),
+            text.lines().any(|shown| shown == line),
             "{line} is not in {text}"
         );
     }

@@ -4,7 +4,7 @@ use lockstep_etcd_api::etcdserverpb as pb;
 use tokio_stream::StreamExt;
 use tonic::Code;
 
-use crate::harness::{Running, all, get, put, told};
+use crate::harness::{Running, all, code_and_text, get, put};
 
 /// etcd-api.md §1/header.
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     let mut kv = server.kv();
     let no_key = kv.put(put("", "x")).await.unwrap_err();
     assert_eq!(
-        told(&no_key),
+        code_and_text(&no_key),
         "InvalidArgument: etcdserver: key is not provided"
     );
     let no_lease = pb::PutRequest {
@@ -38,7 +38,7 @@ async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     };
     let no_lease = kv.put(no_lease).await.unwrap_err();
     assert_eq!(
-        told(&no_lease),
+        code_and_text(&no_lease),
         "NotFound: etcdserver: requested lease not found"
     );
     let future = pb::RangeRequest {
@@ -47,7 +47,7 @@ async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     };
     let future = kv.range(future).await.unwrap_err();
     let text = "OutOfRange: etcdserver: mvcc: required revision is a future revision";
-    assert_eq!(told(&future), text);
+    assert_eq!(code_and_text(&future), text);
     let op = |key| pb::RequestOp {
         request: Some(pb::request_op::Request::RequestPut(put(key, "1"))),
     };
@@ -57,10 +57,10 @@ async fn refusals_come_with_the_code_and_the_text_of_the_sheet() {
     };
     let many = kv.txn(txn(&["a", "b", "c"])).await.unwrap_err();
     let text = "InvalidArgument: etcdserver: too many operations in txn request";
-    assert_eq!(told(&many), text);
+    assert_eq!(code_and_text(&many), text);
     let twice = kv.txn(txn(&["a", "a"])).await.unwrap_err();
     let text = "InvalidArgument: etcdserver: duplicate key given in txn request";
-    assert_eq!(told(&twice), text);
+    assert_eq!(code_and_text(&twice), text);
 }
 
 /// etcd-api.md §1/receive-size.
@@ -70,7 +70,7 @@ async fn a_request_above_the_limit_is_too_large_and_one_at_it_is_not() {
     let large = put("a", &"x".repeat(3 << 19));
     let refused = server.kv().put(large).await.unwrap_err();
     assert_eq!(
-        told(&refused),
+        code_and_text(&refused),
         "InvalidArgument: etcdserver: request is too large"
     );
     let fits = put("a", &"x".repeat((3 << 19) - 16));
@@ -121,7 +121,7 @@ async fn before_3_7_there_is_no_range_stream_and_nothing_else_that_is_newer() {
         let server = Running::start_with(|config| config.level = level.parse().unwrap()).await;
         server.put("a", "1").await;
         let stream = server.kv().range_stream(all()).await;
-        let told = stream
+        let code_and_text = stream
             .map(|_| ())
             .map_err(|status| (status.code(), status.message().to_owned()));
         let unknown = "unknown method RangeStream for service etcdserverpb.KV".to_owned();
@@ -130,7 +130,7 @@ async fn before_3_7_there_is_no_range_stream_and_nothing_else_that_is_newer() {
         } else {
             Err((Code::Unimplemented, unknown))
         };
-        assert_eq!(told, expected, "{level}");
+        assert_eq!(code_and_text, expected, "{level}");
         let unary = server.kv().range(all()).await.unwrap().into_inner();
         assert_eq!(unary.count, 1, "{level}");
     }
@@ -271,7 +271,7 @@ async fn a_read_of_many_pairs_is_refused_like_any_other() {
     };
     let refused = server.kv().range(future).await.unwrap_err();
     assert_eq!(
-        told(&refused),
+        code_and_text(&refused),
         "OutOfRange: etcdserver: mvcc: required revision is a future revision"
     );
 }
@@ -286,14 +286,14 @@ async fn a_range_stream_does_not_sort_and_does_not_filter() {
     };
     let refused = server.kv().range_stream(sorted).await.unwrap_err();
     let text = "Unimplemented: RangeStream does not support custom sort orders";
-    assert_eq!(told(&refused), text);
+    assert_eq!(code_and_text(&refused), text);
     let filtered = pb::RangeRequest {
         min_mod_revision: 2,
         ..all()
     };
     let refused = server.kv().range_stream(filtered).await.unwrap_err();
     let text = "Unimplemented: RangeStream does not support revision filters";
-    assert_eq!(told(&refused), text);
+    assert_eq!(code_and_text(&refused), text);
 }
 
 /// etcd-api.md §2/compact, etcd-api.md §2/revision.
@@ -315,7 +315,7 @@ async fn the_compacted_revision_is_readable_and_what_is_before_it_is_not() {
     let read = server.kv().range(at(3)).await.unwrap().into_inner();
     assert_eq!(read.kvs[0].value, "2");
     let gone = server.kv().range(at(2)).await.unwrap_err();
-    assert_eq!(told(&gone), compacted);
+    assert_eq!(code_and_text(&gone), compacted);
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ async fn what_is_not_there_yet_is_said_clearly() {
         .await
         .unwrap_err();
     assert_eq!(
-        told(&refused),
+        code_and_text(&refused),
         "Unimplemented: etcdserver: authentication is not implemented by lockstep store, which \
          runs a single member without authentication"
     );

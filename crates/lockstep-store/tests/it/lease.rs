@@ -4,14 +4,16 @@ use lockstep_etcd_api::etcdserverpb as pb;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::harness::{Running, get, put, told};
+use crate::harness::{Running, code_and_text, get, put};
 
 async fn grant(server: &Running, id: i64, ttl: i64) -> Result<(i64, i64), String> {
     let granted = server
         .lease()
         .lease_grant(pb::LeaseGrantRequest { ttl, id })
         .await;
-    let granted = granted.map_err(|status| told(&status))?.into_inner();
+    let granted = granted
+        .map_err(|status| code_and_text(&status))?
+        .into_inner();
     Ok((granted.id, granted.ttl))
 }
 
@@ -75,7 +77,7 @@ async fn a_revoke_deletes_the_keys_at_one_revision_and_survives_a_restart() {
     assert_eq!(read.count, 0);
     let again = server.lease().lease_revoke(revoke).await.unwrap_err();
     assert_eq!(
-        told(&again),
+        code_and_text(&again),
         "NotFound: etcdserver: requested lease not found"
     );
     let gone = pb::LeaseTimeToLiveResponse {

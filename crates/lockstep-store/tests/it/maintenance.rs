@@ -5,7 +5,7 @@ use lockstep_store::SnapshotError;
 use pb::alarm_request::AlarmAction;
 use sha2::{Digest, Sha256};
 
-use crate::harness::{Running, put, told};
+use crate::harness::{Running, code_and_text, put};
 
 pub(crate) async fn alarm(
     server: &Running,
@@ -80,7 +80,7 @@ async fn alarms_are_raised_listed_and_cleared_for_one_member_or_all() {
     );
     let refused = server.kv().put(put("a", "1")).await.unwrap_err();
     let text = "ResourceExhausted: etcdserver: mvcc: database space exceeded";
-    assert_eq!(told(&refused), text);
+    assert_eq!(code_and_text(&refused), text);
     let (folder, _) = server.stop().await;
     let server = Running::start_on(folder, |_| {}).await;
     assert_eq!(
@@ -105,9 +105,9 @@ async fn a_corrupt_store_refuses_reads_and_writes() {
     alarm(&server, AlarmAction::Activate, 1, pb::AlarmType::Corrupt).await;
     let text = "DataLoss: etcdserver: corrupt cluster";
     let write = server.kv().put(put("a", "1")).await.unwrap_err();
-    assert_eq!(told(&write), text);
+    assert_eq!(code_and_text(&write), text);
     let read = server.kv().range(crate::harness::all()).await.unwrap_err();
-    assert_eq!(told(&read), text);
+    assert_eq!(code_and_text(&read), text);
 }
 
 /// etcd-api.md §5/hash.
@@ -125,7 +125,9 @@ async fn a_hash_depends_on_the_revision_and_on_nothing_else() {
             .maintenance()
             .hash_kv(pb::HashKvRequest { revision })
             .await;
-        let answer = answer.map_err(|status| told(&status))?.into_inner();
+        let answer = answer
+            .map_err(|status| code_and_text(&status))?
+            .into_inner();
         Ok::<_, String>((answer.hash, answer.hash_revision, answer.compact_revision))
     };
     assert_eq!(hash(&one, 0).await, hash(&two, 3).await);
@@ -204,7 +206,7 @@ async fn leadership_stays_where_it_is() {
     let request = pb::MoveLeaderRequest { target_id: 1 };
     let refused = server.maintenance().move_leader(request).await.unwrap_err();
     assert_eq!(
-        told(&refused),
+        code_and_text(&refused),
         "FailedPrecondition: etcdserver: bad leader transferee"
     );
 }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::harness::Running;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Settings that change nothing.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -34,7 +34,7 @@ impl Frames {
     /// The kind, the flags and the payload of the next frame; none if the connection is over.
     async fn next(&mut self) -> Option<(u8, u8, Vec<u8>)> {
         let mut head = [0; 9];
-        timeout(PATIENCE, self.0.read_exact(&mut head))
+        timeout(TIMEOUT, self.0.read_exact(&mut head))
             .await
             .unwrap()
             .ok()?;
@@ -63,7 +63,8 @@ async fn clients_are_told_how_many_calls_a_connection_may_have() {
     assert!(told.contains(&&[0, 3, 0, 0, 0, 3][..]), "{told:?}");
 }
 
-/// etcd-api.md §1/keepalive: who pings without a call, and too often, is told to calm down and cut off.
+/// etcd-api.md §1/keepalive: a client that pings too often without a call gets `ENHANCE_YOUR_CALM` and is
+/// disconnected.
 #[tokio::test]
 async fn too_many_pings_end_a_connection() {
     let server = Running::start().await;
@@ -73,15 +74,15 @@ async fn too_many_pings_end_a_connection() {
         assert_eq!(client.next_of(6).await.unwrap(), &PING[9..]);
     }
     client.send(PING).await;
-    let goodbye = [&[0, 0, 0, 0, 0, 0, 0, 11][..], b"too_many_pings"].concat();
-    assert_eq!(client.next_of(7).await, Some(goodbye));
+    let go_away = [&[0, 0, 0, 0, 0, 0, 0, 11][..], b"too_many_pings"].concat();
+    assert_eq!(client.next_of(7).await, Some(go_away));
     assert_eq!(client.next_of(7).await, None);
     assert_eq!(server.put("k", "v").await, 2, "others are served");
 }
 
 /// etcd-api.md §1/keepalive.
 #[tokio::test]
-async fn pings_are_not_counted_if_nobody_minds() {
+async fn any_ping_rate_is_allowed_without_a_minimum_interval() {
     let server = Running::start_with(|config| config.keepalive_interval_min = Duration::ZERO).await;
     let mut client = Frames::open(&server).await;
     for _ in 0..20 {

@@ -199,8 +199,8 @@ async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) 
             lease: LeaseId::NONE,
         },
         fences: Vec::new(),
-        ceilings: Vec::new(),
-        beside: Vec::new(),
+        unchanged_ranges: Vec::new(),
+        extra_writes: Vec::new(),
     };
     let txn = write.txn(Limits::default().txn_ops_max).unwrap();
     let outcome = Outcome::of(store.txn(txn).await.unwrap());

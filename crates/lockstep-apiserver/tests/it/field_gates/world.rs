@@ -127,8 +127,8 @@ impl World {
             expected,
             written,
             fences: Vec::new(),
-            ceilings: Vec::new(),
-            beside: Vec::new(),
+            unchanged_ranges: Vec::new(),
+            extra_writes: Vec::new(),
         };
         let txn = write.txn(Limits::default().txn_ops_max).unwrap();
         let outcome = Outcome::of(self.store.txn(txn).await.unwrap());

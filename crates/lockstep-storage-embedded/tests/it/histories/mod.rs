@@ -1,4 +1,4 @@
-//! What many clients and watchers of the store on a directory are told at the same time.
+//! Linearizability of the embedded store under concurrent clients and watchers.
 
 mod reopening;
 
@@ -9,7 +9,7 @@ use lockstep_storage::Store;
 use lockstep_storage::contract::histories::{self, History, Plan, seeds};
 use lockstep_storage_embedded::{EmbeddedStore, Inspection, Options};
 
-use crate::dice::fast_folder;
+use crate::rng::fast_folder;
 use reopening::Reopening;
 
 #[test]
@@ -31,15 +31,15 @@ fn the_store_on_a_directory_gives_sound_histories() {
         ));
         check(&history, seed);
         drop(store);
-        // What was told is also what is on disk.
+        // The data directory contains the final revision.
         let inspection = Inspection::of(folder.path()).unwrap();
         let revision = inspection.machine.map(|machine| machine.revision());
         assert_eq!(revision, Some(history.end), "seed {seed}");
     }
 }
 
-/// Clients and watchers live through crashes: what one of them saw before is there after, a write of
-/// uncertain outcome happened once or never, and a resumed watch has no gap.
+/// Histories across crashes: acknowledged writes survive, an uncertain write happens at most once, and a resumed
+/// watch has no gap.
 #[test]
 fn a_store_that_dies_again_and_again_gives_sound_histories() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -49,7 +49,7 @@ fn a_store_that_dies_again_and_again_gives_sound_histories() {
         let reopening = Arc::new(Reopening::new(seed));
         let store: Arc<dyn Store> = reopening.clone();
         let plan = Plan {
-            // What was given up may be waiting for the next life.
+            // An abandoned write may be applied after a restart, which the checker does not allow.
             abandon: false,
             ..Plan::new(seed)
         };

@@ -1,4 +1,4 @@
-//! A store that dies again and again, and is opened anew by whoever notices.
+//! A store that crashes repeatedly and is reopened by the next failed call.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,13 +13,13 @@ use lockstep_storage_embedded::{EmbeddedStore, Faults, Options, Step};
 use parking_lot::Mutex;
 use tokio::sync::{RwLock, watch};
 
-use crate::dice::{Dice, fast_folder};
+use crate::rng::{Rng, fast_folder};
 
 pub(super) struct Reopening {
     folder: tempfile::TempDir,
     store: RwLock<Option<EmbeddedStore>>,
-    dice: Mutex<Dice>,
-    /// Counts lives; watches of an earlier one end.
+    rng: Mutex<Rng>,
+    /// Counts restarts; watches of an earlier one end.
     lives: watch::Sender<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Reopening {
         let reopening = Self {
             folder: fast_folder(),
             store: RwLock::new(None),
-            dice: Mutex::new(Dice::new(seed)),
+            rng: Mutex::new(Rng::new(seed)),
             lives: watch::Sender::new(0),
         };
         let first = reopening.open();
@@ -45,8 +45,8 @@ impl Reopening {
     fn open(&self) -> EmbeddedStore {
         loop {
             let (step, nth) = {
-                let mut dice = self.dice.lock();
-                (Step::ALL[dice.below(Step::ALL.len())], 1 + dice.below(12))
+                let mut rng = self.rng.lock();
+                (Step::ALL[rng.below(Step::ALL.len())], 1 + rng.below(12))
             };
             let options = Options {
                 segment_bytes: 4096,
@@ -61,11 +61,11 @@ impl Reopening {
         }
     }
 
-    /// Opens the store anew if nobody else did since the life that failed.
+    /// Reopens the store unless another call did so since restart `failed`.
     async fn revive(&self, failed: u64) {
         let mut store = self.store.write().await;
         if *self.lives.borrow() == failed {
-            // The old one lets go of the folder first.
+            // The old store must release the directory lock first.
             drop(store.take());
             *store = Some(self.open());
             self.lives.send_modify(|lives| *lives += 1);
@@ -117,7 +117,7 @@ impl Store for Reopening {
             let mut lives = self.lives.subscribe();
             let watch = guard.as_ref().expect("it is open").watch(request).await?;
             let ended = Box::pin(async move {
-                // The store goes with its sender, which ends the watch as well.
+                // The sender is dropped with the store, which also ends the watch.
                 drop(lives.changed().await);
             });
             let started_at = watch.started_at();
@@ -154,7 +154,7 @@ impl Store for Reopening {
     }
 }
 
-/// A watch that ends with the life of the store.
+/// A watch that ends when the store crashes.
 struct OneLife {
     watch: Watch,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,

@@ -1,4 +1,4 @@
-//! The process that dies.
+//! The child process that is killed.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,9 +12,9 @@ use lockstep_storage::{
 use lockstep_storage_embedded::{EmbeddedStore, Faults, Options, Step};
 use tokio::task::JoinSet;
 
-/// The variable that makes this program a child, with the folder.
+/// Environment variable with the directory; makes this program a child.
 pub(crate) const FOLDER: &str = "LOCKSTEP_TEST_CRASH_FOLDER";
-/// What this program is called with to be a child.
+/// Arguments that start this test program as a child.
 pub(crate) const ARGUMENTS: [&str; 5] = [
     "--exact",
     "process::child::writes_until_it_dies",
@@ -22,22 +22,22 @@ pub(crate) const ARGUMENTS: [&str; 5] = [
     "--test-threads",
     "1",
 ];
-/// The variable with the step to die at and the how manieth time.
+/// Environment variable with the failpoint and its occurrence.
 pub(super) const STEP: &str = "LOCKSTEP_TEST_CRASH_STEP";
-/// What the lines to the parent begin with; the first one stands behind the name of the test.
+/// Prefix of lines for the parent; the first one follows the name of the test.
 pub(crate) const MARK: &str = "@@ ";
 
 pub(super) const WRITERS: u64 = 4;
-/// A long TTL, so that no clock has a say.
+/// A TTL long enough that no lease expires.
 pub(super) const TTL_SECONDS: i64 = 1_000_000;
 
-/// The values under a writer's keys after its nth write; none once the nth is a delete.
+/// The value of a writer's keys after its nth write; `None` if the nth write is a delete.
 pub(super) fn value(nth: u64) -> Option<Vec<u8>> {
     let length = usize::try_from(nth * 31 % 300).unwrap();
     (nth % 5 != 4).then(|| format!("{nth}-{}", "v".repeat(length)).into_bytes())
 }
 
-/// Nothing unless the parent started it.
+/// Does nothing unless started by the parent.
 #[test]
 fn writes_until_it_dies() {
     let Some(folder) = std::env::var_os(FOLDER) else {
@@ -78,7 +78,7 @@ fn faults() -> Faults {
     Faults::dies_at(step, nth.parse().unwrap()).aborting()
 }
 
-/// One line, in one call to the system: it arrives whole or not at all.
+/// Writes one line with a single system call, so that it arrives completely or not at all.
 fn tell(line: &str) {
     let line = format!("{MARK}{line}\n");
     let mut stdout = std::io::stdout().lock();
@@ -90,7 +90,7 @@ pub(super) fn key(writer: u64, name: &str) -> Key {
     Key::new(format!("{writer}/{name}")).unwrap()
 }
 
-/// Writes for ever: three keys in one transaction, now and then a compaction, a lease, its end.
+/// Writes for ever: transactions of three keys, with occasional compactions, lease grants and revocations.
 async fn write(store: Arc<EmbeddedStore>, writer: u64) {
     let mut nth = last_write(&*store, writer).await;
     loop {
@@ -102,7 +102,7 @@ async fn write(store: Arc<EmbeddedStore>, writer: u64) {
         if nth % 7 == writer {
             let at = Revision(revision.0.saturating_sub(20));
             tell(&format!("compact? {writer} {at}"));
-            // Another writer may have been faster.
+            // Another writer may have compacted a later revision.
             if store.compact(at).await.is_ok() {
                 tell(&format!("compact! {writer} {at}"));
             } else {
@@ -142,7 +142,7 @@ fn txn(writer: u64, nth: u64) -> Txn {
     }
 }
 
-/// Hangs a key on a lease; it goes when the lease does.
+/// Attaches a key to a lease.
 async fn leave_on(store: &dyn Store, writer: u64, lease: LeaseId) {
     let put = Put {
         lease: PutLease::Set(lease),

@@ -1,4 +1,4 @@
-//! What the children said, and whether the folder agrees.
+//! Checks the data directory against the lines that the children wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,19 +8,19 @@ use lockstep_storage_embedded::Inspection;
 
 use super::child::{TTL_SECONDS, WRITERS, key, value};
 
-/// What is known of a folder.
+/// Known facts about a directory.
 #[derive(Default)]
 pub(super) struct Ledger {
     writers: BTreeMap<u64, Writer>,
     /// Every revision that was acknowledged.
     revisions: BTreeSet<Revision>,
-    /// The newest revision that anybody was shown.
+    /// The newest revision that any reader was shown.
     newest: Revision,
-    /// The greatest compaction that was acknowledged, and that was asked for.
+    /// The greatest compaction that was acknowledged, and that was requested.
     compacted: Revision,
     compaction_asked: Revision,
     leases: BTreeMap<i64, LeaseFate>,
-    /// Whether somebody was about to be granted a lease whose id is unknown.
+    /// Number of grants without a reply, whose lease ids are unknown.
     grants_in_doubt: usize,
 }
 
@@ -34,7 +34,7 @@ struct Writer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LeaseFate {
     Granted,
-    /// Somebody asked for its end and was not told.
+    /// A revocation was requested and not acknowledged.
     Doubtful,
     Revoked,
 }
@@ -44,7 +44,7 @@ impl Ledger {
         self.revisions.len()
     }
 
-    /// Takes down a line of a child.
+    /// Records a line of a child.
     pub(super) fn note(&mut self, line: &str) {
         let (what, rest) = line.split_once(' ').unwrap();
         let number = |nth: usize| -> u64 { rest.split(' ').nth(nth).unwrap().parse().unwrap() };
@@ -97,7 +97,7 @@ impl Ledger {
         self.newest = revision;
     }
 
-    /// Looks into the folder that a dead child left.
+    /// Verifies the directory that a killed child left.
     pub(super) fn check(&mut self, folder: &Path, what: &str) {
         let inspection = Inspection::of(folder).unwrap_or_else(|error| panic!("{what}: {error}"));
         let Some(machine) = inspection.machine else {
@@ -140,7 +140,7 @@ impl Ledger {
             let should = value(nth).map(|value| (last.mod_revision, value));
             assert_eq!(is, should, "{what}: the keys of one transaction");
         }
-        // Whether it was acknowledged or not: it was seen now, so it stays.
+        // Acknowledged or not, the write is visible now, so it must stay.
         (known.acknowledged, known.asked, known.revision) = (nth, nth, last.mod_revision);
     }
 
@@ -177,13 +177,13 @@ fn pair(machine: &Machine, writer: u64, name: &str) -> Option<KeyValue> {
     found.map(|kv| (*kv).clone())
 }
 
-/// The ledger sees what it is for: each of these children was told something that is not so.
+/// Self-test: each of these children reports something that is not in the store.
 mod tests {
     use super::*;
-    use crate::dice::fast_folder;
+    use crate::rng::fast_folder;
     use lockstep_storage_embedded::{EmbeddedStore, Options};
 
-    /// Checks an empty store against what a child said.
+    /// Checks an empty store against the lines of a child.
     fn check(lines: &[&str]) {
         let folder = fast_folder();
         let options = Options {

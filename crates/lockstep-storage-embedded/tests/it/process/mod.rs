@@ -1,8 +1,8 @@
-//! Processes that really die under load: by `kill -9` at random, or at a step.
+//! Crash tests with real processes: `kill -9` at random, or an abort at a failpoint.
 //!
-//! A child is this test program started again (`child`). Several writers in it tell the parent what
-//! they are about to do and what they were told, line by line; the parent kills it, looks into the
-//! folder, and starts the next child on it.
+//! A child is this test program started again (`child`). Its writers report to the parent, line by line, each
+//! request before it is sent and each acknowledgement; the parent kills the child, verifies the directory, and
+//! starts the next child on it.
 
 pub(crate) mod child;
 mod ledger;
@@ -13,13 +13,13 @@ use std::process::{Command, Stdio};
 
 use lockstep_storage_embedded::Step;
 
-use crate::dice::{Dice, fast_folder, rounds};
+use crate::rng::{Rng, fast_folder, rounds};
 use ledger::Ledger;
 
-/// How many lives a folder has before a new one is made.
+/// Number of children on one directory.
 const LIVES: usize = 25;
 
-/// How a child ends.
+/// The end of a child.
 enum Death {
     /// `kill -9` after this many lines.
     Killed { after: usize },
@@ -27,14 +27,14 @@ enum Death {
     AtStep { step: Step, nth: usize },
 }
 
-fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Dice) -> Death) {
-    let mut dice = Dice::of_run(test, shard);
+fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Rng) -> Death) {
+    let mut rng = Rng::of_run(test, shard);
     let mut left = rounds(lives);
     while left > 0 {
         let folder = fast_folder();
         let mut ledger = Ledger::default();
         for life in 0..left.min(LIVES) {
-            let death = choose(&mut dice);
+            let death = choose(&mut rng);
             live(folder.path(), &death, &mut ledger);
             ledger.check(folder.path(), &format!("{test}, life {life}"));
             left -= 1;
@@ -46,7 +46,7 @@ fn run(test: &str, shard: u64, lives: usize, mut choose: impl FnMut(&mut Dice) -
     }
 }
 
-/// One life of a child, up to its last line.
+/// Runs one child until its last line.
 fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(child::ARGUMENTS).env(child::FOLDER, folder);
@@ -77,17 +77,15 @@ fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
 }
 
 fn killed_at_random(shard: u64) {
-    run("kill -9", shard, 40, |dice| Death::Killed {
-        after: 1 + dice.below(150),
+    run("kill -9", shard, 40, |rng| Death::Killed {
+        after: 1 + rng.below(150),
     });
 }
 
 fn dies_at(step: Step, shard: u64) {
-    run(&format!("{step:?}"), 100 + shard, 28, |dice| {
-        Death::AtStep {
-            step,
-            nth: 1 + dice.below(9),
-        }
+    run(&format!("{step:?}"), 100 + shard, 28, |rng| Death::AtStep {
+        step,
+        nth: 1 + rng.below(9),
     });
 }
 

@@ -1,4 +1,4 @@
-//! Clients that ask at random and write down what they are told.
+//! Clients that send random requests and record the responses.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -11,13 +11,13 @@ use lockstep_mvcc::{
     RangeResponse, Revision, Txn,
 };
 
-use super::{Asked, Dice, Outcome, Request, Ticks};
-use crate::contract::subject::patient;
+use super::{Outcome, RecordedRequest, Request, Rng, Ticks};
+use crate::contract::subject::within_timeout;
 use crate::{Consistency, Store, WriteFailure};
 
-/// Few keys, so that clients meet.
+/// Few keys, so that requests of different clients conflict.
 const KEYS: u64 = 5;
-/// How far behind the newest revision a compaction stays, so that watchers mostly keep up.
+/// Distance between a compaction and the newest revision, so that most watchers survive it.
 const COMPACTION_LAG: u64 = 60;
 
 /// Everything under the clients' prefix.
@@ -29,18 +29,18 @@ pub(super) fn key(nth: u64) -> Key {
     Key::new(format!("histories/{nth}")).expect("not empty")
 }
 
-/// One client.
+/// A client that issues one request at a time.
 pub(super) struct Client {
     name: usize,
     store: (usize, Arc<dyn Store>),
     ticks: Ticks,
-    dice: Dice,
-    /// Whether it gives up on some of its writes.
+    rng: Rng,
+    /// True if the client drops the futures of some of its writes.
     pub(super) abandons: bool,
     start: Revision,
-    /// The newest revision that it was told.
+    /// The newest revision in any response so far.
     seen: Revision,
-    /// When the keys were last changed, as far as it knows.
+    /// Last known mod revision of each key.
     changed: BTreeMap<Bytes, Revision>,
     written: u64,
 }
@@ -50,14 +50,14 @@ impl Client {
         name: usize,
         store: (usize, Arc<dyn Store>),
         ticks: Ticks,
-        dice: Dice,
+        rng: Rng,
         start: Revision,
     ) -> Self {
         Self {
             name,
             store,
             ticks,
-            dice,
+            rng,
             abandons: false,
             start,
             seen: start,
@@ -66,30 +66,30 @@ impl Client {
         }
     }
 
-    pub(super) async fn run(mut self, requests: usize) -> Vec<Asked> {
-        let mut asked = Vec::with_capacity(requests);
+    pub(super) async fn run(mut self, requests: usize) -> Vec<RecordedRequest> {
+        let mut recorded = Vec::with_capacity(requests);
         for _ in 0..requests {
             let request = self.choose();
-            asked.push(self.ask(request).await);
-            if self.dice.once_in(3) {
+            recorded.push(self.ask(request).await);
+            if self.rng.one_in(3) {
                 tokio::task::yield_now().await;
             }
         }
-        asked
+        recorded
     }
 
-    /// A write that nobody gives up on.
-    pub(super) async fn put_last(&mut self) -> Asked {
+    /// Writes a key that no other request touches, without abandoning it.
+    pub(super) async fn put_last(&mut self) -> RecordedRequest {
         let put = self.put(key(KEYS));
         self.ask(Request::Txn(only(vec![put]))).await
     }
 
     fn choose(&mut self) -> Request {
-        let (a, b) = (self.dice.below(KEYS), self.dice.below(KEYS - 1));
-        // Another one than `a`.
+        let (a, b) = (self.rng.below(KEYS), self.rng.below(KEYS - 1));
+        // Never equal to `a`.
         let b = (a + 1 + b) % KEYS;
         let read = |nth| Op::Range(Range::new(KeyRange::single(key(nth))));
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..=3 => Request::Txn(only(vec![self.put(key(a))])),
             4 => Request::Txn(only(vec![delete(key(a))])),
             5..=8 => Request::Txn(self.compare_and_put(a)),
@@ -100,20 +100,20 @@ impl Client {
             16 => range(KeyRange::single(key(a)), Consistency::Serializable),
             17 => range(all_keys(), Consistency::Linearizable),
             18 => self.read_the_past(),
-            _ if self.dice.once_in(4) && self.seen.0 > self.start.0 + COMPACTION_LAG => {
+            _ if self.rng.one_in(4) && self.seen.0 > self.start.0 + COMPACTION_LAG => {
                 Request::Compact(Revision(self.seen.0 - COMPACTION_LAG))
             }
             _ => range(all_keys(), Consistency::Serializable),
         }
     }
 
-    /// A put of a value that nobody else writes.
+    /// A put of a value unique in the history.
     fn put(&mut self, key: Key) -> Op {
         self.written += 1;
         Op::Put(Put::new(key, format!("{}-{}", self.name, self.written)))
     }
 
-    /// Writes if nothing changed since this client looked; otherwise looks.
+    /// Writes if the key is unchanged since this client's last read, otherwise reads it.
     fn compare_and_put(&mut self, nth: u64) -> Txn {
         let keys = KeyRange::single(key(nth));
         let seen = self.changed.get(key(nth).bytes()).copied();
@@ -131,7 +131,7 @@ impl Client {
     }
 
     fn read_the_past(&mut self) -> Request {
-        let back = self.dice.below(self.seen.0 - self.start.0 + 1);
+        let back = self.rng.below(self.seen.0 - self.start.0 + 1);
         let past = Range {
             at: Some(Revision(self.seen.0 - back)),
             ..Range::new(all_keys())
@@ -139,7 +139,7 @@ impl Client {
         Request::Range(past, Consistency::Linearizable)
     }
 
-    async fn ask(&mut self, request: Request) -> Asked {
+    async fn ask(&mut self, request: Request) -> RecordedRequest {
         let store = self.store.1.clone();
         let at = self.ticks.next();
         let outcome = match &request {
@@ -148,19 +148,19 @@ impl Client {
                 let checked = checked.expect("the clients' transactions are well formed");
                 let is_write = checked.as_read_only().is_none();
                 let mut answer = pin!(store.txn(checked));
-                if self.abandons && is_write && self.dice.once_in(25) {
+                if self.abandons && is_write && self.rng.one_in(25) {
                     abandoned(answer.as_mut()).await
                 } else {
-                    written(patient(answer).await)
+                    written(within_timeout(answer).await)
                 }
             }
             Request::Range(range, consistency) => {
-                match patient(store.range(range.clone(), *consistency)).await {
+                match within_timeout(store.range(range.clone(), *consistency)).await {
                     Ok(found) => Outcome::Range(found),
                     Err(_) => Outcome::Refused,
                 }
             }
-            Request::Compact(revision) => match patient(store.compact(*revision)).await {
+            Request::Compact(revision) => match within_timeout(store.compact(*revision)).await {
                 Ok(()) => Outcome::Done,
                 Err(WriteFailure::Uncertain { .. }) => Outcome::Uncertain,
                 Err(_) => Outcome::Refused,
@@ -169,7 +169,7 @@ impl Client {
         self.learn(&request, &outcome);
         let is_answer = !matches!(outcome, Outcome::Uncertain);
         let answered_at = is_answer.then(|| self.ticks.next());
-        Asked {
+        RecordedRequest {
             store: self.store.0,
             at,
             answered_at,
@@ -229,7 +229,7 @@ fn written(answer: Written) -> Outcome {
     }
 }
 
-/// Asks, and waits for no answer.
+/// Polls a write once and drops it, which leaves its outcome uncertain.
 async fn abandoned(mut answer: std::pin::Pin<&mut impl Future<Output = Written>>) -> Outcome {
     let polled = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
     match polled {

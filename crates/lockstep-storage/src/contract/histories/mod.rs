@@ -1,27 +1,26 @@
-//! Histories: what concurrent clients asked and were told, and whether one store can have said it.
+//! Linearizability tests: histories of concurrent requests, checked against a model of one store.
 //!
-//! [`record`] lets clients and watchers loose on a store; [`check`] looks at what they wrote down.
-//! Every answer carries the revision that it speaks of, so the order of the writes is known, and
-//! only writes of uncertain outcome have to be searched for their place. Checked is that
+//! [`record`] runs clients and watchers against a store; [`check`] verifies the responses and events they recorded.
+//! Every response carries its revision, so the order of writes is known, and only writes with an uncertain outcome
+//! have to be placed by search. The checks are that
 //!
-//! - each revision was made by one request, and every answer is what a small model of the store
-//!   says at its revision;
-//! - the order of revisions agrees with the order in which requests followed each other;
-//! - watches keep the guarantees that are listed under [`Guarantee`].
+//! - each revision was created by one request, and every response equals the model's at that revision;
+//! - the order of revisions agrees with real time: a request that started after another was answered comes later;
+//! - watches keep the guarantees listed under [`Guarantee`].
 //!
-//! The store must be used by nobody else meanwhile.
+//! No other client may write to the store during a recording.
 //!
 //! ```text
 //! for seed in seeds("my store", 10) {
 //!     let history = histories::record(&[store()], Plan::new(seed)).await;
-//!     histories::check(&history).expect("one store can have said it");
+//!     histories::check(&history).expect("the history is linearizable");
 //! }
 //! ```
 
 mod clients;
-mod dice;
 mod model;
 mod order;
+mod rng;
 mod watchers;
 mod watches;
 
@@ -35,27 +34,27 @@ use tokio::task::JoinSet;
 
 use crate::{Consistency, Store, WatchMessage};
 use clients::Client;
-use dice::Dice;
-pub use dice::seeds;
+use rng::Rng;
+pub use rng::seeds;
 
-/// What to do to a store.
+/// Parameters of a recorded run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// What all choices follow from.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How many clients ask at the same time.
+    /// Number of concurrent clients.
     pub clients: usize,
-    /// How often each of them asks.
+    /// Number of requests sent by each client.
     pub requests_each: usize,
-    /// How many watchers there are.
+    /// Number of watchers.
     pub watchers: usize,
-    /// Whether clients give up on some of their writes. The store must then carry out what was
-    /// given up before anything that is asked later, or never.
+    /// True if clients drop the futures of some writes. A store must then apply an abandoned write before any
+    /// request that is sent later, or never.
     pub abandon: bool,
 }
 
 impl Plan {
-    /// A history that takes a moment.
+    /// A run that takes less than a second.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -67,35 +66,35 @@ impl Plan {
     }
 }
 
-/// Everything that was asked and told.
+/// All requests and watch messages of a run.
 #[derive(Debug)]
 pub struct History {
-    /// The revision before the first request. There is no key under the clients' prefix then.
+    /// The revision before the first request. No key exists under the clients' prefix at that point.
     pub start: Revision,
-    /// The revision after the last one.
+    /// The revision after the last request.
     pub end: Revision,
     /// All requests.
-    pub requests: Vec<Asked>,
+    pub requests: Vec<RecordedRequest>,
     /// All watches.
-    pub watches: Vec<Watched>,
+    pub watches: Vec<RecordedWatch>,
 }
 
-/// A request and what became of it.
+/// A recorded request with its outcome.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// Which of the stores was asked.
+pub struct RecordedRequest {
+    /// Index of the store (endpoint) that received the request.
     pub store: usize,
-    /// When, on a clock that counts requests and answers.
+    /// Logical time of the request; requests and responses share one counter.
     pub at: u64,
-    /// When the answer came; never if the outcome is uncertain.
+    /// Logical time of the response; `None` if the outcome is uncertain.
     pub answered_at: Option<u64>,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What was told.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What can be asked.
+/// Kinds of requests in a history.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// A transaction.
@@ -106,65 +105,65 @@ pub enum Request {
     Compact(Revision),
 }
 
-/// What can be told.
+/// Outcomes of a request.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// The answer to a transaction.
+    /// Response to a transaction.
     Txn(TxnResponse),
-    /// The answer to a read.
+    /// Response to a read.
     Range(RangeResponse),
-    /// Nothing was done and nothing will be.
+    /// The store rejected the request and will not apply it.
     Refused,
-    /// It may have been done once.
+    /// The write may have been applied, at most once.
     Uncertain,
-    /// It was done and says nothing more.
+    /// The store succeeded without a response body.
     Done,
 }
 
-/// A watch from its start to its end.
+/// A recorded watch from start to end.
 #[derive(Clone, Debug)]
-pub struct Watched {
-    /// What it asked for.
+pub struct RecordedWatch {
+    /// Keys and filters of the watch.
     pub selector: WatchSelector,
-    /// Its first revision.
+    /// The first revision of the watch.
     pub from: Revision,
-    /// What it was told, and when.
+    /// Received messages with their logical times.
     pub messages: Vec<(u64, WatchMessage)>,
 }
 
-/// What a store promises and a history can disprove.
+/// Guarantees that a history can disprove; those of watches have etcd's names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Guarantee {
-    /// One request made each revision.
+    /// Each revision was created by one request.
     OneWriteARevision,
-    /// Answers are those of one store that carries out one request after the other.
+    /// Responses are those of one store that executes requests sequentially.
     Sequential,
-    /// That order agrees with real time.
+    /// The sequential order agrees with real time.
     RealTime,
-    /// Events of a watch come in the order of their revisions.
+    /// Events of a watch are ordered by revision.
     Ordered,
-    /// No event comes twice.
+    /// No event is delivered twice.
     Unique,
-    /// No event is left out, also where a watch goes on from where another one stopped.
+    /// No event is missing, also where one watch resumes after another.
     Reliable,
     /// All events of a revision come in one message.
     Atomic,
-    /// After progress `R`, no event at or before `R` comes.
+    /// After progress `R`, no event at or before `R` is delivered.
     Bookmarkable,
-    /// The version before is the one that was there.
+    /// The previous key-value of an event is the one that was stored before it.
     PrevKv,
-    /// An event is a creation if the key was not there.
+    /// An event is a creation exactly if the key did not exist.
     IsCreate,
-    /// Only what was asked for comes.
+    /// Only events that match the watch's range and filters are delivered.
     Filter,
 }
 
-/// A guarantee that was broken.
+/// A broken guarantee.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Which.
+    /// The guarantee.
     pub guarantee: Guarantee,
-    /// How, for people.
+    /// Description for the test's output.
     pub what: String,
 }
 
@@ -181,10 +180,10 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How often the last write of a history is tried.
+/// Attempts of the final write, for stores that crash during a run.
 const LAST_WRITES_MAX: usize = 10;
 
-/// Counts requests and answers: one that came before another has the smaller number.
+/// Logical clock of requests and responses.
 #[derive(Clone, Default)]
 struct Ticks(Arc<AtomicU64>);
 
@@ -194,11 +193,11 @@ impl Ticks {
     }
 }
 
-/// Lets clients and watchers loose on a store, which may be reached in several ways. Panics if the
-/// store does not answer at all.
+/// Runs clients and watchers against a store, which may be reached through several endpoints. Panics if the store
+/// never answers.
 pub async fn record(stores: &[Arc<dyn Store>], plan: Plan) -> History {
     let ticks = Ticks::default();
-    let mut dice = Dice::new(plan.seed);
+    let mut rng = Rng::new(plan.seed);
     let first = &stores[0];
     let revision = first.revision(Consistency::Linearizable).await;
     let start = revision.expect("the store tells its revision");
@@ -206,34 +205,34 @@ pub async fn record(stores: &[Arc<dyn Store>], plan: Plan) -> History {
     let mut watching = JoinSet::new();
     for nth in 0..plan.watchers {
         let store = stores[nth % stores.len()].clone();
-        let dice = dice.fork();
+        let rng = rng.fork();
         watching.spawn(watchers::follow(
             store,
             ticks.clone(),
-            dice,
+            rng,
             start,
             end.clone(),
         ));
     }
-    let mut asking = JoinSet::new();
+    let mut running = JoinSet::new();
     let mut client = |name: usize| {
         let nth = name % stores.len();
         let store = (nth, stores[nth].clone());
-        Client::new(name, store, ticks.clone(), dice.fork(), start)
+        Client::new(name, store, ticks.clone(), rng.fork(), start)
     };
     for name in 0..plan.clients {
         let mut client = client(name);
         client.abandons = plan.abandon;
-        asking.spawn(client.run(plan.requests_each));
+        running.spawn(client.run(plan.requests_each));
     }
     let mut last = client(plan.clients);
-    let mut requests: Vec<_> = asking.join_all().await.into_iter().flatten().collect();
-    // A last write: what was given up is carried out before it, or never.
-    // A store that dies of it is asked again.
+    let mut requests: Vec<_> = running.join_all().await.into_iter().flatten().collect();
+    // The final write is a barrier: abandoned writes are applied before it or never. It is retried because the
+    // store may crash on it.
     for _ in 0..LAST_WRITES_MAX {
-        let asked = last.put_last().await;
-        let is_done = matches!(asked.outcome, Outcome::Txn(_));
-        requests.push(asked);
+        let recorded = last.put_last().await;
+        let is_done = matches!(recorded.outcome, Outcome::Txn(_));
+        requests.push(recorded);
         if is_done {
             break;
         }
@@ -250,8 +249,7 @@ pub async fn record(stores: &[Arc<dyn Store>], plan: Plan) -> History {
     }
 }
 
-/// Everything that one store cannot have said. Answers with the number of requests and events that
-/// were found right.
+/// Verifies a history. Returns the number of requests and events checked, or every violation.
 pub fn check(history: &History) -> Result<usize, Vec<Violation>> {
     let mut violations = order::real_time(history);
     match order::states(history) {

@@ -1,4 +1,4 @@
-//! A store so small that it can be seen to be right, for the requests that the clients make.
+//! Reference model of a store, limited to the requests that the clients send.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use lockstep_mvcc::{
 pub(super) struct State {
     pub(super) revision: Revision,
     pairs: BTreeMap<Bytes, KeyValue>,
-    /// What made this state of the one before: what each change left, and what was there.
+    /// The changes that led to this state from the previous one: the new key-value (or tombstone) and the one it
+    /// replaced.
     pub(super) changes: Vec<(KeyValue, Option<KeyValue>)>,
 }
 
@@ -26,8 +27,7 @@ impl State {
         }
     }
 
-    /// The state after a transaction and its answer. The state keeps its revision if nothing
-    /// changed.
+    /// Applies a transaction and returns the new state and response. The revision stays if nothing changed.
     pub(super) fn after(&self, txn: &Txn) -> (Self, TxnResponse) {
         let succeeded = txn.compares.iter().all(|compare| self.holds(compare));
         let ops = if succeeded {
@@ -127,7 +127,7 @@ impl State {
     }
 }
 
-/// A pair without what clients of some stores cannot see.
+/// Clears the fields of a key-value that not every store returns.
 pub(super) fn plain(kv: &KeyValue) -> KeyValue {
     KeyValue {
         sub_revision: 0,
@@ -135,7 +135,7 @@ pub(super) fn plain(kv: &KeyValue) -> KeyValue {
     }
 }
 
-/// A read without what the model does not say.
+/// Clears the fields of a read response that the model does not predict.
 pub(super) fn plain_read(found: &RangeResponse) -> RangeResponse {
     RangeResponse {
         revision: Revision::NONE,
@@ -144,8 +144,8 @@ pub(super) fn plain_read(found: &RangeResponse) -> RangeResponse {
     }
 }
 
-/// An answer without what the model does not say: revisions inside, and previous pairs, which the
-/// clients do not ask for.
+/// Clears the fields of a transaction response that the model does not predict: inner revisions, and previous
+/// key-values, which the clients do not request.
 pub(super) fn plain_answer(answer: &TxnResponse) -> TxnResponse {
     let responses = answer.responses.iter().map(|response| match response {
         OpResponse::Range(found) => OpResponse::Range(plain_read(found)),
@@ -166,7 +166,7 @@ pub(super) fn plain_answer(answer: &TxnResponse) -> TxnResponse {
     }
 }
 
-/// Whether a transaction that was answered so changed something.
+/// True if the response shows that the transaction changed a key.
 pub(super) fn changed(answer: &TxnResponse) -> bool {
     answer.responses.iter().any(|response| match response {
         OpResponse::Range(_) => false,

@@ -1,27 +1,27 @@
-//! The order of requests: which revision each made or saw, and whether that can be.
+//! Order of requests: places every request at a revision and checks the responses against the model.
 
 use std::collections::BTreeMap;
 
 use lockstep_mvcc::{Range, Revision, Txn, TxnResponse};
 
 use super::model::{State, changed, plain_answer, plain_read};
-use super::watches::Told;
-use super::{Asked, Guarantee, History, Outcome, Request, Violation};
+use super::watches::Deliveries;
+use super::{Guarantee, History, Outcome, RecordedRequest, Request, Violation};
 use crate::Consistency;
 
-/// How many steps the search for the places of uncertain writes may take.
+/// Step limit of the search for the places of uncertain writes.
 const SEARCH_STEPS_MAX: usize = 1_000_000;
 
-/// What an answer says about where its request stands in the order of revisions.
+/// Position of a request in the order of revisions, according to its response.
 enum Place {
-    /// It made this revision.
+    /// The request created this revision.
     Made(Revision),
-    /// It saw this one.
+    /// The request read this revision.
     Saw(Revision),
 }
 
-fn place(asked: &Asked) -> Option<Place> {
-    match &asked.outcome {
+fn place(recorded: &RecordedRequest) -> Option<Place> {
+    match &recorded.outcome {
         Outcome::Txn(answer) if changed(answer) => Some(Place::Made(answer.revision)),
         Outcome::Txn(answer) => Some(Place::Saw(answer.revision)),
         Outcome::Range(found) => Some(Place::Saw(found.revision)),
@@ -29,26 +29,29 @@ fn place(asked: &Asked) -> Option<Place> {
     }
 }
 
-/// Requests that stand before one that was answered before they were asked.
+/// Requests whose revision is older than one that was acknowledged before they were sent.
 pub(super) fn real_time(history: &History) -> Vec<Violation> {
     let floors = Floors::of(history);
     let mut violations = Vec::new();
-    for asked in &history.requests {
-        let is_serializable = matches!(asked.request, Request::Range(_, Consistency::Serializable));
+    for recorded in &history.requests {
+        let is_serializable = matches!(
+            recorded.request,
+            Request::Range(_, Consistency::Serializable)
+        );
         let floor = if is_serializable {
-            floors.of_store(asked.store, asked.at)
+            floors.of_store(recorded.store, recorded.at)
         } else {
-            floors.at(asked.at)
+            floors.at(recorded.at)
         };
-        let (is_late, revision) = match place(asked) {
+        let (is_late, revision) = match place(recorded) {
             Some(Place::Made(revision)) => (revision <= floor, revision),
             Some(Place::Saw(revision)) => (revision < floor, revision),
             None => continue,
         };
         if is_late {
             let what = format!(
-                "revision {floor} was known before {:?} was asked, which was answered at {revision}",
-                asked.request
+                "revision {floor} was known before {:?} was sent, which was answered at {revision}",
+                recorded.request
             );
             violations.push(Violation::new(Guarantee::RealTime, what));
         }
@@ -56,9 +59,9 @@ pub(super) fn real_time(history: &History) -> Vec<Violation> {
     violations
 }
 
-/// The newest revision that was known at any time.
+/// The newest acknowledged revision at each logical time.
 struct Floors {
-    /// By the time of the answer, over all stores.
+    /// By logical time of the response, over all stores.
     all: BTreeMap<u64, Revision>,
     by_store: BTreeMap<usize, BTreeMap<u64, Revision>>,
 }
@@ -68,9 +71,9 @@ impl Floors {
         let mut answers: Vec<_> = history
             .requests
             .iter()
-            .filter_map(|asked| {
-                let (Place::Made(revision) | Place::Saw(revision)) = place(asked)?;
-                Some((asked.answered_at?, asked.store, revision))
+            .filter_map(|recorded| {
+                let (Place::Made(revision) | Place::Saw(revision)) = place(recorded)?;
+                Some((recorded.answered_at?, recorded.store, revision))
             })
             .collect();
         answers.sort_unstable();
@@ -103,59 +106,62 @@ fn newest(known: &BTreeMap<u64, Revision>, before: u64) -> Revision {
     last.map_or(Revision::NONE, |(_, revision)| *revision)
 }
 
-/// The state at every revision from the start on, if there is an order of the requests that gives
-/// every answer. Uncertain writes are placed where watches saw them, unless that fits nowhere: then
-/// it is for [`super::watches`] to say what the watches were told wrong.
+/// Computes the state at every revision, if some order of the requests explains every response. Uncertain writes
+/// are placed where watches delivered them; if no such order exists, the search ignores the watches, and
+/// [`super::watches`] reports the wrong events.
 pub(super) fn states(history: &History) -> Result<Vec<State>, Violation> {
-    let told = Told::of(history);
-    let find = |told| {
-        let mut search = Search::new(history, told)?;
+    let deliveries = Deliveries::of(history);
+    let find = |deliveries| {
+        let mut search = Search::new(history, deliveries)?;
         let mut states = vec![State::empty(history.start)];
         search.check_seen(&states)?;
         search.extend(&mut states)?;
         Ok(states)
     };
-    find(Some(&told)).or_else(|_: Violation| find(None))
+    find(Some(&deliveries)).or_else(|_: Violation| find(None))
 }
 
 struct Search<'a> {
     end: Revision,
-    /// Who made a revision, with the answer.
+    /// The transaction that created a revision, with its response.
     made: BTreeMap<Revision, (&'a Txn, &'a TxnResponse)>,
-    /// Who saw a revision.
-    saw: BTreeMap<Revision, Vec<&'a Asked>>,
+    /// Requests that read at a revision.
+    saw: BTreeMap<Revision, Vec<&'a RecordedRequest>>,
     uncertain: Vec<Uncertain<'a>>,
-    /// What watches were told, if it has to fit.
-    told: Option<&'a Told<'a>>,
+    /// Events delivered by watches; `None` if the search ignores them.
+    deliveries: Option<&'a Deliveries<'a>>,
     floors: Floors,
     steps_left: usize,
 }
 
-/// A write that may have happened.
+/// A write whose outcome is uncertain.
 #[derive(Clone, Copy)]
 struct Uncertain<'a> {
     txn: &'a Txn,
-    asked_at: u64,
-    /// Whether it has found its place.
+    sent_at: u64,
+    /// True once the search assigned a revision to the write.
     is_placed: bool,
 }
 
 impl<'a> Search<'a> {
-    fn new(history: &'a History, told: Option<&'a Told<'a>>) -> Result<Self, Violation> {
+    fn new(
+        history: &'a History,
+        deliveries: Option<&'a Deliveries<'a>>,
+    ) -> Result<Self, Violation> {
         let mut search = Self {
             end: history.end,
             made: BTreeMap::new(),
             saw: BTreeMap::new(),
             uncertain: Vec::new(),
-            told,
+            deliveries,
             floors: Floors::of(history),
             steps_left: SEARCH_STEPS_MAX,
         };
         let known = history.start..=history.end;
-        for asked in &history.requests {
-            match (place(asked), &asked.request, &asked.outcome) {
+        for recorded in &history.requests {
+            match (place(recorded), &recorded.request, &recorded.outcome) {
                 (Some(Place::Made(at) | Place::Saw(at)), ..) if !known.contains(&at) => {
-                    let what = format!("{asked:?} was answered at a revision that never was");
+                    let what = format!("{recorded:?} was answered at a revision that never was");
                     return Err(Violation::new(Guarantee::Sequential, what));
                 }
                 (Some(Place::Made(at)), Request::Txn(txn), Outcome::Txn(answer)) => {
@@ -164,11 +170,11 @@ impl<'a> Search<'a> {
                         return Err(Violation::new(Guarantee::OneWriteARevision, what));
                     }
                 }
-                (Some(Place::Saw(at)), ..) => search.saw.entry(at).or_default().push(asked),
+                (Some(Place::Saw(at)), ..) => search.saw.entry(at).or_default().push(recorded),
                 (None, Request::Txn(txn), Outcome::Uncertain) => {
                     search.uncertain.push(Uncertain {
                         txn,
-                        asked_at: asked.at,
+                        sent_at: recorded.at,
                         is_placed: false,
                     });
                 }
@@ -178,8 +184,8 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// Adds states up to the end. Goes back to where an uncertain write was chosen when a later
-    /// answer does not fit.
+    /// Adds states up to the end of the history. Backtracks over the choice of uncertain writes when a later
+    /// response does not fit.
     fn extend(&mut self, states: &mut Vec<State>) -> Result<(), Violation> {
         let first = states.len();
         while let Some(last) = states.last()
@@ -208,10 +214,10 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Finds the uncertain write that made a revision which nobody was told of.
+    /// Tries the uncertain writes as the creator of a revision that no response mentions.
     fn choose(&mut self, states: &mut Vec<State>, at: Revision) -> Result<(), Violation> {
-        let nobody = format!("revision {at} was made by no request");
-        let mut why = Violation::new(Guarantee::OneWriteARevision, nobody);
+        let unexplained = format!("revision {at} was made by no request");
+        let mut why = Violation::new(Guarantee::OneWriteARevision, unexplained);
         let last = states.last().expect("there is a first state").clone();
         let candidates: Vec<_> = self.candidates(&last, at).collect();
         for (nth, next) in candidates {
@@ -233,11 +239,11 @@ impl<'a> Search<'a> {
         Err(why)
     }
 
-    /// The uncertain writes that may have made a revision, and the states that they left.
+    /// Unplaced uncertain writes that would create revision `at`, with the resulting states.
     fn candidates(&self, last: &State, at: Revision) -> impl Iterator<Item = (usize, State)> {
         let all = self.uncertain.iter().enumerate();
         all.filter_map(move |(nth, uncertain)| {
-            if uncertain.is_placed || self.floors.at(uncertain.asked_at) >= at {
+            if uncertain.is_placed || self.floors.at(uncertain.sent_at) >= at {
                 return None;
             }
             let (next, _) = last.after(uncertain.txn);
@@ -245,16 +251,19 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Compares what was seen at the newest state with it.
+    /// Checks all reads at the newest state.
     fn check_seen(&self, states: &[State]) -> Result<(), Violation> {
         let state = states.last().expect("there is a first state");
-        if self.told.is_some_and(|told| !told.fits(state)) {
-            let what = format!("watches were told otherwise than {state:?}");
+        if self
+            .deliveries
+            .is_some_and(|deliveries| !deliveries.fits(state))
+        {
+            let what = format!("watches delivered other events than {state:?}");
             return Err(Violation::new(Guarantee::Reliable, what));
         }
         let seen = self.saw.get(&state.revision).into_iter().flatten();
-        for asked in seen {
-            let right = match (&asked.request, &asked.outcome) {
+        for recorded in seen {
+            let right = match (&recorded.request, &recorded.outcome) {
                 (Request::Txn(txn), Outcome::Txn(answer)) => {
                     let (next, right) = state.after(txn);
                     next.changes.is_empty() && right == plain_answer(answer)
@@ -264,7 +273,7 @@ impl<'a> Search<'a> {
                 _ => true,
             };
             if !right {
-                let what = format!("{asked:?} does not fit {state:?}");
+                let what = format!("{recorded:?} does not fit {state:?}");
                 return Err(Violation::new(Guarantee::Sequential, what));
             }
         }
@@ -272,7 +281,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The state that a read is about.
+/// The state that a read refers to.
 fn read_at<'s>(states: &'s [State], range: &Range) -> Option<&'s State> {
     let Some(at) = range.at else {
         return states.last();

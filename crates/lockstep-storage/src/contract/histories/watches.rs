@@ -1,28 +1,28 @@
-//! What watches were told, against what happened.
+//! Checks of watches against the states of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep_mvcc::{Event, KeyValue, Previous, Revision};
 
 use super::model::{State, plain};
-use super::{Guarantee, History, Outcome, Request, Violation, Watched};
+use super::{Guarantee, History, Outcome, RecordedWatch, Request, Violation};
 use crate::WatchMessage;
 
-/// What watches were told, by revision.
-pub(super) struct Told<'a> {
+/// Delivered events of all watches, by revision.
+pub(super) struct Deliveries<'a> {
     history: &'a History,
-    watches: Vec<ToldOne<'a>>,
+    watches: Vec<WatchDeliveries<'a>>,
 }
 
-struct ToldOne<'a> {
-    watched: &'a Watched,
-    /// Up to where it has to be told everything.
+struct WatchDeliveries<'a> {
+    watched: &'a RecordedWatch,
+    /// The watch must have delivered every event up to this revision.
     progress: Revision,
-    /// With the times of their messages.
+    /// Events with the logical times of their messages.
     events: BTreeMap<Revision, Vec<(u64, &'a Event)>>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Deliveries<'a> {
     pub(super) fn of(history: &'a History) -> Self {
         let watches = history.watches.iter().map(|watched| {
             let mut events: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -30,7 +30,7 @@ impl<'a> Told<'a> {
                 let revision = event.kv.mod_revision;
                 events.entry(revision).or_default().push((at, event));
             }
-            ToldOne {
+            WatchDeliveries {
                 watched,
                 progress: watched.progress(),
                 events,
@@ -42,7 +42,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// Whether every watch that had to be told about a state was told right.
+    /// True if every watch that covers the state's revision delivered exactly its changes.
     pub(super) fn fits(&self, state: &State) -> bool {
         self.watches.iter().all(|one| {
             let has_to = (one.watched.from..=one.progress).contains(&state.revision);
@@ -51,14 +51,14 @@ impl<'a> Told<'a> {
     }
 }
 
-impl ToldOne<'_> {
+impl WatchDeliveries<'_> {
     fn fits(&self, history: &History, state: &State) -> bool {
-        let told = self.events.get(&state.revision);
-        let told = told.map_or(&[][..], Vec::as_slice);
+        let delivered = self.events.get(&state.revision);
+        let delivered = delivered.map_or(&[][..], Vec::as_slice);
         let wanted = |(kv, _): &&(KeyValue, _)| self.watched.selector.matches(kv);
         let happened: Vec<_> = state.changes.iter().filter(wanted).collect();
-        let mut pairs = told.iter().zip(&happened);
-        told.len() == happened.len()
+        let mut pairs = delivered.iter().zip(&happened);
+        delivered.len() == happened.len()
             && pairs.all(|((at, event), (kv, before))| {
                 let before = before.as_ref();
                 plain(&event.kv) == *kv
@@ -67,8 +67,8 @@ impl ToldOne<'_> {
     }
 }
 
-impl Watched {
-    /// All events, with the times of their messages.
+impl RecordedWatch {
+    /// All events, with the logical times of their messages.
     fn events(&self) -> impl Iterator<Item = (u64, &Event)> {
         let messages = self.messages.iter();
         messages.flat_map(|(at, message)| {
@@ -81,28 +81,28 @@ impl Watched {
     }
 }
 
-/// Every guarantee that a watch broke; for each watch the first of each kind.
+/// Broken guarantees of watches; for each watch the first violation of each guarantee.
 pub(super) fn check(history: &History, states: &[State]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for watched in &history.watches {
         let mut found = Vec::new();
         check_messages(watched, &mut found);
         check_events(history, states, watched, &mut found);
-        let mut told = BTreeSet::new();
-        found.retain(|violation: &Violation| told.insert(violation.guarantee));
+        let mut reported = BTreeSet::new();
+        found.retain(|violation: &Violation| reported.insert(violation.guarantee));
         violations.extend(found);
     }
     violations
 }
 
-/// What can be seen from the messages alone.
-fn check_messages(watched: &Watched, violations: &mut Vec<Violation>) {
+/// Checks that need only the watch's own messages.
+fn check_messages(watched: &RecordedWatch, violations: &mut Vec<Violation>) {
     let mut progress = watched.from.previous();
     let mut last = Revision::NONE;
     let mut seen = BTreeSet::new();
     let mut broken = |guarantee, what: String| violations.push(Violation::new(guarantee, what));
     for (_, message) in &watched.messages {
-        let (events, told) = match message {
+        let (events, reported) = match message {
             WatchMessage::Events { events, progress } => (&events[..], *progress),
             WatchMessage::Progress { progress } => (&[][..], *progress),
         };
@@ -124,23 +124,26 @@ fn check_messages(watched: &Watched, violations: &mut Vec<Violation>) {
                 broken(Guarantee::Unique, format!("{kv:?} came twice"));
             }
             if !watched.selector.matches(kv) || at < watched.from {
-                broken(Guarantee::Filter, format!("{kv:?} was not asked for"));
+                broken(
+                    Guarantee::Filter,
+                    format!("{kv:?} does not match the watch"),
+                );
             }
             last = last.max(at);
         }
-        if told < progress.max(last) {
-            let what = format!("progress {told} came after {}", progress.max(last));
+        if reported < progress.max(last) {
+            let what = format!("progress {reported} came after {}", progress.max(last));
             broken(Guarantee::Bookmarkable, what);
         }
-        progress = progress.max(told);
+        progress = progress.max(reported);
     }
 }
 
-/// What can be seen by comparing with what happened.
+/// Checks events against the changes of the model.
 fn check_events(
     history: &History,
     states: &[State],
-    watched: &Watched,
+    watched: &RecordedWatch,
     violations: &mut Vec<Violation>,
 ) {
     let progress = watched.progress();
@@ -191,27 +194,27 @@ fn check_events(
     }
 }
 
-/// The version before, unless nobody asked for it or a compaction took it.
+/// True if the previous key-value is right, or absent because it was not requested or is compacted.
 fn is_right_previous(
     history: &History,
-    watched: &Watched,
+    watched: &RecordedWatch,
     at: u64,
     event: &Event,
     before: Option<&KeyValue>,
 ) -> bool {
-    let told = event.previous.as_deref().map(plain);
+    let delivered = event.previous.as_deref().map(plain);
     if watched.selector.previous == Previous::Omit {
-        return told.is_none();
+        return delivered.is_none();
     }
-    if told.as_ref() == before {
+    if delivered.as_ref() == before {
         return true;
     }
-    let compactions = history.requests.iter().filter_map(|asked| {
-        let was_asked = asked.at < at && !matches!(asked.outcome, Outcome::Refused);
-        match asked.request {
-            Request::Compact(revision) if was_asked => Some(revision),
+    let compactions = history.requests.iter().filter_map(|recorded| {
+        let was_sent = recorded.at < at && !matches!(recorded.outcome, Outcome::Refused);
+        match recorded.request {
+            Request::Compact(revision) if was_sent => Some(revision),
             _ => None,
         }
     });
-    told.is_none() && compactions.max() >= Some(event.kv.mod_revision)
+    delivered.is_none() && compactions.max() >= Some(event.kv.mod_revision)
 }

@@ -1,4 +1,4 @@
-//! Bytes as clients send them.
+//! Rewriting of client bytes.
 
 use super::super::frames::PREFACE;
 use super::*;
@@ -8,7 +8,7 @@ const HUFFMAN_URL: [u8; 15] = [
     0x9d, 0x29, 0xae, 0xe3, 0x0c, 0x04, 0x4e, 0xae, 0x05, 0xc0, 0xb8, 0x6e, 0x09, 0x97, 0x5f,
 ];
 /// `httpx--127.0.0.1:2379` in Huffman's code.
-const HUFFMAN_MENDED: [u8; 15] = [
+const HUFFMAN_REWRITTEN: [u8; 15] = [
     0x9d, 0x29, 0xaf, 0xca, 0xcb, 0x04, 0x4e, 0xae, 0x05, 0xc0, 0xb8, 0x6e, 0x09, 0x97, 0x5f,
 ];
 
@@ -19,8 +19,8 @@ fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A block as clients write it: method and scheme from the table, the authority, a header that
-/// nobody knows, and the authority once more out of the table that it is in now.
+/// A header block as clients encode it: method and scheme indexed, the authority, an unknown header, and the
+/// authority once more as an index into the dynamic table.
 fn block(authority: &[u8], is_huffman: bool) -> Vec<u8> {
     let length = u8::try_from(authority.len()).unwrap();
     let mut block = vec![0x3f, 0x01, 0x83, 0x86];
@@ -35,7 +35,7 @@ fn connection(authority: &[u8], is_huffman: bool) -> Vec<u8> {
     let mut padded = vec![2, 0, 0, 0, 0, 16];
     padded.extend_from_slice(&block);
     padded.extend([0, 0]);
-    // What looks like the block in the data of a request is not one.
+    // Bytes inside a `DATA` frame are not a header block.
     [
         PREFACE.to_vec(),
         frame(4, 0, &[]),
@@ -50,10 +50,10 @@ fn block_of_data() -> Vec<u8> {
     block(b"http://data", false)
 }
 
-fn mended(bytes: &[u8]) -> Vec<u8> {
-    let mut mended = bytes.to_vec();
-    pass(&mut Frames::of_client(), &mut mended);
-    mended
+fn rewritten(bytes: &[u8]) -> Vec<u8> {
+    let mut rewritten = bytes.to_vec();
+    pass(&mut Frames::of_client(), &mut rewritten);
+    rewritten
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn an_authority_that_is_a_url_becomes_one_that_is_none() {
     for (given, expected, is_huffman) in [
         (&b"http://a:1"[..], &b"httpx--a:1"[..], false),
         (b"https://a:1", b"httpsx--a:1", false),
-        (&HUFFMAN_URL, &HUFFMAN_MENDED, true),
+        (&HUFFMAN_URL, &HUFFMAN_REWRITTEN, true),
         (
             &[0x9d, 0x29, 0xad, 0x17, 0x18, 0x63],
             &[0x9d, 0x29, 0xad, 0x1e, 0x56, 0x5b],
@@ -70,7 +70,7 @@ fn an_authority_that_is_a_url_becomes_one_that_is_none() {
         ),
     ] {
         let given = connection(given, is_huffman);
-        assert_eq!(mended(&given), connection(expected, is_huffman));
+        assert_eq!(rewritten(&given), connection(expected, is_huffman));
     }
 }
 
@@ -78,15 +78,15 @@ fn an_authority_that_is_a_url_becomes_one_that_is_none() {
 fn everything_else_passes_as_it_is() {
     for authority in [&b"127.0.0.1:2379"[..], b"http:/", b"", b"xhttp://"] {
         let given = connection(authority, false);
-        assert_eq!(mended(&given), given);
+        assert_eq!(rewritten(&given), given);
     }
     let other = [b"GET / HTTP/1.1\r\n", &connection(b"http://a", false)[..]].concat();
-    assert_eq!(mended(&other), other);
+    assert_eq!(rewritten(&other), other);
 }
 
 #[test]
 fn a_connection_is_followed_wherever_its_bytes_are_cut() {
-    // What is cut itself is left alone, and what comes behind is found.
+    // A token split over two reads is left unchanged, and later ones are still found.
     let given = connection(b"http://a:1", false);
     let expected = connection(b"httpx--a:1", false);
     let last = expected.len() - 8 - block(b"http://a:1", false).len();
@@ -110,6 +110,6 @@ fn any_bytes_pass_without_harm() {
             number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             bytes.push(number.to_be_bytes()[0]);
         }
-        assert_eq!(mended(&bytes).len(), bytes.len());
+        assert_eq!(rewritten(&bytes).len(), bytes.len());
     }
 }

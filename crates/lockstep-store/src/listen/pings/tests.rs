@@ -11,7 +11,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn frame(kind: u8, flags: u8, stream: u32, payload: u8) -> Vec<u8> {
     let mut frame = vec![0, 0, payload, kind, flags];
     frame.extend_from_slice(&stream.to_be_bytes());
-    // What looks like the head of a ping inside another frame is none.
+    // A payload that looks like a ping's header is not a frame.
     frame.extend(
         [0, 0, 8, PING, 0, 0, 0, 0, 0]
             .iter()
@@ -25,7 +25,7 @@ fn ping() -> Vec<u8> {
     frame(PING, 0, 0, 8)
 }
 
-/// What happens on a connection, a second after another or right after it.
+/// Events on a connection, one second apart or immediately after each other.
 #[derive(Clone, Debug)]
 enum Step {
     Ping,
@@ -37,7 +37,7 @@ enum Step {
     Passes(u64),
 }
 
-/// After which step the client is told to calm down.
+/// The step after which the connection is closed.
 fn ended_at(steps: &[Step]) -> Option<usize> {
     let mut pings = Pings::new(5 * SECOND);
     let mut now = Instant::now();
@@ -107,11 +107,7 @@ fn the_third_ping_that_comes_too_early_is_one_too_many() {
     ];
     assert_eq!(ended_at(&rare), None, "every two hours without a call");
     let served = [Opens(1), Ping, Ping, Ping, Data(1), Ping, Ping, Ping, Ping];
-    assert_eq!(
-        ended_at(&served),
-        Some(8),
-        "data makes the count begin anew"
-    );
+    assert_eq!(ended_at(&served), Some(8), "sent data resets the strikes");
     let over = [Opens(1), Ping, Ping, Ping, Last(1), Ping, Ping, Ping];
     assert_eq!(ended_at(&over), None, "so does the end of a call");
     let reset = [
@@ -141,18 +137,18 @@ fn the_goodbye_names_the_newest_stream_and_comes_between_frames_only() {
         &[PREFACE, &frame(HEADERS, 0, 5, 1)].concat(),
         Instant::now(),
     );
-    let goodbye = [
+    let go_away = [
         &[0, 0, 22, 7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 11][..],
         b"too_many_pings",
     ];
-    assert_eq!(pings.goodbye(), Some(goodbye.concat()));
+    assert_eq!(pings.go_away(), Some(go_away.concat()));
     let data = frame(DATA, 0, 5, 30);
     pings.sent(&data[..4]);
-    assert_eq!(pings.goodbye(), None);
+    assert_eq!(pings.go_away(), None);
     pings.sent(&data[4..20]);
-    assert_eq!(pings.goodbye(), None);
+    assert_eq!(pings.go_away(), None);
     pings.sent(&data[20..]);
-    assert_eq!(pings.goodbye(), Some(goodbye.concat()));
+    assert_eq!(pings.go_away(), Some(go_away.concat()));
 }
 
 #[test]
@@ -192,7 +188,7 @@ proptest! {
         frames.concat().chunks(7).for_each(|piece| pieces.sent(piece));
         prop_assert_eq!(ended, ends);
         prop_assert_eq!(&pieces.open, &whole.open);
-        prop_assert_eq!(pieces.goodbye(), whole.goodbye());
+        prop_assert_eq!(pieces.go_away(), whole.go_away());
         prop_assert_eq!((pieces.strikes, pieces.newest), (whole.strikes, whole.newest));
     }
 }

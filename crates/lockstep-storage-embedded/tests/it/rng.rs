@@ -1,17 +1,17 @@
-//! Random numbers that a seed repeats, and folders to spend them on.
+//! Seeded random numbers, and temporary directories.
 
 use std::path::Path;
 
-/// A generator; every number follows from the seed.
-pub(crate) struct Dice(u64);
+/// A generator whose whole sequence follows from its seed.
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The seed of this run: a fixed one in CI, so that a red run stays red; another one is given
-    /// by `cargo xtask crash --seed`. It is printed with the command that repeats the run.
+    /// Seed of this run: fixed in CI, so that a failure repeats; `cargo xtask crash --seed` sets another one.
+    /// Printed with the command that repeats the run.
     pub(crate) fn of_run(test: &str, shard: u64) -> Self {
         let seed = number("LOCKSTEP_CRASH_SEED").unwrap_or(1);
         println!("{test}: repeat with `cargo xtask crash --seed {seed}`");
@@ -37,14 +37,13 @@ impl Dice {
     }
 }
 
-/// How many rounds a test runs: `usual` in CI, `--rounds` times as many by `cargo xtask crash`.
+/// Rounds of a test: `usual` in CI, multiplied by `--rounds` of `cargo xtask crash`.
 pub(crate) fn rounds(usual: usize) -> usize {
     let times = number("LOCKSTEP_CRASH_TIMES").unwrap_or(1);
     usual * usize::try_from(times).unwrap()
 }
 
-/// A folder in memory if there is such a place: for tests that decide themselves what a disk would
-/// have kept, and have no need to wait for one.
+/// A directory on tmpfs if available, for tests that simulate the disk and need no real fsync.
 pub(crate) fn fast_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {

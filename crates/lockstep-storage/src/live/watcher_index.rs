@@ -1,4 +1,4 @@
-//! Which watchers may want to hear of a key, found without asking all of them.
+//! Index of watched key ranges, to find the watchers of a key without testing every range.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,37 +7,40 @@ use lockstep_mvcc::KeyRange;
 
 use super::watchers::WatcherId;
 
-/// How many ranges a block holds before it is cut in two.
+/// Ranges in a block before it is split.
 const BLOCK_MAX: usize = 64;
 
-/// The ranges of all watchers.
+/// Watchers by key and by range.
+///
+/// Single keys are in a hash map. Ranges are in sorted blocks, each with the greatest end of its ranges, so that a
+/// lookup skips blocks that end before the key.
 #[derive(Default)]
-pub(super) struct Interest {
+pub(super) struct WatcherIndex {
     single: HashMap<Bytes, BTreeSet<WatcherId>>,
     /// Ascending; none is empty.
     blocks: Vec<Block>,
 }
 
-/// Neighbouring ranges, so that many can be passed over at once.
+/// A run of neighbouring ranges.
 struct Block {
     /// Ascending by start and end; never empty.
-    ranges: Vec<Watched>,
-    /// The greatest end of them.
+    ranges: Vec<WatchedRange>,
+    /// The greatest end among the ranges.
     furthest: End,
 }
 
-/// A range and who watches it.
-struct Watched {
+/// A range and its watchers.
+struct WatchedRange {
     start: Bytes,
     end: End,
     watchers: BTreeSet<WatcherId>,
 }
 
-/// The first key behind a range.
+/// Exclusive end of a range.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum End {
     At(Bytes),
-    /// There is none.
+    /// The range is unbounded.
     Open,
 }
 
@@ -50,7 +53,7 @@ impl End {
     }
 }
 
-impl Interest {
+impl WatcherIndex {
     pub(super) fn add(&mut self, keys: &KeyRange, id: WatcherId) {
         if let Some(key) = keys.as_single() {
             self.single.entry(key.clone()).or_default().insert(id);
@@ -59,7 +62,7 @@ impl Interest {
         let (start, end) = bounds(keys);
         let Some(at) = self.block_of(&start, &end) else {
             self.blocks
-                .push(Block::of(vec![Watched::new(start, end, id)]));
+                .push(Block::of(vec![WatchedRange::new(start, end, id)]));
             return;
         };
         let block = &mut self.blocks[at];
@@ -69,7 +72,7 @@ impl Interest {
             }
             Err(slot) => {
                 block.furthest = block.furthest.clone().max(end.clone());
-                block.ranges.insert(slot, Watched::new(start, end, id));
+                block.ranges.insert(slot, WatchedRange::new(start, end, id));
             }
         }
         if block.ranges.len() > BLOCK_MAX {
@@ -110,8 +113,8 @@ impl Interest {
         }
     }
 
-    /// Everybody whose range holds the key, each once.
-    pub(super) fn of(&self, key: &[u8]) -> impl Iterator<Item = WatcherId> {
+    /// Watchers whose range contains the key, each once.
+    pub(super) fn watchers_of(&self, key: &[u8]) -> impl Iterator<Item = WatcherId> {
         let single = self.single.get(key).into_iter().flatten().copied();
         let reached = self
             .blocks
@@ -124,7 +127,7 @@ impl Interest {
         single.chain(ranges.flat_map(|watched| watched.watchers.iter().copied()))
     }
 
-    /// The block that a range is in, or belongs in; none if there is none at all.
+    /// Index of the block that contains the range or would contain it; `None` if there are no blocks.
     fn block_of(&self, start: &Bytes, end: &End) -> Option<usize> {
         let behind = self.blocks.partition_point(|block| {
             let first = block.first();
@@ -135,13 +138,13 @@ impl Interest {
 }
 
 impl Block {
-    fn of(ranges: Vec<Watched>) -> Self {
+    fn of(ranges: Vec<WatchedRange>) -> Self {
         let furthest = ranges.iter().map(|watched| &watched.end).max();
         let furthest = furthest.expect("a block is never empty").clone();
         Self { ranges, furthest }
     }
 
-    fn first(&self) -> &Watched {
+    fn first(&self) -> &WatchedRange {
         self.ranges.first().expect("a block is never empty")
     }
 
@@ -152,7 +155,7 @@ impl Block {
     }
 }
 
-impl Watched {
+impl WatchedRange {
     fn new(start: Bytes, end: End, id: WatcherId) -> Self {
         let watchers = BTreeSet::from([id]);
         Self {
@@ -174,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// Ranges of all kinds between few keys, so that they meet and nest in every way.
+    /// Single keys, prefixes and ranges over few keys, so that they overlap and nest.
     fn range(nth: u64) -> KeyRange {
         let key = |number: u64| Bytes::from(format!("k{:02}", number % 40));
         match nth % 5 {
@@ -185,10 +188,10 @@ mod tests {
         }
     }
 
-    fn check(interest: &Interest, model: &BTreeMap<WatcherId, KeyRange>) {
+    fn check(index: &WatcherIndex, model: &BTreeMap<WatcherId, KeyRange>) {
         for number in 0..45 {
             for key in [format!("k{number:02}"), format!("k{number:02}x")] {
-                let mut found: Vec<_> = interest.of(key.as_bytes()).collect();
+                let mut found: Vec<_> = index.watchers_of(key.as_bytes()).collect();
                 found.sort_unstable();
                 let watching = model
                     .iter()
@@ -203,27 +206,27 @@ mod tests {
     fn those_are_found_whose_range_holds_the_key_while_watchers_come_and_go() {
         const STEP: u64 = 7919;
         const WATCHERS: u64 = 2000;
-        let (mut interest, mut model) = (Interest::default(), BTreeMap::new());
+        let (mut index, mut model) = (WatcherIndex::default(), BTreeMap::new());
         let ids = (0..WATCHERS).map(|nth| WatcherId(usize::try_from(nth).unwrap()));
         for (nth, id) in (0..WATCHERS).zip(ids) {
             let keys = range(nth * STEP % 10_007);
-            interest.add(&keys, id);
+            index.add(&keys, id);
             model.insert(id, keys);
             if nth % 400 == 0 {
-                check(&interest, &model);
+                check(&index, &model);
             }
         }
-        check(&interest, &model);
-        assert!(interest.blocks.len() > 3, "blocks are cut");
+        check(&index, &model);
+        assert!(index.blocks.len() > 3, "blocks are cut");
         let mut gone = 0;
         while let Some((id, keys)) = model.pop_first() {
-            interest.remove(&keys, id);
+            index.remove(&keys, id);
             gone += 1;
             if gone % 400 == 0 {
-                check(&interest, &model);
+                check(&index, &model);
             }
         }
-        assert!(interest.blocks.is_empty() && interest.single.is_empty());
-        check(&interest, &model);
+        assert!(index.blocks.is_empty() && index.single.is_empty());
+        check(&index, &model);
     }
 }

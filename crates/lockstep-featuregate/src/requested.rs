@@ -1,4 +1,4 @@
-//! Who asks for what in which component.
+//! Settings grouped by component and gate.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use crate::{
     settings::Setting,
 };
 
-/// What people and code asked for in one component. For each gate the strongest comes first.
+/// Settings of one component. For each gate the strongest comes first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct RequestedGates {
     pub(crate) settings: BTreeMap<String, Vec<(Source, bool)>>,
     pub(crate) overrides: BTreeMap<String, bool>,
 }
 
-/// Wishes and early warnings, by component.
+/// RequestedGates and early warnings, by component.
 #[derive(Default)]
 pub(crate) struct Placed {
-    wishes: BTreeMap<String, Wishes>,
+    requested: BTreeMap<String, RequestedGates>,
     warnings: BTreeMap<String, Vec<Warning>>,
 }
 
@@ -65,8 +65,8 @@ impl Placed {
         }
     }
 
-    pub(crate) fn of(&mut self, component: &str) -> &mut Wishes {
-        self.wishes.entry(component.to_owned()).or_default()
+    pub(crate) fn of(&mut self, component: &str) -> &mut RequestedGates {
+        self.requested.entry(component.to_owned()).or_default()
     }
 
     /// Keeps the strongest source first; within one source the later setting wins.
@@ -77,7 +77,7 @@ impl Placed {
         asked.insert(at, (source, value));
     }
 
-    /// What to say about a component before its gates are decided.
+    /// Warnings of a component from before its gates are resolved.
     pub(crate) fn take_warnings(&mut self, component: &str) -> Vec<Warning> {
         self.warnings.remove(component).unwrap_or_default()
     }
@@ -114,9 +114,9 @@ fn tolerate(home: &Component, options: Options, name: &str, value: bool) -> Opti
     } = options;
     let (name, tombstone) = (name.to_owned(), home.tombstones.get(name));
     match tombstone {
-        Some(grave) if removed == RemovedGates::Warn => {
-            let same = grave.locked.is_some_and(|(_, locked)| locked == value);
-            let removed_in = grave.removed_in;
+        Some(tombstone) if removed == RemovedGates::Warn => {
+            let same = tombstone.locked.is_some_and(|(_, locked)| locked == value);
+            let removed_in = tombstone.removed_in;
             same.then_some(Warning::RemovedIgnored {
                 name,
                 value,

@@ -1,7 +1,7 @@
-//! How long requests wait for an outcome.
+//! Request timeouts with a shared timer.
 //!
-//! Hardly any request waits too long, and a timer for each would cost a call of the system both to
-//! set and to pass by. One clock ticks for all of them; a request counts ticks.
+//! Timeouts are rare, and arming a timer for each request would cost system calls. One timer ticks for all
+//! requests; each counts ticks.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,35 +9,35 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// How far apart ticks are, and so how exact the limit is.
+/// Tick interval, which is the accuracy of timeouts.
 pub(crate) const TICK: Duration = Duration::from_millis(500);
 
-pub(crate) struct Patience {
+pub(crate) struct RequestTimeout {
     ticks: AtomicU64,
-    /// All who wait are told of every tick.
+    /// Notified at every tick.
     ticked: Notify,
     ticks_max: u64,
 }
 
-impl Patience {
-    /// Patience for at least so long.
+impl RequestTimeout {
+    /// A timeout of at least `limit`.
     pub(crate) fn new(limit: Duration) -> Self {
         let ticks = limit.as_millis().div_ceil(TICK.as_millis());
         Self {
             ticks: AtomicU64::default(),
             ticked: Notify::new(),
-            // The first tick may come at once.
+            // The first tick may come immediately.
             ticks_max: u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(1),
         }
     }
 
-    /// Time has passed.
+    /// Advances time by one tick.
     pub(crate) fn tick(&self) {
         self.ticks.fetch_add(1, Ordering::Relaxed);
         self.ticked.notify_waiters();
     }
 
-    /// Waits for an outcome; none if that takes too long.
+    /// Awaits an outcome; `None` after the timeout.
     pub(crate) async fn wait_for<T>(&self, outcome: impl Future<Output = T>) -> Option<T> {
         let mut outcome = pin!(outcome);
         let start = self.ticks.load(Ordering::Relaxed);
@@ -68,25 +68,25 @@ mod tests {
     #[test]
     fn a_request_waits_for_its_limit_and_not_much_longer() {
         // etcd-api.md §8/timeout.
-        let patience = Patience::new(3 * TICK);
-        let mut waiting = pin!(patience.wait_for(std::future::pending::<()>()));
+        let request_timeout = RequestTimeout::new(3 * TICK);
+        let mut waiting = pin!(request_timeout.wait_for(std::future::pending::<()>()));
         for _ in 0..3 {
             assert_eq!(polled(waiting.as_mut()), Poll::Pending);
-            patience.tick();
+            request_timeout.tick();
         }
         assert_eq!(polled(waiting.as_mut()), Poll::Pending);
-        patience.tick();
+        request_timeout.tick();
         assert_eq!(polled(waiting.as_mut()), Poll::Ready(None));
     }
 
     #[test]
     fn an_outcome_counts_although_it_comes_with_the_last_tick() {
-        let patience = Patience::new(TICK);
+        let request_timeout = RequestTimeout::new(TICK);
         let (answer, outcome) = tokio::sync::oneshot::channel();
-        let mut waiting = pin!(patience.wait_for(outcome));
+        let mut waiting = pin!(request_timeout.wait_for(outcome));
         assert_eq!(polled(waiting.as_mut()), Poll::Pending);
-        patience.tick();
-        patience.tick();
+        request_timeout.tick();
+        request_timeout.tick();
         answer.send(7).unwrap();
         assert_eq!(polled(waiting.as_mut()), Poll::Ready(Some(Ok(7))));
     }

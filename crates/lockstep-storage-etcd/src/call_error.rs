@@ -1,4 +1,4 @@
-//! What an error means: whether something happened, and whether to ask another member.
+//! Classification of errors: whether the request was applied, and whether to retry on another member.
 
 use std::error::Error;
 
@@ -10,41 +10,41 @@ use tonic::Status;
 
 use crate::connection::Broken;
 
-/// Why there is no answer.
+/// Error of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    /// The request is wrong whatever the store holds.
+pub(crate) enum CallError {
+    /// The request is invalid regardless of the store's state.
     Wrong(RequestError),
-    /// The store is not as the request needs it. Revisions inside are not known yet.
+    /// The state of the store does not allow the request. Revisions inside are not known yet.
     Refused(WriteError),
-    /// Nothing happened and nothing will.
+    /// The request was not applied and will not be.
     NotDone {
         reason: String,
-        elsewhere: Elsewhere,
+        elsewhere: RetryElsewhere,
     },
-    /// It may have happened, or may still.
+    /// The request may have been applied, or may still be.
     Unknown { reason: String },
 }
 
-/// Whether another member may do what this one did not.
+/// Whether a retry on another member may succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Elsewhere {
+pub(crate) enum RetryElsewhere {
     MayHelp,
     IsTheSame,
 }
 
-impl Verdict {
-    /// The verdict on an error of the member at `url`.
+impl CallError {
+    /// Classifies an error of the member at `url`.
     pub(crate) fn of(status: &Status, url: &str) -> Self {
         if let Some(broken) = broken(status) {
             let reason = format!("`{url}`: {broken}");
             return if broken.is_sent {
                 Self::Unknown { reason }
             } else {
-                Self::not_done(reason, Elsewhere::MayHelp)
+                Self::not_done(reason, RetryElsewhere::MayHelp)
             };
         }
-        let reason = format!("`{url}`: {}", told(status));
+        let reason = format!("`{url}`: {}", describe(status));
         match Refusal::of_status(status) {
             Some(refusal) => Self::of_refusal(refusal, reason),
             None => Self::of_code(status, reason),
@@ -54,13 +54,12 @@ impl Verdict {
     fn of_refusal(refusal: Refusal, reason: String) -> Self {
         match refusal {
             Refusal::Wrong(error) => Self::Wrong(error),
-            // The write that crosses the quota is carried out, and answered like those that are
-            // refused after it.
+            // etcd applies the write that exceeds the quota and answers it like the rejected ones after it.
             Refusal::Refused(WriteError::NoSpace) => Self::Unknown { reason },
             Refusal::Refused(error) => Self::Refused(error),
-            // Told before the request goes into the log.
+            // Reported before the request is proposed.
             Refusal::NoLeader | Refusal::TooManyRequests => {
-                Self::not_done(reason, Elsewhere::MayHelp)
+                Self::not_done(reason, RetryElsewhere::MayHelp)
             }
             Refusal::InvalidSortOption
             | Refusal::InvalidCompareOption
@@ -71,15 +70,15 @@ impl Verdict {
             | Refusal::NotLeader
             | Refusal::InvalidAuthToken
             | Refusal::PermissionDenied
-            | Refusal::AuthNotEnabled => Self::not_done(reason, Elsewhere::IsTheSame),
+            | Refusal::AuthNotEnabled => Self::not_done(reason, RetryElsewhere::IsTheSame),
             Refusal::LeaderChanged | Refusal::Stopped | Refusal::TimedOut => {
                 Self::Unknown { reason }
             }
         }
     }
 
-    /// A text that we do not know: its code counts only if etcd's own words show that it was etcd
-    /// who chose it, and not somebody on the way.
+    /// Classifies an unknown message. The code is trusted only if the message shows that etcd chose it, and not a
+    /// proxy on the way.
     fn of_code(status: &Status, reason: String) -> Self {
         let text = status.message();
         let is_etcds = text.starts_with("etcdserver: ");
@@ -91,21 +90,21 @@ impl Verdict {
             | RefusalCode::Unauthenticated
                 if is_etcds =>
             {
-                Self::not_done(reason, Elsewhere::IsTheSame)
+                Self::not_done(reason, RetryElsewhere::IsTheSame)
             }
-            RefusalCode::Unimplemented => Self::not_done(reason, Elsewhere::IsTheSame),
+            RefusalCode::Unimplemented => Self::not_done(reason, RetryElsewhere::IsTheSame),
             RefusalCode::ResourceExhausted if text.starts_with("grpc: received message larger") => {
-                Self::not_done(reason, Elsewhere::IsTheSame)
+                Self::not_done(reason, RetryElsewhere::IsTheSame)
             }
             _ => Self::Unknown { reason },
         }
     }
 
-    pub(crate) fn not_done(reason: String, elsewhere: Elsewhere) -> Self {
+    pub(crate) fn not_done(reason: String, elsewhere: RetryElsewhere) -> Self {
         Self::NotDone { reason, elsewhere }
     }
 
-    /// What a reader hears.
+    /// Converts to the error of a read.
     pub(crate) fn of_read(self) -> ReadFailure {
         match self {
             Self::Refused(WriteError::Read(error)) => error.into(),
@@ -115,7 +114,7 @@ impl Verdict {
         }
     }
 
-    /// What a writer hears.
+    /// Converts to the error of a write.
     pub(crate) fn of_write(self) -> WriteFailure {
         match self {
             Self::Wrong(error) => error.into(),
@@ -125,15 +124,15 @@ impl Verdict {
         }
     }
 
-    /// What somebody hears whose request writes nothing, in the words of a writer.
-    pub(crate) fn of_harmless(self) -> WriteFailure {
+    /// Converts to a write error for a request that writes nothing.
+    pub(crate) fn of_idempotent(self) -> WriteFailure {
         match self {
             Self::Unknown { reason } => unavailable(reason).into(),
             Self::Wrong(_) | Self::Refused(_) | Self::NotDone { .. } => self.of_write(),
         }
     }
 
-    /// The refused read inside, which asks for its revision.
+    /// The read error whose revision is to be filled in.
     pub(crate) fn refused_read(&mut self) -> Option<&mut ReadError> {
         match self {
             Self::Refused(WriteError::Read(error)) => Some(error),
@@ -146,18 +145,18 @@ fn broken(status: &Status) -> Option<&Broken> {
     status.source()?.downcast_ref()
 }
 
-/// A status in words. The text of one that the HTTP layer made up is not enough.
-pub(crate) fn told(status: &Status) -> String {
-    let mut told = status.message().to_owned();
-    if told.is_empty() {
-        told = status.code().to_string();
+/// Formats a status. For errors made by the HTTP layer the message alone is not enough, so sources are added.
+pub(crate) fn describe(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    if text.is_empty() {
+        text = status.code().to_string();
     }
     let mut source = status.source();
     while let Some(cause) = source {
-        told = format!("{told}: {cause}");
+        text = format!("{text}: {cause}");
         source = cause.source();
     }
-    told
+    text
 }
 
 pub(crate) fn unavailable(reason: String) -> Unavailable {
@@ -172,18 +171,18 @@ mod tests {
 
     const URL: &str = "http://a:1";
 
-    fn of(code: RefusalCode, text: &str) -> Verdict {
-        Verdict::of(&Status::new(code, text), URL)
+    fn of(code: RefusalCode, text: &str) -> CallError {
+        CallError::of(&Status::new(code, text), URL)
     }
 
-    fn unknown(text: &str) -> Verdict {
-        Verdict::Unknown {
+    fn unknown(text: &str) -> CallError {
+        CallError::Unknown {
             reason: format!("`{URL}`: {text}"),
         }
     }
 
-    fn not_done(text: &str, elsewhere: Elsewhere) -> Verdict {
-        Verdict::not_done(format!("`{URL}`: {text}"), elsewhere)
+    fn not_done(text: &str, elsewhere: RetryElsewhere) -> CallError {
+        CallError::not_done(format!("`{URL}`: {text}"), elsewhere)
     }
 
     #[test]
@@ -192,43 +191,47 @@ mod tests {
             compacted: Revision::NONE,
         };
         let text = "etcdserver: mvcc: required revision has been compacted";
-        let expected = Verdict::Refused(WriteError::Read(compacted));
+        let expected = CallError::Refused(WriteError::Read(compacted));
         assert_eq!(of(RefusalCode::OutOfRange, text), expected);
         let text = "etcdserver: duplicate key given in txn request";
-        let expected = Verdict::Wrong(RequestError::DuplicateKey);
+        let expected = CallError::Wrong(RequestError::DuplicateKey);
         assert_eq!(of(RefusalCode::InvalidArgument, text), expected);
         for (code, text, elsewhere) in [
             (
                 RefusalCode::Unavailable,
                 "etcdserver: no leader",
-                Elsewhere::MayHelp,
+                RetryElsewhere::MayHelp,
             ),
             (
                 RefusalCode::ResourceExhausted,
                 "etcdserver: too many requests",
-                Elsewhere::MayHelp,
+                RetryElsewhere::MayHelp,
             ),
             (
                 RefusalCode::InvalidArgument,
                 "etcdserver: request is too large",
-                Elsewhere::IsTheSame,
+                RetryElsewhere::IsTheSame,
             ),
             (
                 RefusalCode::ResourceExhausted,
                 "grpc: received message larger than max (2 vs. 1)",
-                Elsewhere::IsTheSame,
+                RetryElsewhere::IsTheSame,
             ),
             (
                 RefusalCode::PermissionDenied,
                 "etcdserver: permission denied",
-                Elsewhere::IsTheSame,
+                RetryElsewhere::IsTheSame,
             ),
             (
                 RefusalCode::FailedPrecondition,
                 "etcdserver: rpc not supported for learner",
-                Elsewhere::IsTheSame,
+                RetryElsewhere::IsTheSame,
             ),
-            (RefusalCode::Unimplemented, "what?", Elsewhere::IsTheSame),
+            (
+                RefusalCode::Unimplemented,
+                "what?",
+                RetryElsewhere::IsTheSame,
+            ),
         ] {
             assert_eq!(of(code, text), not_done(text, elsewhere), "{text}");
         }
@@ -262,7 +265,7 @@ mod tests {
     #[test]
     fn a_writer_hears_of_doubt_and_a_reader_does_not() {
         let reason = "r".to_owned();
-        let unknown = Verdict::Unknown {
+        let unknown = CallError::Unknown {
             reason: reason.clone(),
         };
         assert_eq!(
@@ -273,7 +276,7 @@ mod tests {
         );
         let unavailable = Unavailable { reason };
         assert_eq!(
-            unknown.clone().of_harmless(),
+            unknown.clone().of_idempotent(),
             WriteFailure::Unavailable(unavailable.clone())
         );
         assert_eq!(unknown.of_read(), ReadFailure::Unavailable(unavailable));

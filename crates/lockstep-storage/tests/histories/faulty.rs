@@ -1,4 +1,4 @@
-//! A store with a bug.
+//! A store with an injected fault, to test the checker.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -12,10 +12,10 @@ use lockstep_storage::{
     WatchMessage, WatchRequest, WatchSource, WriteFailure,
 };
 
-/// What is wrong. Each shows once in a while.
+/// Injected faults; each occurs only in some of the calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Bug {
-    /// None: answers get lost, which is allowed.
+pub(crate) enum Fault {
+    /// Not a violation: a lost response leaves the outcome uncertain.
     LosesAnswers,
     StaleRead,
     OldContent,
@@ -36,56 +36,56 @@ pub(crate) enum Bug {
     SkipsOnResume,
 }
 
-/// The store in memory, and a bug.
-pub(crate) struct Planted {
+/// The in-memory store with one fault.
+pub(crate) struct FaultyStore {
     store: MemoryStore,
-    bug: Bug,
-    asked: AtomicU64,
-    /// An answer to a read of everything, from a while ago.
+    fault: Fault,
+    calls: AtomicU64,
+    /// An earlier response to a read of all keys.
     old: Mutex<Option<RangeResponse>>,
 }
 
-impl Planted {
-    pub(crate) fn new(store: MemoryStore, bug: Bug) -> Self {
+impl FaultyStore {
+    pub(crate) fn new(store: MemoryStore, fault: Fault) -> Self {
         Self {
             store,
-            bug,
-            asked: AtomicU64::new(0),
+            fault,
+            calls: AtomicU64::new(0),
             old: Mutex::new(None),
         }
     }
 
-    /// Whether the bug shows now: the `nth` time of every ten.
-    fn shows(&self, bug: Bug) -> bool {
-        self.bug == bug && self.asked.fetch_add(1, Ordering::SeqCst) % 10 == 5
+    /// True if the fault occurs in this call: once in ten.
+    fn occurs(&self, fault: Fault) -> bool {
+        self.fault == fault && self.calls.fetch_add(1, Ordering::SeqCst) % 10 == 5
     }
 
     async fn commit(&self, txn: Txn) -> Result<TxnResponse, WriteFailure> {
         self.store.txn(txn.check(128).expect("well formed")).await
     }
 
-    async fn buggy_txn(&self, txn: CheckedTxn) -> Result<TxnResponse, WriteFailure> {
+    async fn faulty_txn(&self, txn: CheckedTxn) -> Result<TxnResponse, WriteFailure> {
         let plain = txn.txn().clone();
         let is_unconditional = plain.compares.is_empty();
-        if self.shows(Bug::LosesAnswers) {
+        if self.occurs(Fault::LosesAnswers) {
             if plain.success.len() > 1 {
                 drop(self.commit(plain).await);
             }
-            let reason = "the answer got lost".to_owned();
+            let reason = "the response was lost".to_owned();
             return Err(WriteFailure::Uncertain { reason });
         }
-        if self.shows(Bug::WritesTwice) {
+        if self.occurs(Fault::WritesTwice) {
             drop(self.commit(plain.clone()).await);
             drop(self.commit(plain).await);
-            let reason = "the answer got lost".to_owned();
+            let reason = "the response was lost".to_owned();
             return Err(WriteFailure::Uncertain { reason });
         }
-        if self.shows(Bug::WritesWhatItRefused) {
+        if self.occurs(Fault::WritesWhatItRefused) {
             drop(self.commit(plain).await);
             let reason = "nothing was done".to_owned();
             return Err(WriteFailure::Unavailable(Unavailable { reason }));
         }
-        if is_unconditional && self.shows(Bug::LosesWrites) {
+        if is_unconditional && self.occurs(Fault::LosesWrites) {
             let revision = self.store.revision(Consistency::Linearizable).await;
             let revision = revision.expect("it answers").next();
             return Ok(TxnResponse {
@@ -95,7 +95,7 @@ impl Planted {
             });
         }
         if let [.., Op::Range(_), Op::Put(_)] = plain.success[..]
-            && self.shows(Bug::HalfTransactions)
+            && self.occurs(Fault::HalfTransactions)
         {
             let mut half = plain;
             half.success.pop();
@@ -103,7 +103,7 @@ impl Planted {
             answer.responses.push(put_at(answer.revision));
             return Ok(answer);
         }
-        if !is_unconditional && self.bug == Bug::IgnoresCompares {
+        if !is_unconditional && self.fault == Fault::IgnoresCompares {
             let all = Txn {
                 compares: Vec::new(),
                 ..plain
@@ -111,20 +111,20 @@ impl Planted {
             return self.commit(all).await;
         }
         let mut answer = self.commit(plain).await?;
-        if self.shows(Bug::RepeatsRevisions) {
+        if self.occurs(Fault::RepeatsRevisions) {
             answer.revision = answer.revision.previous();
         }
         Ok(answer)
     }
 
-    fn buggy_read(&self, found: RangeResponse) -> RangeResponse {
-        let mut old = self.old.lock().expect("nobody panics here");
-        if self.shows(Bug::StaleRead)
+    fn faulty_read(&self, found: RangeResponse) -> RangeResponse {
+        let mut old = self.old.lock().expect("no panic while locked");
+        if self.occurs(Fault::StaleRead)
             && let Some(old) = old.clone()
         {
             return old;
         }
-        if self.shows(Bug::OldContent)
+        if self.occurs(Fault::OldContent)
             && let Some(old) = old.clone()
         {
             let revision = found.revision;
@@ -137,13 +137,13 @@ impl Planted {
     }
 }
 
-/// The answer to a put.
+/// Response to a put.
 fn put_at(revision: Revision) -> OpResponse {
     let previous = None;
     OpResponse::Put(PutResponse { revision, previous })
 }
 
-impl Store for Planted {
+impl Store for FaultyStore {
     fn range(
         &self,
         range: Range,
@@ -153,7 +153,7 @@ impl Store for Planted {
             let is_list = range.at.is_none() && range.keys.as_single().is_none();
             let found = self.store.range(range, consistency).await?;
             Ok(if is_list {
-                self.buggy_read(found)
+                self.faulty_read(found)
             } else {
                 found
             })
@@ -165,25 +165,25 @@ impl Store for Planted {
             if txn.as_read_only().is_some() {
                 return self.store.txn(txn).await;
             }
-            self.buggy_txn(txn).await
+            self.faulty_txn(txn).await
         })
     }
 
     fn watch(&self, request: WatchRequest) -> StoreFuture<'_, Result<Watch, ReadFailure>> {
         Box::pin(async move {
             let mut asked = request.clone();
-            match self.bug {
-                Bug::IgnoresFilters => asked.selector.filters = Filters::default(),
-                Bug::SkipsOnResume => asked.from = request.from.map(Revision::next),
-                Bug::WrongPrevious => asked.selector.previous = Previous::Omit,
+            match self.fault {
+                Fault::IgnoresFilters => asked.selector.filters = Filters::default(),
+                Fault::SkipsOnResume => asked.from = request.from.map(Revision::next),
+                Fault::WrongPrevious => asked.selector.previous = Previous::Omit,
                 _ => {}
             }
             let watch = self.store.watch(asked).await?;
             let started_at = watch.started_at();
-            let source = Distorted {
+            let source = FaultyWatch {
                 watch,
-                bug: self.bug,
-                told: 0,
+                fault: self.fault,
+                messages: 0,
                 next: None,
             };
             Ok(Watch::new(started_at, source))
@@ -219,16 +219,16 @@ impl Store for Planted {
     }
 }
 
-/// A watch whose messages are not what they were.
-struct Distorted {
+/// A watch that alters its messages.
+struct FaultyWatch {
     watch: Watch,
-    bug: Bug,
-    told: usize,
-    /// A message that comes before the next one.
+    fault: Fault,
+    messages: usize,
+    /// Delivered before the next message.
     next: Option<WatchMessage>,
 }
 
-impl WatchSource for Distorted {
+impl WatchSource for FaultyWatch {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<WatchMessage, WatchError>> {
         if let Some(message) = self.next.take() {
             return Poll::Ready(Ok(message));
@@ -243,7 +243,7 @@ impl WatchSource for Distorted {
     }
 }
 
-impl Distorted {
+impl FaultyWatch {
     fn distort(&mut self, message: WatchMessage) -> WatchMessage {
         let WatchMessage::Events {
             mut events,
@@ -252,18 +252,18 @@ impl Distorted {
         else {
             return message;
         };
-        self.told += 1;
-        let is_time = self.told % 3 == 1;
-        match self.bug {
-            Bug::DropsEvents if is_time => {
+        self.messages += 1;
+        let occurs_now = self.messages % 3 == 1;
+        match self.fault {
+            Fault::DropsEvents if occurs_now => {
                 events.pop();
                 if events.is_empty() {
                     return WatchMessage::Progress { progress };
                 }
             }
-            Bug::DuplicatesEvents if is_time => events.extend(events.last().cloned()),
-            Bug::ReversesEvents => events.reverse(),
-            Bug::SplitsRevisions if events.len() > 1 => {
+            Fault::DuplicatesEvents if occurs_now => events.extend(events.last().cloned()),
+            Fault::ReversesEvents => events.reverse(),
+            Fault::SplitsRevisions if events.len() > 1 => {
                 let rest = events.split_off(events.len() - 1);
                 self.next = Some(WatchMessage::Events {
                     events: rest,
@@ -275,12 +275,12 @@ impl Distorted {
                 let progress = last.previous().max(first_of(&events));
                 return WatchMessage::Events { events, progress };
             }
-            Bug::ProgressAhead if is_time => {
+            Fault::ProgressAhead if occurs_now => {
                 let message = WatchMessage::Events { events, progress };
                 self.next = Some(message);
                 return WatchMessage::Progress { progress };
             }
-            Bug::WrongCreate if is_time => {
+            Fault::WrongCreate if occurs_now => {
                 let event = events.last_mut().expect("never empty");
                 let kv = KeyValue {
                     version: event.kv.version + 1,

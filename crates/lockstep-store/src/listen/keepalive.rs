@@ -1,7 +1,7 @@
-//! A connection that ends when its client pings too often.
+//! Enforcement of the keepalive policy: closes connections of clients that ping too often.
 //!
-//! The HTTP/2 library answers pings and tells nobody about them, so they are seen on their way in.
-//! What the server sends is looked at too: for what it forgives, and to say goodbye between two frames.
+//! The HTTP/2 library answers pings without reporting them, so this wrapper parses incoming frames. It also parses
+//! outgoing frames: sent data resets the strikes, and `GOAWAY` must be written between two frames.
 
 use std::io;
 use std::pin::Pin;
@@ -13,33 +13,33 @@ use tokio::time::Instant;
 
 use super::pings::Pings;
 
-/// A connection whose pings are counted.
-pub(super) struct Calm<T> {
+/// A connection with ping enforcement.
+pub(super) struct EnforcedKeepalive<T> {
     connection: T,
-    /// None if clients may ping as often as they like.
+    /// `None` if any ping rate is allowed.
     pings: Option<Pings>,
 }
 
-impl<T> Calm<T> {
-    /// `interval_min` is how long a client has to wait between pings; zero does not count them.
+impl<T> EnforcedKeepalive<T> {
+    /// `interval_min` is the minimum interval of pings; zero disables enforcement.
     pub(super) fn new(connection: T, interval_min: Duration) -> Self {
         let pings = (!interval_min.is_zero()).then(|| Pings::new(interval_min));
         Self { connection, pings }
     }
 }
 
-/// Says goodbye as far as the client takes it at once. The connection ends in any case.
+/// Sends `GOAWAY` without waiting for the client, then closes the connection.
 fn end(connection: &mut (impl AsyncWrite + Unpin), pings: &Pings, cx: &mut Context<'_>) {
     let mut connection = Pin::new(connection);
-    if let Some(goodbye) = pings.goodbye()
-        && let Poll::Ready(Ok(_)) = connection.as_mut().poll_write(cx, &goodbye)
+    if let Some(go_away) = pings.go_away()
+        && let Poll::Ready(Ok(_)) = connection.as_mut().poll_write(cx, &go_away)
         && let Poll::Ready(Ok(())) = connection.as_mut().poll_flush(cx)
     {
         drop(connection.poll_shutdown(cx));
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Calm<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EnforcedKeepalive<T> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -62,7 +62,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Calm<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Calm<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for EnforcedKeepalive<T> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,19 +1,19 @@
-//! Random choices that a seed repeats.
+//! Deterministic random numbers.
 
-/// A generator; every number follows from the seed.
-pub(super) struct Dice(u64);
+/// A generator whose whole sequence follows from its seed.
+pub(super) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Another one that goes its own way.
+    /// A generator with an independent sequence.
     pub(super) fn fork(&mut self) -> Self {
-        Self(self.roll())
+        Self(self.next_u64())
     }
 
-    fn roll(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,17 +23,17 @@ impl Dice {
 
     /// A number below `end`.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end.max(1)
+        self.next_u64() % end.max(1)
     }
 
-    /// True once in `times`.
-    pub(super) fn once_in(&mut self, times: u64) -> bool {
+    /// True with probability 1 in `times`.
+    pub(super) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }
 
-/// The seeds of a run: `usual` of them from a fixed one on in CI, so that a red run stays red; more,
-/// and others, by `cargo xtask histories`, whose seed is printed.
+/// Seeds of a test run: `usual` consecutive seeds from a fixed one in CI, so that a failure repeats. `cargo xtask
+/// histories` runs more and other seeds, and prints the first.
 pub fn seeds(test: &str, usual: u64) -> impl Iterator<Item = u64> {
     let number = |variable: &str| {
         let given = std::env::var(variable).ok()?;

@@ -1,4 +1,4 @@
-//! The thread that keeps the state near the end of the log.
+//! Checkpoint thread: commits applied commands to the state file, so that the log stays short.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,47 +11,47 @@ use crate::log::TIMES_MICROS;
 use crate::queue::Clock;
 use crate::state::{Pending, State, StateError};
 
-/// How many versions gather at most before they are committed.
-const PAIRS_ENOUGH: usize = 10_000;
-/// How many versions may gather while a commit is under way before writers wait for it.
+/// Pending versions that trigger a commit before the interval has passed.
+const PAIRS_COMMIT_MIN: usize = 10_000;
+/// Pending versions at which writers block until the commit under way completes.
 const PAIRS_MAX: usize = 200_000;
 
-/// What the writer leaves for the state.
-pub(crate) struct Keeper {
+/// Pending changes of the state file, shared by the writer and the checkpoint thread.
+pub(crate) struct Checkpointer {
     pending: Mutex<Pending>,
     control: Mutex<Control>,
     wake: Condvar,
-    /// There is room in `pending`.
+    /// Signals that `pending` has room again.
     room: Condvar,
-    /// How long effects gather before they are committed.
+    /// Time between commits.
     interval: Duration,
-    /// The index of the last command that is in the state.
+    /// Index of the last command in the state file.
     applied: AtomicU64,
-    /// The index of the last command that was applied.
+    /// Index of the last applied command.
     seen: AtomicU64,
-    /// The bytes of all rows.
+    /// Bytes of all rows.
     row_bytes: AtomicU64,
-    /// How long each commit took.
+    /// Durations of commits.
     pub(crate) commit_times: Histogram,
 }
 
 #[derive(Default)]
 struct Control {
     nudged: bool,
-    /// Who waits for a commit, or for the file to be packed and committed.
-    waiting: Vec<Errand>,
+    /// Requests for an immediate commit.
+    waiting: Vec<CommitRequest>,
     closed: Option<Closing>,
 }
 
-/// What somebody waits for.
-pub(crate) struct Errand {
-    pub(crate) pack: Pack,
+/// A request for an immediate commit.
+pub(crate) struct CommitRequest {
+    pub(crate) defragment: Defragment,
     pub(crate) done: oneshot::Sender<Result<(), String>>,
 }
 
-/// Whether the file is also packed, so that it gives unused space back.
+/// Whether the commit is followed by a defragmentation of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pack {
+pub(crate) enum Defragment {
     No,
     Yes,
 }
@@ -62,7 +62,7 @@ enum Closing {
     AtOnce,
 }
 
-impl Keeper {
+impl Checkpointer {
     pub(crate) fn new(applied: u64, row_bytes: u64, interval: Duration) -> Self {
         Self {
             pending: Mutex::default(),
@@ -91,12 +91,11 @@ impl Keeper {
         self.row_bytes.load(Ordering::Acquire)
     }
 
-    /// Asks for a commit of everything that is pending now, without delay. After the end of the
-    /// store the errand is dropped.
-    pub(crate) fn run_errand(&self, errand: Errand) {
+    /// Requests a commit of all pending changes without delay. Dropped if the store is closed.
+    pub(crate) fn request_commit(&self, commit_request: CommitRequest) {
         let mut control = self.control.lock();
         if control.closed.is_none() {
-            control.waiting.push(errand);
+            control.waiting.push(commit_request);
             self.wake.notify_one();
         }
     }
@@ -109,7 +108,7 @@ impl Keeper {
         self.pending.lock()
     }
 
-    /// Waits while there is too much for one commit.
+    /// Blocks while too many changes are pending.
     pub(crate) fn wait_for_room(&self) {
         let mut pending = self.pending.lock();
         while pending.pairs.len() >= PAIRS_MAX {
@@ -117,19 +116,18 @@ impl Keeper {
         }
     }
 
-    /// There is something to commit. Wakes the keeper only if it does not know yet, or if it has
-    /// waited for more and there is enough: waking it for every write would cost more than the
-    /// write.
-    pub(crate) fn nudge(&self) {
-        let is_enough = self.pending.lock().pairs.len() >= PAIRS_ENOUGH;
+    /// Signals pending changes. Wakes the thread only for the first change or once enough are pending: a wakeup for
+    /// every write would cost more than the write.
+    pub(crate) fn notify_pending(&self) {
+        let is_enough = self.pending.lock().pairs.len() >= PAIRS_COMMIT_MIN;
         let was_nudged = std::mem::replace(&mut self.control.lock().nudged, true);
         if is_enough || !was_nudged {
             self.wake.notify_one();
         }
     }
 
-    /// Nothing more comes. After a failure of the log, what is pending may be more than the log
-    /// has, and is left alone.
+    /// Stops the thread after a last commit. After a log failure, pending changes may be ahead of the durable log
+    /// and are discarded.
     pub(crate) fn close(&self, in_order: bool) {
         let closing = if in_order {
             Closing::InOrder
@@ -140,10 +138,10 @@ impl Keeper {
         self.wake.notify_one();
     }
 
-    /// Commits until the writer is done. `failed` is told when that is no longer possible.
+    /// Runs until the writer is closed. Calls `failed` if a commit fails.
     pub(crate) fn run(&self, mut state: State, failed: impl FnOnce(&StateError)) {
         loop {
-            let (closing, errands) = self.wait();
+            let (closing, commit_requests) = self.wait();
             if matches!(closing, Some(Closing::AtOnce)) {
                 return;
             }
@@ -152,7 +150,7 @@ impl Keeper {
             let (committed, took) = Clock::timed(|| state.commit(&pending));
             self.commit_times.observe(took);
             if let Err(error) = committed {
-                // Nothing is committed any more, so nothing has to wait for it either.
+                // Commits are impossible from now on: release blocked writers.
                 failed(&error);
                 return self.discard();
             }
@@ -160,12 +158,12 @@ impl Keeper {
                 self.applied.store(numbers.applied, Ordering::Release);
             }
             self.row_bytes.store(state.row_bytes(), Ordering::Release);
-            for Errand { pack, done } in errands {
-                let outcome = match pack {
-                    Pack::No => Ok(()),
-                    Pack::Yes => state.pack().map_err(|error| error.to_string()),
+            for CommitRequest { defragment, done } in commit_requests {
+                let outcome = match defragment {
+                    Defragment::No => Ok(()),
+                    Defragment::Yes => state.defragment().map_err(|error| error.to_string()),
                 };
-                // Who no longer waits does not need the answer.
+                // The caller is gone; drop the reply.
                 drop(done.send(outcome));
             }
             if closing.is_some() {
@@ -174,7 +172,7 @@ impl Keeper {
         }
     }
 
-    /// Lets the writer come to its end.
+    /// Discards pending changes, so that the writer never blocks on them.
     fn discard(&self) {
         let mut control = self.control.lock();
         while control.closed.is_none() {
@@ -185,14 +183,14 @@ impl Keeper {
         }
     }
 
-    /// Waits for work, and then for more of it.
-    fn wait(&self) -> (Option<Closing>, Vec<Errand>) {
+    /// Waits for pending changes, then for the interval to pass.
+    fn wait(&self) -> (Option<Closing>, Vec<CommitRequest>) {
         let mut control = self.control.lock();
-        while !control.nudged && control.is_patient() {
+        while !control.nudged && control.may_wait() {
             self.wake.wait(&mut control);
         }
         let deadline = Clock::after(self.interval);
-        while control.is_patient() && self.pending.lock().pairs.len() < PAIRS_ENOUGH {
+        while control.may_wait() && self.pending.lock().pairs.len() < PAIRS_COMMIT_MIN {
             if self.wake.wait_until(&mut control, deadline).timed_out() {
                 break;
             }
@@ -203,8 +201,8 @@ impl Keeper {
 }
 
 impl Control {
-    /// Whether more may gather before the next commit.
-    fn is_patient(&self) -> bool {
+    /// True if the commit may wait for more changes.
+    fn may_wait(&self) -> bool {
         self.closed.is_none() && self.waiting.is_empty()
     }
 }
