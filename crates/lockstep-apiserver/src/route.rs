@@ -1,57 +1,9 @@
-//! What a request for a resource asks for, in words that handlers share.
+//! The route of a resource request: verb, resource, object and subresource.
+
+use lockstep_catalog::ResourceId;
+pub use lockstep_catalog::Verb;
 
 use crate::request::RequestInfo;
-
-/// What is wanted, in the words of RBAC.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[expect(missing_docs, reason = "these are upstream's words")]
-pub enum Verb {
-    Get,
-    List,
-    Watch,
-    Create,
-    Update,
-    Patch,
-    Delete,
-    DeleteCollection,
-}
-
-impl Verb {
-    const ALL: [Self; 8] = [
-        Self::Get,
-        Self::List,
-        Self::Watch,
-        Self::Create,
-        Self::Update,
-        Self::Patch,
-        Self::Delete,
-        Self::DeleteCollection,
-    ];
-
-    /// As RBAC rules, audit and metrics spell it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-            Self::DeleteCollection => "deletecollection",
-        }
-    }
-
-    /// Whether the request may change something.
-    pub fn is_mutating(self) -> bool {
-        !matches!(self, Self::Get | Self::List | Self::Watch)
-    }
-
-    /// Whether it is about many objects, so that a name comes from a selector if from anywhere.
-    pub(crate) fn is_of_collection(self) -> bool {
-        matches!(self, Self::List | Self::Watch | Self::DeleteCollection)
-    }
-}
 
 /// A request for a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,5 +47,15 @@ impl ResourceRoute {
     /// Whether the path names an object.
     pub fn is_named(&self) -> bool {
         !self.name.is_empty()
+    }
+}
+
+impl<'a> From<&'a ResourceRoute> for ResourceId<'a> {
+    fn from(route: &'a ResourceRoute) -> Self {
+        Self {
+            group: &route.group,
+            version: &route.version,
+            plural: &route.resource,
+        }
     }
 }

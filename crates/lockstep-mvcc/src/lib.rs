@@ -19,6 +19,7 @@
 //! Keys and values are [`bytes::Bytes`] and pairs are shared by [`std::sync::Arc`]: reading copies
 //! no value.
 
+mod bucket;
 mod error;
 mod keys;
 mod pair;
@@ -47,6 +48,7 @@ mod reader;
 mod restore;
 
 pub use alarms::{Alarm, AlarmKind, MemberId};
+pub use bucket::BucketKey;
 pub use canonical::{DecodeError, StateHash};
 pub use error::{Code, ReadError, RequestError, WriteError};
 pub use keys::{Key, KeyRange};

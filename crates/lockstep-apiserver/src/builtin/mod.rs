@@ -29,13 +29,13 @@ use lockstep_storage::Revision;
 
 use crate::cache::BucketKey;
 use crate::crd;
-use crate::resources::{
-    LastWrite, Origin, Resource, ScalePaths, SelectableField, StoredAs, Strategy, Subresource,
-    Verdict, Version,
-};
 use crate::route::Verb;
 use crate::views::Columns;
 use events::Words;
+use lockstep_catalog::{
+    LastWrite, Origin, Present, Resource, ScalePaths, SelectableField, SpecialKind, StoredAs,
+    Strategy, Subresource, Transform, Validate, Validation, Version, Versions,
+};
 
 pub use apis::{ApiErrors, ApiWishes, Apis};
 
@@ -85,6 +85,7 @@ struct Row {
     /// Another kind, which its objects are stored as.
     stored_as: Option<&'static StoredAs>,
     deleted: Deleted,
+    special: SpecialKind,
     /// What whoever uses it is warned with; empty if nobody is.
     deprecation: &'static str,
     shape: fn(&mut Object, Option<&Object>),
@@ -122,6 +123,7 @@ const PLAIN: Row = Row {
     expires: false,
     stored_as: None,
     deleted: Deleted::Told,
+    special: SpecialKind::Plain,
     deprecation: "",
     shape: |_, _| (),
     validate: |_, _, _| Vec::new(),
@@ -146,6 +148,7 @@ const REVIEW: Row = Row {
 const TABLE: &[Row] = &[
     Row {
         plural: "namespaces",
+        special: SpecialKind::Namespace,
         singular: "namespace",
         kind: "Namespace",
         short_names: &["ns"],
@@ -179,6 +182,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         plural: "serviceaccounts",
+        special: SpecialKind::ServiceAccount,
         singular: "serviceaccount",
         kind: "ServiceAccount",
         short_names: &["sa"],
@@ -268,6 +272,7 @@ const TABLE: &[Row] = &[
     Row {
         group: crd::GROUP,
         plural: crd::PLURAL,
+        special: SpecialKind::CustomResourceDefinition,
         singular: "customresourcedefinition",
         kind: "CustomResourceDefinition",
         short_names: &["crd", "crds"],
@@ -369,6 +374,12 @@ pub fn resources(compatibility: Compatibility, apis: &Apis) -> impl Iterator<Ite
 
 fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Resource {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
+    let versions = row.versions.iter().map(|&name| Version {
+        name: name.into(),
+        is_served: apis.has(row, name),
+        subresources: row.subresources.to_vec(),
+        deprecation: (!row.deprecation.is_empty()).then(|| row.deprecation.into()),
+    });
     Resource {
         group: row.group.into(),
         plural: row.plural.into(),
@@ -379,19 +390,10 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
         categories: texts(row.categories),
         scope: row.scope,
         verbs: row.verbs,
-        versions: row
-            .versions
-            .iter()
-            .map(|&name| Version {
-                name: name.into(),
-                is_served: apis.has(row, name),
-                subresources: row.subresources.to_vec(),
-                deprecation: (!row.deprecation.is_empty()).then(|| row.deprecation.into()),
-            })
-            .collect(),
-        storage: 0,
+        versions: Versions::new(versions.collect(), 0),
         bucket: BucketKey::new(row.bucket),
         origin: Origin::BuiltIn,
+        special: row.special,
         schema_revision: match row.stored_as {
             None => Revision::NONE,
             Some(_) => ALWAYS_SHAPED,
@@ -435,10 +437,6 @@ impl BuiltIn {
 }
 
 impl Strategy for BuiltIn {
-    fn names(&self) -> NameRule {
-        self.row.names
-    }
-
     fn status(&self, _version: usize) -> StatusField {
         if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
@@ -470,7 +468,9 @@ impl Strategy for BuiltIn {
     fn last_write(&self) -> LastWrite {
         self.row.last_write
     }
+}
 
+impl Transform for BuiltIn {
     fn stored_as(&self) -> Option<&StoredAs> {
         self.row.stored_as
     }
@@ -488,14 +488,6 @@ impl Strategy for BuiltIn {
         let own = self.row.versions.iter().find(|own| **own == version);
         let kind = self.type_of(own.copied().unwrap_or(self.row.versions[0]));
         types::check(kind, object, unknown).map_err(|error| error.to_string())
-    }
-
-    fn has_same_schema(&self, one: usize, other: usize) -> bool {
-        one == other
-    }
-
-    fn project_to_version(&self, version: usize, object: &mut Object) {
-        (self.kind_rules.convert)(object, self.row.versions[version]);
     }
 
     fn prune_and_default(
@@ -519,21 +511,12 @@ impl Strategy for BuiltIn {
         unknown
     }
 
-    fn validate(
-        &self,
-        _version: usize,
-        object: &Object,
-        old: Option<&Object>,
-        subresource: Option<Subresource>,
-    ) -> Verdict {
-        let mut errors = (self.row.validate)(object, old, self.compatibility);
-        let warnings = (self.row.warnings)(object, old, self.compatibility);
-        let old = old.map(Object::as_value);
-        errors.extend(
-            self.kind_rules
-                .check(object.as_value(), old, judged(subresource)),
-        );
-        Verdict { errors, warnings }
+    fn project_to_version(&self, version: usize, object: &mut Object) {
+        (self.kind_rules.convert)(object, self.row.versions[version]);
+    }
+
+    fn has_same_schema(&self, one: usize, other: usize) -> bool {
+        one == other
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {
@@ -543,7 +526,32 @@ impl Strategy for BuiltIn {
     fn server_fields(&self) -> &'static [&'static [&'static str]] {
         server_fields::of(self.row.group, self.row.plural)
     }
+}
 
+impl Validate for BuiltIn {
+    fn names(&self) -> NameRule {
+        self.row.names
+    }
+
+    fn validate(
+        &self,
+        _version: usize,
+        object: &Object,
+        old: Option<&Object>,
+        subresource: Option<Subresource>,
+    ) -> Validation {
+        let mut errors = (self.row.validate)(object, old, self.compatibility);
+        let warnings = (self.row.warnings)(object, old, self.compatibility);
+        let old = old.map(Object::as_value);
+        errors.extend(
+            self.kind_rules
+                .check(object.as_value(), old, judged(subresource)),
+        );
+        Validation { errors, warnings }
+    }
+}
+
+impl Present for BuiltIn {
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
         selectable::of(self.row.group, self.row.plural)
     }

@@ -38,7 +38,7 @@ mod tests {
         for resource in
             super::super::resources(lockstep_cel::Version::LATEST, &super::super::Apis::all())
         {
-            for version in &resource.versions {
+            for version in resource.versions.iter() {
                 let id = type_of(&resource.group, &version.name, &resource.kind);
                 assert_eq!(Table::builtin().get(id).name, &*resource.kind);
             }

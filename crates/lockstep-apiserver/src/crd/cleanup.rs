@@ -38,7 +38,7 @@ pub(super) async fn run(api: &Api, name: &str, now: fn() -> Seconds) {
         };
         let served = Served {
             resource: resource.clone(),
-            version: resource.storage,
+            version: resource.encoding_version().index(),
         };
         let bucket = api.cache().bucket(&resource.bucket);
         let changes = watching.get_or_insert_with(|| bucket.snapshot_and_watch(Scope::All).1);

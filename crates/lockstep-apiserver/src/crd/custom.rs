@@ -17,13 +17,14 @@ use super::definition::DefinedVersion;
 use super::{Converter, Definition, FieldGates, scales};
 use crate::cache::BucketKey;
 use crate::clock;
-use crate::resources::{
-    LastWrite, Origin, Resource, ScalePaths, SchemaChange, SelectableField, Strategy, Subresource,
-    Verdict, Version,
-};
 use crate::route::Verb;
 use crate::views::Columns;
 use crate::webhooks::Clients;
+use lockstep_catalog::{
+    ConversionWebhook, LastWrite, Origin, Present, Resource, ScalePaths, SchemaChange,
+    SelectableField, SpecialKind, Strategy, Subresource, Transform, Validate, Validation, Version,
+    Versions,
+};
 
 const VERBS: &[Verb] = &[
     Verb::Delete,
@@ -73,7 +74,8 @@ pub fn resource(
     defined.sort_by(|a, b| compare_versions(a.name(), b.name()));
     let storage = defined.iter().position(|version| version.is_storage());
     let storage = storage.ok_or(CustomError::Incomplete)?;
-    let converter = Converter::of(definition, clients);
+    let converter = Converter::of(definition, clients)
+        .map(|converter| Box::new(converter) as Box<dyn ConversionWebhook>);
     let schemas = defined
         .iter()
         .copied()
@@ -89,6 +91,7 @@ pub fn resource(
         _ => Scope::Namespaced,
     };
     let versions: Vec<Version> = defined.iter().map(|v| version(definition, *v)).collect();
+    let statuses = versions.iter().map(status).collect();
     Ok(Resource {
         group: definition.group().into(),
         plural: definition.names("plural").into(),
@@ -99,13 +102,14 @@ pub fn resource(
         categories: texts(definition.name_list("categories")),
         scope,
         verbs: VERBS,
-        storage,
+        versions: Versions::new(versions, storage),
         bucket: BucketKey::new(format!(
             "{}/{}",
             definition.group(),
             definition.names("plural")
         )),
         origin: Origin::Custom,
+        special: SpecialKind::Plain,
         schema_revision: revision,
         is_terminating: definition.is_terminating(),
         strategy: Arc::new(CustomStrategy {
@@ -123,11 +127,10 @@ pub fn resource(
             evaluation_seconds: clients.meters().evaluation_seconds.clone(),
             schema_change,
             columns: defined.iter().copied().map(columns).collect(),
-            statuses: versions.iter().map(status).collect(),
+            statuses,
             scales: defined.iter().copied().map(scale).collect(),
             selectable: defined.iter().copied().map(selectable).collect(),
         }),
-        versions,
     })
 }
 
@@ -226,7 +229,7 @@ struct CustomStrategy {
     gates: Option<Gates>,
     /// For each version the first that has the same schema.
     alike: Vec<usize>,
-    converter: Option<Converter>,
+    converter: Option<Box<dyn ConversionWebhook>>,
     /// How long rules take, with the schema around them.
     evaluation_seconds: Histogram,
     schema_change: Arc<SchemaChange>,
@@ -259,10 +262,6 @@ impl Strategy for CustomStrategy {
         LastWrite::IsRefused
     }
 
-    fn names(&self) -> NameRule {
-        NameRule::Subdomain
-    }
-
     fn status(&self, version: usize) -> StatusField {
         self.statuses[version]
     }
@@ -271,22 +270,12 @@ impl Strategy for CustomStrategy {
         true
     }
 
-    fn has_same_schema(&self, one: usize, other: usize) -> bool {
-        self.alike[one] == self.alike[other]
-    }
-
-    fn converter(&self) -> Option<&Converter> {
-        self.converter.as_ref()
-    }
-
-    fn gates(&self) -> Option<&Gates> {
-        self.gates.as_ref()
-    }
-
     fn schema_change(&self) -> Option<&SchemaChange> {
         Some(&self.schema_change)
     }
+}
 
+impl Transform for CustomStrategy {
     fn check_types(
         &self,
         version: usize,
@@ -318,17 +307,29 @@ impl Strategy for CustomStrategy {
         unknown
     }
 
-    fn project_to_version(&self, version: usize, object: &mut Object) {
-        let schema = &self.schemas[version].schema;
-        as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
-    }
-
     fn fit(&self, version: usize, object: &mut Object) {
         let schema = &self.schemas[version].schema;
         as_value(object, |value| {
             drop_unknown(schema, value, &mut Vec::new());
             schema.drop_nulls(value);
         });
+    }
+
+    fn project_to_version(&self, version: usize, object: &mut Object) {
+        let schema = &self.schemas[version].schema;
+        as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
+    }
+
+    fn has_same_schema(&self, one: usize, other: usize) -> bool {
+        self.alike[one] == self.alike[other]
+    }
+
+    fn converter(&self) -> Option<&dyn ConversionWebhook> {
+        self.converter.as_deref()
+    }
+
+    fn gates(&self) -> Option<&Gates> {
+        self.gates.as_ref()
     }
 
     fn merge_type(&self, version: usize) -> Option<Type<'_>> {
@@ -338,6 +339,12 @@ impl Strategy for CustomStrategy {
         });
         Some(types.object())
     }
+}
+
+impl Validate for CustomStrategy {
+    fn names(&self) -> NameRule {
+        NameRule::Subdomain
+    }
 
     fn validate(
         &self,
@@ -345,7 +352,7 @@ impl Strategy for CustomStrategy {
         object: &Object,
         old: Option<&Object>,
         asked: Option<Subresource>,
-    ) -> Verdict {
+    ) -> Validation {
         let subresource = match asked {
             Some(Subresource::Status) => Part::Status,
             Some(_) | None => Part::Whole,
@@ -366,11 +373,17 @@ impl Strategy for CustomStrategy {
             errors.extend(scales::problems(scale, object, asked));
             errors.extend(note.flatten());
         }
-        Verdict {
+        Validation {
             errors,
             // What is forgiven is not told.
             warnings: Vec::new(),
         }
+    }
+}
+
+impl Present for CustomStrategy {
+    fn selectable_fields(&self, version: usize) -> &[SelectableField] {
+        &self.selectable[version]
     }
 
     fn scale(&self, version: usize) -> Option<&ScalePaths> {
@@ -379,9 +392,5 @@ impl Strategy for CustomStrategy {
 
     fn columns(&self, version: usize) -> &Columns {
         &self.columns[version]
-    }
-
-    fn selectable_fields(&self, version: usize) -> &[SelectableField] {
-        &self.selectable[version]
     }
 }

@@ -2,21 +2,24 @@
 
 use std::sync::{Arc, LazyLock};
 
+use lockstep_catalog::{
+    BucketKey, Column, Columns, Origin, Present, Resource, SelectableField, SpecialKind, Strategy,
+    Subresource, Transform, Validate, Validation, Verb, Version, Versions,
+};
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::{Object, Value};
 use lockstep_storage::Revision;
 use serde_json::json;
 
 use super::{GROUP, KIND, PLURAL, VERSION};
-use crate::cache::BucketKey;
-use crate::resources::{
-    Origin, Resource, SelectableField, Strategy, Subresource, Verdict, Version,
-};
-use crate::route::Verb;
-use crate::views::{Column, Columns};
-
 /// The resource as it is served.
 pub(crate) fn resource() -> Resource {
+    let version = Version {
+        name: VERSION.into(),
+        is_served: true,
+        subresources: Vec::new(),
+        deprecation: None,
+    };
     Resource {
         group: GROUP.into(),
         plural: PLURAL.into(),
@@ -27,15 +30,10 @@ pub(crate) fn resource() -> Resource {
         categories: Vec::new(),
         scope: Scope::Cluster,
         verbs: &[Verb::Get, Verb::List, Verb::Watch],
-        versions: vec![Version {
-            name: VERSION.into(),
-            is_served: true,
-            subresources: Vec::new(),
-            deprecation: None,
-        }],
-        storage: 0,
+        versions: Versions::new(vec![version], 0),
         bucket: BucketKey::new(format!("{GROUP}/{PLURAL}")),
         origin: Origin::Own,
+        special: SpecialKind::Plain,
         schema_revision: Revision::NONE,
         is_terminating: false,
         strategy: Arc::new(FeatureGates),
@@ -52,7 +50,9 @@ impl Strategy for FeatureGates {
     fn tracks_generation(&self) -> bool {
         false
     }
+}
 
+impl Transform for FeatureGates {
     fn prune_and_default(
         &self,
         _version: usize,
@@ -61,17 +61,21 @@ impl Strategy for FeatureGates {
     ) -> Vec<String> {
         Vec::new()
     }
+}
 
+impl Validate for FeatureGates {
     fn validate(
         &self,
         _version: usize,
         _object: &Object,
         _old: Option<&Object>,
         _subresource: Option<Subresource>,
-    ) -> Verdict {
-        Verdict::default()
+    ) -> Validation {
+        Validation::default()
     }
+}
 
+impl Present for FeatureGates {
     fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
         static FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| {
             let names = ["spec.component", "status.stage", "status.enabled"];
@@ -80,14 +84,14 @@ impl Strategy for FeatureGates {
         &FIELDS
     }
 
-    fn columns(&self, _version: usize) -> &Columns {
-        static COLUMNS: LazyLock<Columns> = LazyLock::new(columns);
-        &COLUMNS
-    }
-
     fn schema(&self) -> Option<&Value> {
         static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
         Some(&SCHEMA)
+    }
+
+    fn columns(&self, _version: usize) -> &Columns {
+        static COLUMNS: LazyLock<Columns> = LazyLock::new(columns);
+        &COLUMNS
     }
 }
 

@@ -10,7 +10,7 @@ use lockstep_storage::{Expected, Fence, Outcome, Revision};
 
 use super::claims::{Claims, take_requested_managed_fields};
 use super::commit::put;
-use super::convert::kept;
+use super::convert::{Convert as _, kept};
 use super::current::{parse, serve};
 use super::gating::Gated;
 use super::place::Known;

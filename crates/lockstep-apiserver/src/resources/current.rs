@@ -7,7 +7,7 @@ use lockstep_object::{Object, Status, json};
 use lockstep_storage::{Consistency, Key, KeyRange, KeyValue, Range, Revision};
 
 use super::commit::read_failed;
-use super::convert::{stored_version, unreadable};
+use super::convert::{Convert as _, stored_version, unreadable};
 use super::{Api, Origin, Request, Resource, Served};
 use crate::clock;
 use crate::stored::{self, Layout, TypeMeta};

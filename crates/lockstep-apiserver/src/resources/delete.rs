@@ -6,7 +6,7 @@ use lockstep_object::{GroupKind, GroupResource, Object, Status, Value};
 use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
 use super::commit::put;
-use super::convert::kept;
+use super::convert::{Convert as _, kept};
 use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;

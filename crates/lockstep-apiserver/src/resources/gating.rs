@@ -6,7 +6,7 @@ use lockstep_object::field::FieldErrors;
 use lockstep_object::{Map, Object, Status, Value, json};
 use serde_json::json;
 
-use super::convert::unreadable;
+use super::convert::{Convert as _, unreadable};
 use super::current::{Current, encode, parse_to_change};
 use super::{Api, Request, Served};
 use crate::clock;
@@ -66,7 +66,7 @@ impl Api {
             return Ok(Gated::default());
         };
         let began = clock::now().steady;
-        let mut step = if request.served.version == resource.storage {
+        let mut step = if request.served.version == resource.encoding_version().index() {
             let old = current.map(|current| &current.object);
             Gated {
                 actions: apply(gates, object, old),
@@ -167,7 +167,7 @@ impl Request<'_> {
         }
         let mut changed = Set::default();
         if is_changed {
-            let mut back = self.served.out_of_storage(new.clone()).await?;
+            let mut back = out_of_storage(&self.served, new.clone()).await?;
             let metadata = std::mem::take(object.metadata_mut());
             drop(std::mem::take(back.metadata_mut()));
             if !self.has_paths(&self.api_version()) {
@@ -189,7 +189,7 @@ impl Request<'_> {
     pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
         let kept = Served {
             resource: self.served.resource.clone(),
-            version: self.served.resource.storage,
+            version: self.served.resource.encoding_version().index(),
         };
         let value = kept.converted(current.value.clone()).await?;
         parse_to_change(&kept, &value, current.revision)
@@ -213,7 +213,7 @@ impl Request<'_> {
     pub(super) fn has_paths(&self, api_version: &str) -> bool {
         let resource = &self.served.resource;
         resource.strategy.converter().is_none()
-            || resource.version_of(api_version) == Some(resource.storage)
+            || resource.version_of(api_version) == Some(resource.encoding_version().index())
     }
 
     /// The bytes to store of an object that went through the gate step.
@@ -235,26 +235,24 @@ impl Request<'_> {
         }
         *stored.metadata_mut() = metadata;
         let resource = &self.served.resource;
-        encode(resource, resource.storage, &mut stored)
+        encode(resource, resource.encoding_version().index(), &mut stored)
     }
 }
 
-impl Served {
-    /// An object of the version that is stored, in this one.
-    async fn out_of_storage(&self, mut object: Object) -> Result<Object, Status> {
-        let resource = &self.resource;
-        let desired = resource.api_version(self.version);
-        if let Some(converter) = resource.strategy.converter() {
-            let made = converter.convert(&[object], &desired).await?;
-            object = made.into_iter().next().ok_or_else(unreadable)?;
-        }
-        let fields = object.fields_mut();
-        fields.insert("apiVersion".to_owned(), desired.into());
-        resource
-            .strategy
-            .prune_and_default(self.version, &mut object, None);
-        Ok(object)
+/// Converts an object of the encoding version to the served one.
+async fn out_of_storage(served: &Served, mut object: Object) -> Result<Object, Status> {
+    let resource = &served.resource;
+    let desired = resource.api_version(served.version);
+    if let Some(converter) = resource.strategy.converter() {
+        let made = converter.convert(&[object], &desired).await?;
+        object = made.into_iter().next().ok_or_else(unreadable)?;
     }
+    let fields = object.fields_mut();
+    fields.insert("apiVersion".to_owned(), desired.into());
+    resource
+        .strategy
+        .prune_and_default(served.version, &mut object, None);
+    Ok(object)
 }
 
 fn apply(gates: &Gates, object: &mut Object, old: Option<&Object>) -> Vec<Action> {

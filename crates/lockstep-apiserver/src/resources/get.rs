@@ -3,6 +3,7 @@
 use lockstep_object::Status;
 use lockstep_storage::Revision;
 
+use super::convert::Convert as _;
 use super::list_options::catch_up_failed;
 use super::{Answer, Api, Request, Subresource};
 

@@ -7,6 +7,7 @@ use lockstep_object::Status;
 use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
 
 use super::commit::read_failed;
+use super::convert::Convert as _;
 use super::list_options::{At, ListOptions, catch_up_failed};
 use super::print::Printer;
 use super::selection::Selection;
@@ -173,7 +174,7 @@ impl State {
         }
         Some(Listing {
             scope: self.selection.scope.clone(),
-            form: request.served.form(request.shape)?,
+            form: request.shape.cache_key(&request.served)?,
         })
     }
 }

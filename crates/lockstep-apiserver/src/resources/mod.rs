@@ -32,11 +32,8 @@ mod place;
 mod pods;
 mod print;
 mod quota;
-mod registry;
 mod request;
-mod resource;
 mod scale;
-mod schema_change;
 mod selection;
 mod settling;
 mod signing;
@@ -56,6 +53,7 @@ use lockstep_storage::{Revision, Store};
 use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
+pub(crate) use convert::Convert;
 pub(crate) use delete::Propagation;
 pub(crate) use internal::{CRD_CLEANUP_FINALIZER, Internal, Left};
 pub(crate) use own::{OwnWrite, OwnWrites};
@@ -64,14 +62,12 @@ use print::Printer;
 pub use body::Incoming;
 pub(crate) use body::refit;
 use expiry::Expiry;
-pub(crate) use patch::patch_types;
-pub use registry::{Registry, Served};
-pub use request::{DryRun, Permits, Request};
-pub use resource::{
-    LastWrite, Origin, Resource, SelectableField, StoredAs, Strategy, Subresource, Verdict, Version,
+pub use lockstep_catalog::{
+    LastWrite, Origin, Registry, Resource, ScalePaths, SchemaChange, SelectableField, Served,
+    StoredAs, Strategy, Subresource, Validation, Version,
 };
-pub use scale::ScalePaths;
-pub use schema_change::SchemaChange;
+pub(crate) use patch::patch_types;
+pub use request::{DryRun, Permits, Request};
 pub use watch::WatchStream;
 
 use crate::admission::{Plugins, Webhooks};

@@ -15,7 +15,7 @@ use super::body::{Document, Unfit};
 use super::current::Current;
 use super::patch::{self, Patch};
 use super::update::Next;
-use super::{Answer, Api, Incoming, LastWrite, Origin, Request, Subresource};
+use super::{Answer, Api, Incoming, LastWrite, Origin, Request, ScalePaths, Subresource};
 use crate::views::{Cell, Column, Columns};
 
 /// Metadata that an object and its scale share.
@@ -26,17 +26,6 @@ const SHARED_METADATA: [&str; 5] = [
     "resourceVersion",
     "creationTimestamp",
 ];
-
-/// Where a resource keeps what its scale shows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScalePaths {
-    /// The number that is wanted: `.spec.replicas`.
-    pub spec_replicas: Box<str>,
-    /// The number that there is.
-    pub status_replicas: Box<str>,
-    /// The labels of those that count: as text, as a selector, or as labels; there may be none.
-    pub label_selector: Option<Box<str>>,
-}
 
 impl Api {
     /// Replaces the number of replicas by that of the body.
@@ -227,8 +216,19 @@ pub(super) fn columns() -> &'static Columns {
     &COLUMNS
 }
 
-impl ScalePaths {
-    /// An object as a `Scale`, with this resource version. Without replicas if it has none.
+/// Access to the replicas of an object by the paths of its resource.
+trait Replicas {
+    /// Builds the `Scale` of an object. `spec.replicas` is absent if the object has none.
+    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status>;
+
+    /// The desired number of replicas.
+    fn replicas(&self, object: &Object) -> Result<Option<i64>, Status>;
+
+    /// Sets the desired number of replicas.
+    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), Status>;
+}
+
+impl Replicas for ScalePaths {
     fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status> {
         let shared = object.metadata().iter();
         let shared = shared.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));

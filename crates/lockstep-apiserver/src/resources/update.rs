@@ -12,6 +12,7 @@ use lockstep_storage::{Expected, Outcome, Written};
 use super::apply::Wish;
 use super::claims::{Claims, take_requested_managed_fields};
 use super::commit::put;
+use super::convert::Convert as _;
 use super::current::{Current, serve};
 use super::gating::{ACTIONS, Gated};
 use super::quota::Bill;

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OwnedSemaphorePermit;
+use lockstep_catalog::Turn;
 
+use super::convert::Convert as _;
 use super::watch::{WatchStream, line};
 use crate::cache::{Change, Frame, Object};
 use crate::crd::CALL_OBJECTS_MAX;
@@ -70,7 +71,7 @@ impl WatchStream {
         }
     }
 
-    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+    async fn turn(&self) -> Option<Turn> {
         let converter = self.served.resource.strategy.converter()?;
         converter.turn().await
     }
@@ -85,7 +86,7 @@ impl WatchStream {
             (Some(_), Some(_)) => "MODIFIED",
             (Some(_), None) => "DELETED",
         };
-        let form = self.served.form(self.shape)?;
+        let form = self.shape.cache_key(&self.served)?;
         change.framed(Frame { event, form })
     }
 

@@ -7,7 +7,7 @@ use lockstep_object::{Object, Value};
 use super::super::{Attributes, Operation, request};
 use super::call::Failure;
 use super::patch::problem;
-use crate::resources::{Request, Served, Subresource, refit};
+use crate::resources::{Convert as _, Request, Served, Subresource, refit};
 
 /// What a new object has only once it is stored, so that nobody is shown it before.
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];

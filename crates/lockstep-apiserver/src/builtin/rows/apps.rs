@@ -3,7 +3,7 @@
 use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
-use crate::resources::{LastWrite, Subresource};
+use lockstep_catalog::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
@@ -66,6 +66,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "batch",
         plural: "jobs",
+        special: SpecialKind::Job,
         singular: "job",
         kind: "Job",
         categories: &["all"],

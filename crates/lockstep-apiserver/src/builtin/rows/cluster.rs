@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 
 use super::super::{Deleted, PLAIN, Row, webhooks};
-use crate::resources::{LastWrite, Subresource};
+use lockstep_catalog::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
@@ -85,6 +85,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "certificates.k8s.io",
         plural: "certificatesigningrequests",
+        special: SpecialKind::CertificateSigningRequest,
         singular: "certificatesigningrequest",
         kind: "CertificateSigningRequest",
         short_names: &["csr"],
@@ -96,6 +97,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "admissionregistration.k8s.io",
         plural: "mutatingwebhookconfigurations",
+        special: SpecialKind::AdmissionConfiguration,
         singular: "mutatingwebhookconfiguration",
         kind: "MutatingWebhookConfiguration",
         categories: &["api-extensions"],
@@ -109,6 +111,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "admissionregistration.k8s.io",
         plural: "validatingwebhookconfigurations",
+        special: SpecialKind::AdmissionConfiguration,
         singular: "validatingwebhookconfiguration",
         kind: "ValidatingWebhookConfiguration",
         categories: &["api-extensions"],

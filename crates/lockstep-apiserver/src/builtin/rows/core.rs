@@ -4,13 +4,14 @@ use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
 use super::super::{Deleted, PLAIN, Row};
-use crate::resources::Subresource;
 use crate::route::Verb;
+use lockstep_catalog::{SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     // Stored as what it does to a pod.
     Row {
         plural: "bindings",
+        special: SpecialKind::Binding,
         singular: "binding",
         kind: "Binding",
         verbs: &[Verb::Create],
@@ -19,6 +20,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     // Not stored: asked for anew each time.
     Row {
         plural: "componentstatuses",
+        special: SpecialKind::ComponentStatus,
         singular: "componentstatus",
         kind: "ComponentStatus",
         short_names: &["cs"],
@@ -29,6 +31,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "pods",
+        special: SpecialKind::Pod,
         singular: "pod",
         kind: "Pod",
         short_names: &["po"],
@@ -47,6 +50,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "services",
+        special: SpecialKind::Service,
         singular: "service",
         kind: "Service",
         short_names: &["svc"],
@@ -70,6 +74,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "nodes",
+        special: SpecialKind::Node,
         singular: "node",
         kind: "Node",
         short_names: &["no"],

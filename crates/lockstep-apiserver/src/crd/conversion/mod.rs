@@ -6,8 +6,9 @@ mod review;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn};
 use lockstep_object::{Object, Status, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::Definition;
 use crate::clock;
@@ -59,32 +60,6 @@ impl Converter {
         })
     }
 
-    /// Waits for the turn of a watch: one change should not be converted for each who watches it.
-    pub(crate) fn turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        let waiting = Arc::clone(&self.watches).acquire_owned();
-        async { waiting.await.ok() }
-    }
-
-    /// The objects in another version, in the same order. All are of one kind, and none is in
-    /// that version.
-    pub(crate) async fn convert(
-        &self,
-        objects: &[Object],
-        desired: &str,
-    ) -> Result<Vec<Object>, Status> {
-        let Some(first) = objects.first() else {
-            return Ok(Vec::new());
-        };
-        let began = clock::now().steady;
-        let converted = self.ask(first, objects, desired).await;
-        let took = clock::now().steady - began;
-        let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
-        let (from, to) = (version(first.api_version()), version(desired));
-        self.meters
-            .converted(&self.crd, &from, &to, converted.is_ok(), took);
-        converted
-    }
-
     async fn ask(
         &self,
         first: &Object,
@@ -124,6 +99,33 @@ impl Converter {
         let converted = review.converted(answer.value);
         told(converted.as_ref().err().map(ReviewError::failure_type));
         converted.map_err(|error| failed(error.to_string()))
+    }
+}
+
+impl ConversionWebhook for Converter {
+    fn convert<'a>(
+        &'a self,
+        objects: &'a [Object],
+        desired: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Object>, Status>> {
+        Box::pin(async move {
+            let Some(first) = objects.first() else {
+                return Ok(Vec::new());
+            };
+            let began = clock::now().steady;
+            let converted = self.ask(first, objects, desired).await;
+            let took = clock::now().steady - began;
+            let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+            let (from, to) = (version(first.api_version()), version(desired));
+            self.meters
+                .converted(&self.crd, &from, &to, converted.is_ok(), took);
+            converted
+        })
+    }
+
+    fn turn(&self) -> BoxFuture<'static, Option<Turn>> {
+        let waiting = Arc::clone(&self.watches).acquire_owned();
+        Box::pin(async { waiting.await.ok().map(|permit| Box::new(permit) as Turn) })
     }
 }
 

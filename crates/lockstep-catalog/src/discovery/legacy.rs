@@ -1,11 +1,11 @@
-//! Discovery group by group.
+//! Legacy discovery: one document for each group and group version.
 
 use serde_json::{Value, json};
 
 use super::{Group, groups, storage_version_hash, verbs};
-use crate::resources::{Registry, Resource};
+use crate::{Registry, Resource, Subresource};
 
-/// `/api`. `address` is where clients reach the server.
+/// `APIVersions` for `/api`. `address` is the server's address for clients.
 pub fn api_versions(registry: &Registry, address: &str) -> Value {
     let groups = groups(registry);
     let core = groups.iter().find(|group| group.name.is_empty());
@@ -17,7 +17,7 @@ pub fn api_versions(registry: &Registry, address: &str) -> Value {
     })
 }
 
-/// `/apis`
+/// `APIGroupList` for `/apis`.
 pub fn api_group_list(registry: &Registry) -> Value {
     let groups = groups(registry);
     let named = groups.iter().filter(|group| !group.name.is_empty());
@@ -28,7 +28,7 @@ pub fn api_group_list(registry: &Registry) -> Value {
     })
 }
 
-/// `/apis/GROUP`; none if nothing of the group is served.
+/// `APIGroup` for `/apis/GROUP`; none if no resource of the group is served.
 pub fn api_group(registry: &Registry, name: &str) -> Option<Value> {
     let groups = groups(registry);
     let group = groups.iter().find(|group| group.name == name)?;
@@ -53,7 +53,7 @@ fn entry(group: &Group<'_>) -> Value {
     })
 }
 
-/// `/api/VERSION` and `/apis/GROUP/VERSION`; none if nothing of it is served.
+/// `APIResourceList` for `/api/VERSION` and `/apis/GROUP/VERSION`; none if no resource of it is served.
 pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let groups = groups(registry);
     let group = groups.iter().find(|found| found.name == group)?;
@@ -74,7 +74,7 @@ pub fn api_resource_list(registry: &Registry, group: &str, version: &str) -> Opt
     }))
 }
 
-/// A resource and its parts.
+/// The entries of a resource and its subresources.
 fn rows(resource: &Resource, version: &str) -> Vec<Value> {
     let mut row = json!({
         "name": &*resource.plural,
@@ -99,7 +99,7 @@ fn rows(resource: &Resource, version: &str) -> Vec<Value> {
     let parts = version
         .into_iter()
         .flat_map(|version| &version.subresources);
-    let part = |part: &crate::resources::Subresource| {
+    let part = |part: &Subresource| {
         let mut row = json!({
             "name": format!("{}/{}", resource.plural, part.name()),
             "singularName": "",

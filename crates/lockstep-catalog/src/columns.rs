@@ -1,4 +1,4 @@
-//! The columns of a table, made once for each version of a kind.
+//! Table columns, built once for each version of a kind.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -8,40 +8,40 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::table::{self, ColumnType};
 use lockstep_object::{Object, Value, json};
 
-/// What a cell shows when the time it is about is not known.
+/// The cell of an absent or malformed timestamp.
 const UNKNOWN: &str = "<unknown>";
 
-/// The columns of one version of a kind.
+/// Table columns of one version of a kind.
 #[derive(Debug)]
 pub struct Columns {
     columns: Vec<Column>,
-    /// `columnDefinitions` as every table carries them.
+    /// The encoded `columnDefinitions`.
     definitions: Vec<u8>,
 }
 
 /// One column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its title.
+    /// The title.
     pub name: Box<str>,
-    /// The type of its cells, in the words of OpenAPI.
+    /// The `OpenAPI` type of the cells.
     pub column_type: Box<str>,
-    /// What its texts are; `name` marks the name of the object.
+    /// The `OpenAPI` format; `name` marks the column with the name of the object.
     pub format: Box<str>,
-    /// What it tells.
+    /// The description.
     pub description: Box<str>,
-    /// 0 for those that are always shown; others are for `-o wide`.
+    /// The priority: 0 is always shown, higher values only by `-o wide`.
     pub priority: i64,
-    /// Where its cells come from.
+    /// The source of the cells.
     pub cell: Cell,
 }
 
-/// Where the cells of a column come from.
+/// The source of a column's cells.
 #[derive(Clone)]
 pub enum Cell {
-    /// A place in the object.
+    /// A JSON path into the object.
     Path(JsonPath, ColumnType),
-    /// The object as a whole, and the time.
+    /// A function of the object and the current time.
     Computed(fn(&Object, Seconds) -> Value),
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for Cell {
 }
 
 impl Column {
-    /// The name of the object; the first column of nearly every table.
+    /// The `Name` column, the first one of nearly every table.
     pub fn name() -> Self {
         Self {
             format: "name".into(),
@@ -65,7 +65,7 @@ impl Column {
         }
     }
 
-    /// How long the object exists; the last column of most tables.
+    /// The `Age` column, the last one of most tables.
     pub fn age() -> Self {
         let description = "How long ago it was created.";
         Self::computed("Age", description, |object, now| {
@@ -73,7 +73,7 @@ impl Column {
         })
     }
 
-    /// When the object was made.
+    /// The `Created At` column.
     pub fn created_at() -> Self {
         let made = |object: &Object, _| {
             let at = object.metadata().get("creationTimestamp");
@@ -85,7 +85,7 @@ impl Column {
         }
     }
 
-    /// A text that is worked out.
+    /// A string column computed from the object.
     pub fn computed(name: &str, description: &str, cell: fn(&Object, Seconds) -> Value) -> Self {
         Self {
             name: name.into(),
@@ -97,7 +97,7 @@ impl Column {
         }
     }
 
-    /// The same, for `-o wide` only.
+    /// Restricts the column to `-o wide`.
     #[must_use]
     pub fn wide(self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Column {
 }
 
 impl Columns {
-    /// These columns.
+    /// Encodes the definitions of these columns.
     pub fn new(columns: Vec<Column>) -> Self {
         let definitions = columns.iter().map(Column::definition).collect();
         let definitions = json::encode(&Value::Array(definitions));
@@ -128,19 +128,19 @@ impl Columns {
         }
     }
 
-    /// What kinds have that say nothing about it.
+    /// Default columns of kinds without their own.
     pub fn name_and_age() -> &'static Self {
         static COLUMNS: LazyLock<Columns> =
             LazyLock::new(|| Columns::new(vec![Column::name(), Column::age()]));
         &COLUMNS
     }
 
-    /// `columnDefinitions`, encoded.
-    pub(crate) fn definitions(&self) -> &[u8] {
+    /// The encoded `columnDefinitions`.
+    pub fn definitions(&self) -> &[u8] {
         &self.definitions
     }
 
-    /// The cells of one object.
+    /// Computes the cells of an object.
     pub fn cells(&self, object: &Object, now: Seconds) -> Vec<Value> {
         let cell = |column: &Column| match &column.cell {
             Cell::Path(path, column_type) => {
@@ -152,8 +152,8 @@ impl Columns {
     }
 }
 
-/// How long ago a time was.
-pub(crate) fn age(then: Option<&Value>, now: Seconds) -> Value {
+/// Formats the age of a timestamp as `kubectl get` shows it.
+pub fn age(then: Option<&Value>, now: Seconds) -> Value {
     let then = then.and_then(Value::as_str).unwrap_or_default();
     match then.parse::<Seconds>() {
         Ok(then) => table::age(then, now).into(),

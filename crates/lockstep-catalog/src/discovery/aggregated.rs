@@ -1,11 +1,11 @@
-//! Discovery all at once.
+//! Aggregated discovery.
 
 use serde_json::{Value, json};
 
 use super::{groups, verbs};
-use crate::resources::{Registry, Resource, Version};
+use crate::{Registry, Resource, Version};
 
-/// Which half of it.
+/// The endpoint of aggregated discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aggregated {
     /// `/api`: the core group.

@@ -1,6 +1,4 @@
-//! What is served, as clients ask for it: group by group as it always was, or all at once.
-//!
-//! Everything here is derived from the [`Registry`]; a resource that is in it is in discovery.
+//! Discovery documents, legacy (one per group) and aggregated, derived from the [`Registry`].
 
 mod aggregated;
 mod legacy;
@@ -16,9 +14,9 @@ use sha2::{Digest, Sha256};
 pub use aggregated::{Aggregated, group_discovery_list};
 pub use legacy::{api_group, api_group_list, api_resource_list, api_versions};
 
-use crate::resources::{Registry, Resource};
+use crate::{Registry, Resource, Verb};
 
-/// Groups of the server itself, in the order in which they are shown; others follow by name.
+/// Built-in groups in upstream's order of priority; other groups follow by name.
 const GROUP_ORDER: &[&str] = &[
     "",
     "apiregistration.k8s.io",
@@ -43,13 +41,13 @@ const GROUP_ORDER: &[&str] = &[
     "resource.k8s.io",
 ];
 
-/// One group: its versions, preferred ones first, with their resources by plural.
+/// An API group: its versions in order of preference, with their resources ordered by plural.
 struct Group<'a> {
     name: &'a str,
     versions: Vec<(&'a str, Vec<&'a Arc<Resource>>)>,
 }
 
-/// All groups in the order in which they are shown.
+/// All groups with a served version, in discovery order.
 fn groups(registry: &Registry) -> Vec<Group<'_>> {
     let mut found: BTreeMap<&str, BTreeMap<&str, Vec<&Arc<Resource>>>> = BTreeMap::new();
     for resource in registry.iter() {
@@ -67,8 +65,8 @@ fn groups(registry: &Registry) -> Vec<Group<'_>> {
     groups
 }
 
-/// All groups in their versions, as they are shown, with their resources by plural.
-pub(crate) fn group_versions(registry: &Registry) -> Vec<(&str, &str, Vec<&Arc<Resource>>)> {
+/// All group versions in discovery order, with their resources ordered by plural.
+pub fn group_versions(registry: &Registry) -> Vec<(&str, &str, Vec<&Arc<Resource>>)> {
     let groups = groups(registry).into_iter();
     let versions = groups.flat_map(|group| {
         let versions = group.versions.into_iter();
@@ -83,20 +81,21 @@ fn group<'a>((name, versions): (&'a str, BTreeMap<&'a str, Vec<&'a Arc<Resource>
     Group { name, versions }
 }
 
-/// Which version objects are stored in, as a hash: equal for all served versions.
+/// The `storageVersionHash`: a hash of the group, version and kind that objects are encoded in, equal in all served
+/// versions. None if the encoding version is not served, as upstream.
 fn storage_version_hash(resource: &Resource) -> Option<String> {
-    let storage = &resource.versions[resource.storage];
+    let storage = &resource.versions[resource.encoding_version().index()];
     let (group, version) = match resource.strategy.stored_as() {
         None => (&*resource.group, &*storage.name),
-        Some(kept) => (kept.group, kept.version),
+        Some(stored) => (stored.group, stored.version),
     };
     let text = format!("{group}/{version}/{}", resource.kind);
     let digest = Sha256::digest(text.as_bytes());
-    let is_told = storage.is_served && resource.is_stored();
-    is_told.then(|| STANDARD.encode(&digest[..8]))
+    let is_published = storage.is_served && resource.is_stored();
+    is_published.then(|| STANDARD.encode(&digest[..8]))
 }
 
-fn verbs(verbs: &[crate::route::Verb]) -> Vec<&'static str> {
+fn verbs(verbs: &[Verb]) -> Vec<&'static str> {
     let mut names: Vec<&str> = verbs.iter().map(|verb| verb.as_str()).collect();
     names.sort_unstable();
     names
