@@ -7,7 +7,10 @@
 //! Everything here is a pure function of its arguments. The crate reads no clock, opens no socket and starts no task:
 //! a conversion webhook is called through [`ConversionWebhook`], which the API server implements.
 
+pub mod builtin;
+pub mod crd;
 pub mod discovery;
+pub mod feature_gates;
 
 mod columns;
 mod conversion;

@@ -7,7 +7,8 @@ use lockstep_object::metadata::Seconds;
 use lockstep_storage::Expected;
 use tokio::time::{Instant, timeout};
 
-use super::conditions::Cleanup;
+use lockstep_catalog::crd::conditions::Cleanup;
+
 use super::{Definition, GROUP, PLURAL};
 use crate::cache::Scope;
 use crate::resources::{Api, CRD_CLEANUP_FINALIZER, Left, Served};

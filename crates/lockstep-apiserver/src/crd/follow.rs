@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use lockstep_catalog::crd::write_status;
 use lockstep_fieldgate::GateList;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, json};
@@ -10,8 +11,8 @@ use lockstep_storage::{Expected, Revision};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
-use super::conditions::{self, Taken, Verdict};
-use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, field_gates, resource};
+use super::conditions::{self, Acceptance, TakenNames};
+use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
 use crate::metrics::GateLabels;
 use crate::resources::{Api, Origin, SchemaChange};
@@ -94,8 +95,8 @@ impl Follower {
             return;
         };
         let definition = Definition::of(&crd);
-        let verdict = self.judge(definition);
-        let is_served = verdict == Verdict::Served || definition.is("Established");
+        let acceptance = self.accept(definition);
+        let is_served = acceptance == Acceptance::Served || definition.is("Established");
         let before = self.serving.remove(definition.name());
         let spec = fingerprint(&crd);
         let same = before.as_ref().filter(|before| before.spec == spec);
@@ -135,9 +136,9 @@ impl Follower {
             before.schema_change.end(stored.revision);
         }
         let mut told = crd.clone();
-        conditions::write(&mut told, &verdict, (self.now)());
+        conditions::write(&mut told, &acceptance, (self.now)());
         if looked_at == FieldGates::On {
-            field_gates::write_status(&mut told, (self.now)());
+            write_status(&mut told, (self.now)());
         }
         if told != crd {
             self.store(told, stored.revision).await;
@@ -185,23 +186,23 @@ impl Follower {
         now.into_iter().map(|(labels, _)| labels).collect()
     }
 
-    fn judge(&self, crd: Definition<'_>) -> Verdict {
+    fn accept(&self, crd: Definition<'_>) -> Acceptance {
         let registry = self.api.registry();
         let others = registry.iter().filter(|resource| {
             *resource.group == *crd.group() && *resource.plural != *crd.names("plural")
         });
-        let conflict = Taken::by(others.map(AsRef::as_ref)).conflict(crd);
+        let conflict = TakenNames::by(others.map(AsRef::as_ref)).conflict(crd);
         let built_in = registry
             .resource(crd.group(), crd.names("plural"))
             .is_some_and(|resource| resource.origin == Origin::BuiltIn);
         match conflict {
-            Some((reason, message)) => Verdict::Conflict { reason, message },
-            None if built_in => Verdict::Conflict {
+            Some((reason, message)) => Acceptance::Conflict { reason, message },
+            None if built_in => Acceptance::Conflict {
                 reason: "PluralConflict",
                 message: format!("{:?} is already in use", crd.names("plural")),
             },
-            None if crd.bundle_problem().is_some() => Verdict::InvalidBundle,
-            None => Verdict::Served,
+            None if crd.bundle_problem().is_some() => Acceptance::InvalidBundle,
+            None => Acceptance::Served,
         }
     }
 

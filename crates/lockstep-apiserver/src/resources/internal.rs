@@ -18,8 +18,7 @@ use crate::cache::{BucketKey, Cache, Scope};
 use crate::crd;
 use crate::route::Verb;
 
-/// Holds a CRD until its objects are gone.
-pub(crate) const CRD_CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) use lockstep_catalog::crd::CLEANUP_FINALIZER as CRD_CLEANUP_FINALIZER;
 
 /// How long a write of a CRD waits for it to be in force.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);

@@ -15,7 +15,6 @@ mod shaped;
 
 pub(crate) use deep::{on_deep_stack, read};
 pub(crate) use finish::{finish, mark, mark_as_asked};
-pub(crate) use lockstep_catalog::age;
 pub use lockstep_catalog::{Cell, Column, Columns};
 pub(crate) use message::as_frames;
 pub use negotiate::Asked;

@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 
 use super::super::{PLAIN, Row};
-use crate::resources::Subresource;
+use crate::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {

@@ -4,7 +4,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::{NONE, at, condition, list, or, show, text};
-use crate::views::{Column, age};
+use crate::{Column, age};
 
 pub(super) fn columns() -> Vec<Column> {
     vec![

@@ -6,7 +6,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, table};
 
 use super::{NONE, Table, at, condition, count, list, number, or, show, text, truth};
-use crate::views::Column;
+use crate::Column;
 
 pub(super) fn tables() -> Vec<Table> {
     const ADMISSION: &str = "admissionregistration.k8s.io";

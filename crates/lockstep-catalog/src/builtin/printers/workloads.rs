@@ -7,7 +7,7 @@ use super::{
     NONE, Table, at, condition, count, first_few, labels, list, number, or, selector, show,
     template_columns, text, truth,
 };
-use crate::views::{Column, age};
+use crate::{Column, age};
 
 /// How many metrics are shown.
 const METRICS_MAX: usize = 2;

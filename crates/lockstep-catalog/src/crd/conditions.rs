@@ -1,4 +1,4 @@
-//! What the server says about a CRD: whether its names are its own, and whether it is served.
+//! Conditions of a CRD: accepted names, establishment, API approval and termination.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use serde_json::json;
 use lockstep_schema::Approval;
 
 use super::Definition;
-use crate::resources::Resource;
+use crate::Resource;
 
-/// The condition that groups of the community have.
+/// The condition type of CRDs in protected groups, such as `*.k8s.io`.
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
-/// The condition of a CRD that goes away.
+/// The condition type of a CRD that is being deleted.
 const TERMINATING: &str = "Terminating";
 
-/// Names of one group that others have.
+/// Names of a group that other resources use.
 #[derive(Default)]
-pub(super) struct Taken {
+pub struct TakenNames {
     resources: BTreeSet<Box<str>>,
     kinds: BTreeSet<Box<str>>,
 }
 
-impl Taken {
+impl TakenNames {
     /// The names of these resources.
-    pub(super) fn by<'r>(resources: impl Iterator<Item = &'r Resource>) -> Self {
+    pub fn by<'r>(resources: impl Iterator<Item = &'r Resource>) -> Self {
         let mut taken = Self::default();
         for resource in resources {
             taken.resources.insert(resource.plural.clone());
@@ -38,9 +38,9 @@ impl Taken {
         taken
     }
 
-    /// The first name of a CRD that somebody else has: the reason and the text of the condition.
-    pub(super) fn conflict(&self, crd: Definition<'_>) -> Option<(&'static str, String)> {
-        let told = |name: &str| format!("{name:?} is already in use");
+    /// The first name of a CRD that another resource uses, as reason and message of the condition.
+    pub fn conflict(&self, crd: Definition<'_>) -> Option<(&'static str, String)> {
+        let message = |name: &str| format!("{name:?} is already in use");
         let rows = [
             ("plural", &self.resources, "PluralConflict"),
             ("singular", &self.resources, "SingularConflict"),
@@ -50,35 +50,39 @@ impl Taken {
         for (which, taken, reason) in rows {
             let name = crd.names(which);
             if taken.contains(name) {
-                return Some((reason, told(name)));
+                return Some((reason, message(name)));
             }
         }
         let short = crd.name_list("shortNames").into_iter();
         let mut taken = short.filter(|name| self.resources.contains(*name));
-        taken.next().map(|name| ("ShortNamesConflict", told(name)))
+        taken
+            .next()
+            .map(|name| ("ShortNamesConflict", message(name)))
     }
 }
 
-/// What there is to say about a CRD.
+/// Acceptance of a CRD's names.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// It is served under its names.
+pub enum Acceptance {
+    /// The names are accepted, and the resource is served.
     Served,
-    /// Its webhook could not be called.
+    /// The CA bundle of the conversion webhook is unusable.
     InvalidBundle,
-    /// Somebody else has one of its names.
+    /// Another resource uses one of the names.
     Conflict {
+        /// The reason of the condition.
         reason: &'static str,
+        /// The message of the condition.
         message: String,
     },
 }
 
-/// Writes names and conditions into the status. Times move only with what they are about.
-pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
+/// Writes accepted names and conditions to the status. A transition time changes only with the status of its condition.
+pub fn write(crd: &mut Object, acceptance: &Acceptance, now: Seconds) {
     let names = crd.at(&["spec", "names"]).cloned().unwrap_or_default();
     let old = crd.fields().get("status").cloned().unwrap_or_default();
-    let conditions = match verdict {
-        Verdict::Served => vec![
+    let conditions = match acceptance {
+        Acceptance::Served => vec![
             ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
             (
                 "Established",
@@ -87,7 +91,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
                 "the initial names have been accepted",
             ),
         ],
-        Verdict::InvalidBundle => vec![
+        Acceptance::InvalidBundle => vec![
             ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
             (
                 "Established",
@@ -96,7 +100,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
                 "The conversion webhook CABundle is invalid",
             ),
         ],
-        Verdict::Conflict { reason, message } => vec![
+        Acceptance::Conflict { reason, message } => vec![
             ("NamesAccepted", "False", *reason, message.as_str()),
             (
                 "Established",
@@ -108,7 +112,7 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
     };
     let approval = Approval::of(crd);
     let was_established = Definition::of(crd).is("Established");
-    let going = Definition::of(crd).is_cleaned();
+    let is_terminating = Definition::of(crd).is_cleaned();
     let status = crd
         .fields_mut()
         .entry("status")
@@ -116,50 +120,50 @@ pub(super) fn write(crd: &mut Object, verdict: &Verdict, now: Seconds) {
     if !status.is_object() {
         *status = json!({});
     }
-    if matches!(verdict, Verdict::Served | Verdict::InvalidBundle) {
+    if matches!(acceptance, Acceptance::Served | Acceptance::InvalidBundle) {
         status["acceptedNames"] = names;
     }
-    let mut kept: Vec<Value> = old["conditions"].as_array().cloned().unwrap_or_default();
+    let mut conditions_now: Vec<Value> = old["conditions"].as_array().cloned().unwrap_or_default();
     for (kind, value, reason, message) in conditions {
-        // What was established once stays so: its objects are there.
+        // An established CRD stays established, because it may have objects.
         if kind == "Established" && value == "False" && was_established {
             continue;
         }
-        set(&mut kept, kind, value, reason, message, now);
+        set(&mut conditions_now, kind, value, reason, message, now);
     }
     if let Some(approval) = approval {
         let is_given = matches!(approval, Approval::Given(_));
         let value = if is_given { "True" } else { "False" };
         let (reason, message) = (approval.reason(), approval.to_string());
-        set(&mut kept, APPROVED, value, reason, &message, now);
+        set(&mut conditions_now, APPROVED, value, reason, &message, now);
     }
-    let is_told = kept
+    let is_written = conditions_now
         .iter()
         .any(|known| known["type"] == TERMINATING && known["status"] == "True");
-    if going && !is_told {
-        Cleanup::InProgress.write_into(&mut kept, now);
+    if is_terminating && !is_written {
+        Cleanup::InProgress.write_into(&mut conditions_now, now);
     }
-    status["conditions"] = kept.into();
+    status["conditions"] = conditions_now.into();
 }
 
-/// How the objects of a CRD go that goes away.
+/// Progress of deleting the objects of a terminating CRD.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Cleanup {
-    /// They are being deleted.
+pub enum Cleanup {
+    /// Objects are being deleted.
     InProgress,
-    /// Somebody holds some of them for long.
+    /// Finalizers have kept some objects for long.
     Waits,
-    /// Some cannot be deleted.
+    /// Some objects cannot be deleted.
     Failed(String),
-    /// None is left.
+    /// All objects are deleted.
     Completed,
-    /// There never was one.
+    /// The CRD was never established, so it has no objects.
     NeverEstablished,
 }
 
 impl Cleanup {
-    /// Writes it into the status of the CRD.
-    pub(super) fn write(&self, crd: &mut Object, now: Seconds) {
+    /// Writes the condition `Terminating` to the status of the CRD.
+    pub fn write(&self, crd: &mut Object, now: Seconds) {
         let status = crd.fields().get("status");
         let conditions = status.and_then(|status| status["conditions"].as_array());
         let mut conditions = conditions.cloned().unwrap_or_default();
@@ -202,7 +206,7 @@ impl Cleanup {
     }
 }
 
-/// Sets one condition among others.
+/// Adds or replaces a condition.
 pub(super) fn set(
     conditions: &mut Vec<Value>,
     kind: &str,

@@ -1,14 +1,14 @@
-//! The columns that a CRD asks for.
+//! Table columns from `additionalPrinterColumns`.
 
 use lockstep_object::Value;
 use lockstep_object::json_path::JsonPath;
 use lockstep_object::table::ColumnType;
 
-use super::definition::DefinedVersion;
-use crate::views::{Cell, Column, Columns};
+use super::DefinedVersion;
+use crate::{Cell, Column, Columns};
 
-/// The columns of a version: the name and those it asks for, or name and age if it asks for none.
-/// None of them are shown if one cannot be: a table with a gap would be read wrong.
+/// Table columns of a version: the name and the additional printer columns, or name and age if there are none.
+/// If one printer column is invalid, all are ignored: a table with a missing column would be misread.
 pub(super) fn columns(version: DefinedVersion<'_>) -> Columns {
     let asked: Option<Vec<Column>> = version.printer_columns().iter().map(column).collect();
     match asked {
@@ -40,7 +40,7 @@ fn description(asked: &str, path: &str) -> Box<str> {
     }
 }
 
-/// The age is a date here, so that it is shown as every other date of a CRD.
+/// The `Age` column of custom resources, which has the type `date` like other dates of a CRD.
 fn age() -> Column {
     let path = ".metadata.creationTimestamp".parse();
     let path = path.expect("the path is a good one");

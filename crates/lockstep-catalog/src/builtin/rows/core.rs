@@ -4,8 +4,8 @@ use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
 use super::super::{Deleted, PLAIN, Row};
-use crate::route::Verb;
-use lockstep_catalog::{SpecialKind, Subresource};
+use crate::Verb;
+use crate::{SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     // Stored as what it does to a pod.

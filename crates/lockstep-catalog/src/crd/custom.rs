@@ -1,29 +1,23 @@
-//! The resource that a CRD defines.
+//! Compilation of a CRD to a resource, and the strategy of custom resources.
 
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use lockstep_fieldgate::{GateList, Gates, relieved};
 use lockstep_merge::types::{Type, Types};
+use lockstep_mvcc::Revision;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{Malformed, Scope, StatusField};
 use lockstep_object::names::NameRule;
 use lockstep_object::{Object, Value, compare_versions};
 use lockstep_schema::{CompileError, Part, Schema};
-use lockstep_storage::Revision;
-use prometheus::Histogram;
 
 use super::columns::columns;
-use super::definition::DefinedVersion;
-use super::{Converter, Definition, FieldGates, scales};
-use crate::cache::BucketKey;
-use crate::clock;
-use crate::route::Verb;
-use crate::views::Columns;
-use crate::webhooks::Clients;
-use lockstep_catalog::{
-    ConversionWebhook, LastWrite, Origin, Present, Resource, ScalePaths, SchemaChange,
-    SelectableField, SpecialKind, Strategy, Subresource, Transform, Validate, Validation, Version,
-    Versions,
+use super::{DefinedVersion, Definition, FieldGates, scales};
+use crate::{
+    BucketKey, Columns, ConversionWebhook, LastWrite, Origin, Present, Resource, ScalePaths,
+    SchemaChange, SelectableField, SpecialKind, Strategy, Subresource, Transform, Validate,
+    Validation, Verb, Version, Versions,
 };
 
 const VERBS: &[Verb] = &[
@@ -37,10 +31,10 @@ const VERBS: &[Verb] = &[
     Verb::Watch,
 ];
 
-/// The parts that a CRD may ask for.
-const PARTS: [Subresource; 2] = [Subresource::Status, Subresource::Scale];
+/// Subresources that a CRD can enable.
+const SUBRESOURCES: [Subresource; 2] = [Subresource::Status, Subresource::Scale];
 
-/// Why a CRD cannot be served.
+/// The reason why a CRD cannot be served.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CustomError {
     /// A schema does not compile.
@@ -48,7 +42,7 @@ pub enum CustomError {
     Schema {
         /// The version.
         version: String,
-        /// What is wrong.
+        /// The error of the schema compiler.
         error: CompileError,
     },
     /// No version is the storage version, or one has no schema.
@@ -56,15 +50,42 @@ pub enum CustomError {
     Incomplete,
 }
 
-/// The resource of a CRD that was left at a revision. Its webhooks are called by these clients, and
-/// `ending` tells when it is no longer what clients were told it is.
+/// Measures the CEL work of custom resources. Implemented by the API server, which owns the clock and the metrics.
+pub trait CelTimer: Send + Sync {
+    /// The current time of a monotonic clock.
+    fn now(&self) -> Instant;
+
+    /// Records the compilation of a schema with rules.
+    fn compiled(&self, took: Duration);
+
+    /// Records the validation of an object by a schema with rules.
+    fn evaluated(&self, took: Duration);
+}
+
+/// The environment that a CRD is compiled for.
+pub struct Compilation {
+    /// The conversion webhook of the CRD, if it has one.
+    pub converter: Option<Box<dyn ConversionWebhook>>,
+    /// Measures CEL work.
+    pub timer: Arc<dyn CelTimer>,
+    /// Ends watches when the spec of the CRD changes.
+    pub schema_change: Arc<SchemaChange>,
+    /// Whether field gates have an effect.
+    pub field_gates: FieldGates,
+}
+
+/// Compiles a CRD that was last written at `revision`.
 pub fn resource(
     crd: &Object,
     revision: Revision,
-    clients: &Clients,
-    schema_change: Arc<SchemaChange>,
-    field_gates: FieldGates,
+    compilation: Compilation,
 ) -> Result<Resource, CustomError> {
+    let Compilation {
+        converter,
+        timer,
+        schema_change,
+        field_gates,
+    } = compilation;
     let definition = Definition::of(crd);
     let list = match field_gates {
         FieldGates::On => GateList::of(crd),
@@ -74,15 +95,13 @@ pub fn resource(
     defined.sort_by(|a, b| compare_versions(a.name(), b.name()));
     let storage = defined.iter().position(|version| version.is_storage());
     let storage = storage.ok_or(CustomError::Incomplete)?;
-    let converter = Converter::of(definition, clients)
-        .map(|converter| Box::new(converter) as Box<dyn ConversionWebhook>);
     let schemas = defined
         .iter()
         .copied()
         .map(|version| {
-            // A webhook may call a field otherwise in another version.
+            // A conversion webhook may rename fields, so the paths of gates are valid in the storage version only.
             let is_known = version.is_storage() || converter.is_none();
-            compile(version, is_known.then_some(&list), clients)
+            compile(version, is_known.then_some(&list), &*timer)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let texts = |names: Vec<&str>| names.into_iter().map(Into::into).collect();
@@ -124,7 +143,7 @@ pub fn resource(
                 .map(|version| alike(&defined, *version))
                 .collect(),
             converter,
-            evaluation_seconds: clients.meters().evaluation_seconds.clone(),
+            timer,
             schema_change,
             columns: defined.iter().copied().map(columns).collect(),
             statuses,
@@ -134,7 +153,7 @@ pub fn resource(
     })
 }
 
-/// The first version with the same schema: objects of one need not be shaped for the other.
+/// The first version with the same schema. Objects of one version need no pruning or defaulting for the other.
 fn alike(versions: &[DefinedVersion<'_>], of: DefinedVersion<'_>) -> usize {
     let same = |version: &DefinedVersion<'_>| version.schema() == of.schema();
     versions.iter().position(same).unwrap_or_default()
@@ -143,10 +162,10 @@ fn alike(versions: &[DefinedVersion<'_>], of: DefinedVersion<'_>) -> usize {
 fn compile(
     version: DefinedVersion<'_>,
     gates: Option<&GateList>,
-    clients: &Clients,
+    timer: &dyn CelTimer,
 ) -> Result<Compiled, CustomError> {
     let schema = version.schema().ok_or(CustomError::Incomplete)?;
-    let began = clock::now().steady;
+    let began = timer.now();
     let compile = |schema| {
         Schema::compile(schema).map_err(|error| CustomError::Schema {
             version: version.name().to_owned(),
@@ -160,9 +179,7 @@ fn compile(
     };
     let compiled = compile(relieved.as_ref().unwrap_or(schema))?;
     if compiled.has_rules() {
-        let took = clock::now().steady - began;
-        let timer = &clients.meters().compilation_seconds;
-        timer.observe(took.as_secs_f64());
+        timer.compiled(timer.now() - began);
     }
     Ok(Compiled {
         schema: compiled,
@@ -170,11 +187,11 @@ fn compile(
     })
 }
 
-/// The schema of a version.
+/// The compiled schema of a version.
 struct Compiled {
-    /// What objects are judged by: what gates close is neither required nor filled in.
+    /// The schema that validates objects: fields with a closed gate are neither required nor defaulted.
     schema: Schema,
-    /// The schema as it is written, if that is another.
+    /// The schema of the CRD, if it differs.
     plain: Option<Schema>,
 }
 
@@ -188,7 +205,7 @@ fn version(definition: Definition<'_>, version: DefinedVersion<'_>) -> Version {
     Version {
         name: version.name().into(),
         is_served: version.is_served(),
-        subresources: PARTS
+        subresources: SUBRESOURCES
             .into_iter()
             .filter(|subresource| parts.is_some_and(|parts| parts.contains_key(subresource.name())))
             .collect(),
@@ -220,18 +237,17 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
     })
 }
 
-/// What the schemas say.
+/// The strategy of a custom resource. Vectors are indexed by version.
 struct CustomStrategy {
     schemas: Vec<Compiled>,
-    /// The same for merging objects, made when the first one is written: most are never used.
+    /// Merge types, built on the first apply because most versions are never written.
     merged: Vec<OnceLock<Types>>,
-    /// The gates of its fields, if they do anything.
+    /// The field gates; none if they have no effect.
     gates: Option<Gates>,
-    /// For each version the first that has the same schema.
+    /// The first version with the same schema.
     alike: Vec<usize>,
     converter: Option<Box<dyn ConversionWebhook>>,
-    /// How long rules take, with the schema around them.
-    evaluation_seconds: Histogram,
+    timer: Arc<dyn CelTimer>,
     schema_change: Arc<SchemaChange>,
     columns: Vec<Columns>,
     statuses: Vec<StatusField>,
@@ -239,21 +255,21 @@ struct CustomStrategy {
     selectable: Vec<Vec<SelectableField>>,
 }
 
-/// Lets an object be changed as the value that it is.
+/// Applies a change to the JSON value of an object.
 fn as_value<T>(object: &mut Object, change: impl FnOnce(&mut Value) -> T) -> T {
     let mut value =
         std::mem::replace(object, Object::from_map(serde_json::Map::new())).into_value();
     let changed = change(&mut value);
-    if let Ok(shaped) = Object::from_value(value) {
-        *object = shaped;
+    if let Ok(changed) = Object::from_value(value) {
+        *object = changed;
     }
     changed
 }
 
-/// Takes away what the schema does not know, also from the metadata of resources inside an object.
+/// Removes fields the schema does not know, including unknown metadata of embedded resources.
 fn drop_unknown(schema: &Schema, value: &mut Value, unknown: &mut Vec<String>) {
-    // What cannot be kept is dropped, so nothing is wrong.
-    let _nothing = schema.coerce_embedded(value, Malformed::Drop, unknown);
+    // `Malformed::Drop` removes malformed metadata, so there is no error.
+    let _never = schema.coerce_embedded(value, Malformed::Drop, unknown);
     schema.prune(value, unknown);
 }
 
@@ -287,7 +303,7 @@ impl Transform for CustomStrategy {
             schema.coerce_embedded(value, Malformed::Refuse, unknown)
         });
         checked.map_err(|error| error.to_string())?;
-        // Also in what this endpoint does not write: who wrote it is told.
+        // Includes fields that this endpoint ignores, because strict validation reports those too.
         as_value(object, |value| drop_unknown(schema, value, unknown));
         Ok(())
     }
@@ -351,31 +367,29 @@ impl Validate for CustomStrategy {
         version: usize,
         object: &Object,
         old: Option<&Object>,
-        asked: Option<Subresource>,
+        subresource: Option<Subresource>,
     ) -> Validation {
-        let subresource = match asked {
+        let part = match subresource {
             Some(Subresource::Status) => Part::Status,
             Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
         let schema = &self.schemas[version].schema;
-        let began = clock::now().steady;
-        let outcome = schema.validate(object.as_value(), stored, subresource);
-        if schema.has_rules() {
-            let took = clock::now().steady - began;
-            self.evaluation_seconds.observe(took.as_secs_f64());
+        let began = schema.has_rules().then(|| self.timer.now());
+        let mut errors = schema.validate(object.as_value(), stored, part).errors;
+        if let Some(began) = began {
+            self.timer.evaluated(self.timer.now() - began);
         }
-        let mut errors = outcome.errors;
         if let Some(scale) = &self.scales[version] {
-            // That rules did not run is said last.
+            // Upstream reports skipped rules last.
             let is_note = |error: &FieldError| error.field == Path::ROOT.to_string();
             let note = errors.last().is_some_and(is_note).then(|| errors.pop());
-            errors.extend(scales::problems(scale, object, asked));
+            errors.extend(scales::problems(scale, object, subresource));
             errors.extend(note.flatten());
         }
         Validation {
             errors,
-            // What is forgiven is not told.
+            // Ratcheted errors are not reported as warnings, as upstream.
             warnings: Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::{NONE, Table, UNSET, at, count, list, or, show, text, truth};
-use crate::views::{Cell, Column};
+use crate::{Cell, Column};
 
 pub(super) fn tables() -> Vec<Table> {
     const STORAGE: &str = "storage.k8s.io";

@@ -1,19 +1,27 @@
-//! The kind: its columns, its selectors, its schema.
+//! `featuregates.lockstep.dev`: feature gates as objects that only the servers write.
 
 use std::sync::{Arc, LazyLock};
 
-use lockstep_catalog::{
+use crate::{
     BucketKey, Column, Columns, Origin, Present, Resource, SelectableField, SpecialKind, Strategy,
     Subresource, Transform, Validate, Validation, Verb, Version, Versions,
 };
+use lockstep_mvcc::Revision;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::{Object, Value};
-use lockstep_storage::Revision;
 use serde_json::json;
 
-use super::{GROUP, KIND, PLURAL, VERSION};
-/// The resource as it is served.
-pub(crate) fn resource() -> Resource {
+/// The group of Lockstep's own resources.
+pub const GROUP: &str = "lockstep.dev";
+/// The version.
+pub const VERSION: &str = "v1alpha1";
+/// The plural.
+pub const PLURAL: &str = "featuregates";
+/// The kind.
+pub const KIND: &str = "FeatureGate";
+
+/// The row of the resource.
+pub fn resource() -> Resource {
     let version = Version {
         name: VERSION.into(),
         is_served: true,
@@ -95,7 +103,7 @@ impl Present for FeatureGates {
     }
 }
 
-/// ux.md §4: what is always shown, and what `-o wide` adds.
+/// Table columns (ux.md §4).
 fn columns() -> Columns {
     Columns::new(vec![
         Column::name(),
@@ -156,7 +164,7 @@ fn servers(gate: &Object) -> String {
     format!("{on}/{}", places.len())
 }
 
-/// What OpenAPI says of it.
+/// The `OpenAPI` schema.
 fn schema() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let switch = |description: &str| json!({ "type": "boolean", "description": description });

@@ -1,4 +1,4 @@
-//! What is wrong with a CRD.
+//! Validation of CRDs.
 
 use lockstep_cel::Version;
 use lockstep_fieldgate::{check_gates, gate_warnings};
@@ -6,20 +6,19 @@ use lockstep_object::Object;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_schema::{check_definition, unrecognized_formats};
 
-use super::Definition;
-use super::definition::DefinedVersion;
+use super::{DefinedVersion, Definition};
 
-/// Everything that is wrong, besides the metadata. New expressions may use what a version has.
+/// Validates a CRD except for its metadata. New expressions may use the CEL features of `version`.
 pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
     let mut errors = check_definition(crd, old, version);
-    errors.extend(check_bundle_kept(crd, old));
+    errors.extend(check_bundle_update(crd, old));
     errors.extend(check_gates(crd, old));
     errors
 }
 
-/// A webhook that was called, or could be, keeps certificates that can be used. Who has none of
-/// those yet may go without: it is not served before.
-fn check_bundle_kept(crd: &Object, old: Option<&Object>) -> Option<FieldError> {
+/// An established CRD with a usable CA bundle cannot change to an unusable one. A CRD that is not established may have
+/// any bundle, since it is not served.
+fn check_bundle_update(crd: &Object, old: Option<&Object>) -> Option<FieldError> {
     let old = Definition::of(old?);
     if !old.is("Established") || old.bundle_problem().is_some() {
         return None;
@@ -37,7 +36,7 @@ fn check_bundle_kept(crd: &Object, old: Option<&Object>) -> Option<FieldError> {
     ))
 }
 
-/// What validates nothing although it looks so, and what gates no longer do.
+/// Warnings about formats that are not validated, and about field gates without effect.
 pub(crate) fn warnings(crd: &Object, old: Option<&Object>, version: Version) -> Vec<String> {
     let schemas = Definition::of(crd)
         .versions()

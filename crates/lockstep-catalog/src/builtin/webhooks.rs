@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use lockstep_cel::context::admission_environment as environment;
 use lockstep_cel::{Type, Version, issue};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::{Object, Value};
-
-use crate::admission::conditions::environment;
 
 /// Refuses conditions that do not compile. Those that are stored already may use all of the language.
 pub(super) fn validate(new: &Object, old: Option<&Object>, version: Version) -> FieldErrors {

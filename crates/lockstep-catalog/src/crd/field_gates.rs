@@ -1,4 +1,4 @@
-//! What the server does about gates of fields in CRDs.
+//! Field gates of CRDs: `spec.customFeatureGates` and its status.
 
 use lockstep_fieldgate::{GateList, check_gates, status};
 use lockstep_object::metadata::Seconds;
@@ -7,38 +7,38 @@ use serde_json::json;
 
 use super::conditions;
 
-/// The condition that tells whether all gates do what they say.
+/// The condition type that reports whether all field gates are valid.
 const VALID: &str = "FieldGatesValid";
 
-/// Whether gates of fields are looked at: the gate `CRDFieldLevelVersioning`.
+/// Whether field gates have an effect: the feature gate `CRDFieldLevelVersioning`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FieldGates {
-    /// They are.
+    /// Field gates have an effect.
     On,
-    /// All fields are free.
+    /// Field gates are ignored.
     #[default]
     Off,
 }
 
 impl FieldGates {
-    /// On if a gate is.
+    /// `On` if the feature gate is enabled.
     pub fn when(enabled: bool) -> Self {
         if enabled { Self::On } else { Self::Off }
     }
 }
 
-/// What became of the gates of a CRD that came in.
+/// The result of [`keep_gates`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
-    /// They are as they came, or as they were.
+pub enum Kept {
+    /// The field gates are those of the request or of the stored CRD.
     AsTheyAre,
-    /// It has none, though some were asked for.
+    /// The field gates of the request were removed.
     Dropped,
 }
 
-/// Makes the gates of a CRD that is written what this server lets them be. Where gates are not looked at, a CRD has
-/// them only if it had some. Messages cannot say them, so that a CRD that comes as one keeps those it has.
-pub(crate) fn keep_gates(
+/// Restricts the field gates of a CRD that is written. While the feature gate is off, a CRD keeps field gates only if
+/// the stored one has some. Protobuf has no such field, so a CRD sent as protobuf keeps the stored field gates.
+pub fn keep_gates(
     crd: &mut Object,
     old: Option<&Object>,
     gates: FieldGates,
@@ -60,24 +60,24 @@ pub(crate) fn keep_gates(
     Kept::AsTheyAre
 }
 
-/// Writes into the status which gates are open, and whether all of them can do what they say.
-pub(super) fn write_status(crd: &mut Object, now: Seconds) {
+/// Writes the state of the field gates and the condition `FieldGatesValid` to the status.
+pub fn write_status(crd: &mut Object, now: Seconds) {
     let list = GateList::of(crd);
     let errors = check_gates(crd, None);
     let generation = crd.generation();
-    let Some(Value::Object(told)) = crd.fields_mut().get_mut("status") else {
+    let Some(Value::Object(fields)) = crd.fields_mut().get_mut("status") else {
         return;
     };
-    let mut known = match told.remove("conditions") {
+    let mut known = match fields.remove("conditions") {
         Some(Value::Array(known)) => known,
         _ => Vec::new(),
     };
     if list.gates.is_empty() && errors.is_empty() {
-        told.remove("customFeatureGates");
+        fields.remove("customFeatureGates");
         known.retain(|condition| condition["type"] != VALID);
     } else {
-        told.insert("customFeatureGates".to_owned(), status(&list));
-        told.insert("observedGeneration".to_owned(), generation.into());
+        fields.insert("customFeatureGates".to_owned(), status(&list));
+        fields.insert("observedGeneration".to_owned(), generation.into());
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let message = texts.join(", ");
         let (value, reason, message) = match &*message {
@@ -96,5 +96,5 @@ pub(super) fn write_status(crd: &mut Object, now: Seconds) {
             own["observedGeneration"] = json!(generation);
         }
     }
-    told.insert("conditions".to_owned(), known.into());
+    fields.insert("conditions".to_owned(), known.into());
 }

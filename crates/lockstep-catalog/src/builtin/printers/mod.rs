@@ -10,7 +10,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::{Object, Value};
 
-use crate::views::Column;
+use crate::Column;
 
 /// What a cell shows when there is nothing to show.
 const NONE: &str = "<none>";

@@ -1,19 +1,19 @@
-//! What a CRD means that leaves something out.
+//! Defaulting of CRDs.
 
 use lockstep_object::{Object, Value};
 use lockstep_schema::{default_definition, storage_version};
 use serde_json::json;
 
-/// Fills in what was left out, and notes the version that objects are stored in from this write on.
-pub(crate) fn shape(crd: &mut Object, old: Option<&Object>) {
+/// Applies defaults, and adds the storage version to `status.storedVersions`.
+pub(crate) fn apply_defaults(crd: &mut Object, old: Option<&Object>) {
     if old.is_none() {
-        // Not null, as upstream has it: `kubectl wait` gives up on that.
+        // Upstream writes `conditions: null` here. `kubectl wait` fails on that, so this is an empty list.
         let status = json!({ "conditions": [], "acceptedNames": { "plural": "", "kind": "" } });
         crd.fields_mut().insert("status".to_owned(), status);
     }
     default_definition(crd);
     if old.is_some_and(|old| old.at(&["spec"]) == crd.at(&["spec"])) {
-        // What is stored is as it was; whoever migrated it says so in the status.
+        // An unchanged spec leaves `storedVersions` alone: a migrator shortens it by a status update.
         return;
     }
     let Some(storage) = storage_version(crd).map(Value::from) else {

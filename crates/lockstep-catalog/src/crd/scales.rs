@@ -1,17 +1,17 @@
-//! What a custom resource with a scale may say about its numbers, whatever its schema says.
+//! Validation of the replica counts of custom resources with a `scale`, in addition to their schema.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Object, Value};
 
-use crate::resources::{ScalePaths, Subresource};
+use crate::{ScalePaths, Subresource};
 
-/// Problems of the numbers that this write says, by the paths that the definition gives them.
+/// Validates the replica counts that a write to this endpoint can change, by the paths of the definition.
 pub(super) fn problems(
     scale: &ScalePaths,
     object: &Object,
-    part: Option<Subresource>,
+    subresource: Option<Subresource>,
 ) -> Vec<FieldError> {
-    let wanted = (part != Some(Subresource::Status)).then_some(&*scale.spec_replicas);
+    let wanted = (subresource != Some(Subresource::Status)).then_some(&*scale.spec_replicas);
     let paths = wanted.into_iter().chain([&*scale.status_replicas]);
     paths.filter_map(|path| problem(object, path)).collect()
 }

@@ -1,31 +1,30 @@
-//! A CRD, read.
+//! Access to the fields of a CRD.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockstep_object::{Map, Object, Value};
 
-use crate::resources::CRD_CLEANUP_FINALIZER;
-use crate::webhooks::check_bundle;
+use super::{CLEANUP_FINALIZER, check_bundle};
 
-/// The fields of a CRD. What is absent or of another type reads as empty.
+/// A view of a CRD. Fields that are absent or have the wrong type read as empty.
 #[derive(Clone, Copy)]
 pub struct Definition<'a> {
     object: &'a Object,
 }
 
-/// One of its versions.
+/// A view of one entry of `spec.versions`.
 #[derive(Clone, Copy)]
 pub struct DefinedVersion<'a> {
     value: &'a Value,
 }
 
 impl<'a> Definition<'a> {
-    /// Reads a CRD.
+    /// A view of this object.
     pub fn of(object: &'a Object) -> Self {
         Self { object }
     }
 
-    /// Its name.
+    /// The name of the CRD.
     pub fn name(self) -> &'a str {
         self.object.name()
     }
@@ -47,116 +46,116 @@ impl<'a> Definition<'a> {
         self.text(&["spec", "scope"])
     }
 
-    /// A name that was asked for: `plural`, `singular`, `kind` or `listKind`.
+    /// A field of `spec.names`: `plural`, `singular`, `kind` or `listKind`.
     pub fn names(self, which: &str) -> &'a str {
         self.text(&["spec", "names", which])
     }
 
-    /// Several names: `shortNames` or `categories`.
+    /// A list of `spec.names`: `shortNames` or `categories`.
     pub fn name_list(self, which: &str) -> Vec<&'a str> {
         let list = self.object.at(&["spec", "names", which]);
         let items = list.and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).collect()
     }
 
-    /// The names that the server gave it.
+    /// A field of `status.acceptedNames`.
     pub fn accepted(self, which: &str) -> &'a str {
         self.text(&["status", "acceptedNames", which])
     }
 
-    /// Its versions as they stand there.
+    /// The entries of `spec.versions`, in their order.
     pub fn versions(self) -> impl Iterator<Item = DefinedVersion<'a>> + use<'a> {
         let list = self.object.at(&["spec", "versions"]);
         let items = list.and_then(Value::as_array).into_iter().flatten();
         items.map(|value| DefinedVersion { value })
     }
 
-    /// The versions that objects may be stored in.
+    /// The entries of `status.storedVersions`.
     pub fn stored_versions(self) -> Vec<&'a str> {
         let list = self.object.at(&["status", "storedVersions"]);
         let items = list.and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).collect()
     }
 
-    /// Whether a condition is true.
+    /// True if the condition has the status `True`.
     pub fn is(self, condition: &str) -> bool {
         let list = self.object.at(&["status", "conditions"]);
         let mut items = list.and_then(Value::as_array).into_iter().flatten();
         items.any(|item| item["type"] == condition && item["status"] == "True")
     }
 
-    /// The webhook that converts its objects, if one does.
+    /// `spec.conversion.webhook`, if the conversion strategy is `Webhook`.
     pub fn conversion_webhook(self) -> Option<&'a Value> {
         let conversion = self.object.at(&["spec", "conversion"])?;
-        let is_asked = conversion["strategy"] == "Webhook";
-        is_asked.then(|| &conversion["webhook"])
+        let is_webhook = conversion["strategy"] == "Webhook";
+        is_webhook.then(|| &conversion["webhook"])
     }
 
-    /// The certificates of that webhook, as they are written; none if there are none.
+    /// The base64 text of the webhook's `caBundle`; none if it is empty.
     pub fn bundle(self) -> Option<&'a str> {
         let bundle = &self.conversion_webhook()?["clientConfig"]["caBundle"];
         bundle.as_str().filter(|bundle| !bundle.is_empty())
     }
 
-    /// Why those certificates cannot be used; none if they can, or there are none.
+    /// The reason why the `caBundle` is unusable; none if it is usable or empty.
     pub fn bundle_problem(self) -> Option<String> {
         let bundle = STANDARD.decode(self.bundle()?.trim()).unwrap_or_default();
         check_bundle(&bundle).err()
     }
 
-    /// Whether its deletion was requested.
+    /// True if the CRD has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.object.deletion_timestamp().is_some()
     }
 
-    /// Whether it goes and waits for its objects to go first.
-    pub(crate) fn is_cleaned(self) -> bool {
+    /// True if the CRD is terminating and its objects are being deleted.
+    pub fn is_cleaned(self) -> bool {
         self.is_terminating()
             && self
                 .object
                 .finalizers()
-                .any(|held| held == CRD_CLEANUP_FINALIZER)
+                .any(|held| held == CLEANUP_FINALIZER)
     }
 }
 
 impl<'a> DefinedVersion<'a> {
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'a str {
         self.value["name"].as_str().unwrap_or_default()
     }
 
-    /// Whether it is served.
+    /// True if requests for this version are answered.
     pub fn is_served(self) -> bool {
         self.value["served"] == true
     }
 
-    /// Whether objects are stored in it.
+    /// True if this is the storage version.
     pub fn is_storage(self) -> bool {
         self.value["storage"] == true
     }
 
-    /// Its schema.
+    /// The `openAPIV3Schema`.
     pub fn schema(self) -> Option<&'a Value> {
         let schema = &self.value["schema"]["openAPIV3Schema"];
         schema.is_object().then_some(schema)
     }
 
-    /// Its subresources by name.
+    /// The subresources by name.
     pub fn subresources(self) -> Option<&'a Map<String, Value>> {
         self.value["subresources"].as_object()
     }
 
-    /// Whether users are warned of it.
+    /// True if the version is deprecated.
     pub fn is_deprecated(self) -> bool {
         self.value["deprecated"] == true
     }
 
-    /// What they are warned with, if the CRD says so.
+    /// The deprecation warning, if the CRD has one.
     pub fn deprecation_warning(self) -> Option<&'a str> {
         self.value["deprecationWarning"].as_str()
     }
 
-    /// The paths of its selectable fields.
+    /// The JSON paths of the selectable fields.
     pub fn selectable_fields(self) -> Vec<&'a str> {
         let list = self.value["selectableFields"]
             .as_array()
@@ -166,13 +165,13 @@ impl<'a> DefinedVersion<'a> {
             .collect()
     }
 
-    /// The columns that it asks for.
+    /// The `additionalPrinterColumns`.
     pub fn printer_columns(self) -> &'a [Value] {
         let list = self.value["additionalPrinterColumns"].as_array();
         list.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The version as it stands there.
+    /// The entry of `spec.versions` itself.
     pub fn value(self) -> &'a Value {
         self.value
     }

@@ -3,7 +3,7 @@
 use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
-use lockstep_catalog::{LastWrite, SpecialKind, Subresource};
+use crate::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {

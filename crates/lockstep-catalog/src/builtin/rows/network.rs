@@ -4,7 +4,7 @@ use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
-use crate::resources::Subresource;
+use crate::Subresource;
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {

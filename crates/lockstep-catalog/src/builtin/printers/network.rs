@@ -6,7 +6,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::{NONE, SHOWN_MAX, Table, UNSET, at, first_few, labels, list, or, selector, show, text};
-use crate::views::Column;
+use crate::Column;
 
 /// How much of the addresses of a load balancer is shown.
 const ADDRESSES_CHARS_MAX: usize = 16;
@@ -256,7 +256,7 @@ fn ingress_classes() -> Vec<Column> {
     };
     vec![
         Column {
-            cell: crate::views::Cell::Computed(name),
+            cell: crate::Cell::Computed(name),
             ..Column::name()
         },
         show(

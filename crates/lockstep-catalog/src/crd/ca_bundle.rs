@@ -1,9 +1,9 @@
-//! Whether a bundle of certificates can be used, in the words of Go.
+//! Validation of CA bundles, with the error texts of Go.
 
-use rustls::pki_types::pem::{PemObject as _, SectionKind};
+use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-/// Why a bundle holds no certificate; none of it is wrong as long as one certificate can be read.
+/// Validates a CA bundle. One readable certificate is enough, as in Go's `CertPool`.
 pub fn check_bundle(bundle: &[u8]) -> Result<(), String> {
     let sections = <(SectionKind, Vec<u8>)>::pem_slice_iter(bundle);
     let (mut is_pem, mut has_certificate) = (false, false);

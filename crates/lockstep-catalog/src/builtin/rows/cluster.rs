@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 
 use super::super::{Deleted, PLAIN, Row, webhooks};
-use lockstep_catalog::{LastWrite, SpecialKind, Subresource};
+use crate::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {

@@ -9,7 +9,7 @@ use lockstep_object::{Object, Value};
 use super::events::RENAMED;
 use super::printers;
 use crate::crd;
-use crate::views::{Column, Columns, age};
+use crate::{Column, Columns, age};
 
 /// The columns of a resource; name and age if it has none of its own.
 pub(super) fn of(group: &'static str, plural: &'static str) -> &'static Columns {

@@ -21,21 +21,21 @@ use std::sync::{Arc, LazyLock};
 use lockstep_authz::validate_role;
 use lockstep_builtins::{KindRules, Part, defaults};
 use lockstep_merge::types::Type;
+use lockstep_mvcc::Revision;
 use lockstep_object::Object;
 use lockstep_object::field::FieldErrors;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_object::names::NameRule;
-use lockstep_storage::Revision;
 
-use crate::cache::BucketKey;
+use crate::BucketKey;
+use crate::Columns;
+use crate::Verb;
 use crate::crd;
-use crate::route::Verb;
-use crate::views::Columns;
-use events::Words;
-use lockstep_catalog::{
+use crate::{
     LastWrite, Origin, Present, Resource, ScalePaths, SelectableField, SpecialKind, StoredAs,
     Strategy, Subresource, Transform, Validate, Validation, Version, Versions,
 };
+use events::Words;
 
 pub use apis::{ApiErrors, ApiWishes, Apis};
 
@@ -281,7 +281,7 @@ const TABLE: &[Row] = &[
         subresources: &[Subresource::Status],
         bucket: crd::BUCKET,
         tracks_generation: true,
-        shape: crd::shape,
+        shape: crd::apply_defaults,
         validate: crd::validate,
         warnings: crd::warnings,
         last_write: LastWrite::IsRefused,
@@ -348,7 +348,7 @@ const TABLE: &[Row] = &[
 ];
 
 /// How objects of a kind are kept, if that is as objects of another.
-pub(crate) fn stored_as(api_version: &str, kind: &str) -> Option<StoredAs> {
+pub fn stored_as(api_version: &str, kind: &str) -> Option<StoredAs> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let row = TABLE
         .iter()

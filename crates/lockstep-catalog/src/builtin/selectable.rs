@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::resources::SelectableField;
+use crate::SelectableField;
 
 /// Fields that are named as they lie, by group and plural.
 const FIELDS: &[(&str, &str, &[&str])] = &[
