@@ -72,7 +72,7 @@ pub enum SpecialKind {
     CustomResourceDefinition,
     /// Webhook configurations: a write returns when it is in force.
     AdmissionConfiguration,
-    /// Pods: graceful deletion and streaming subresources.
+    /// Pods: graceful deletion, streaming subresources and the admission steps of pods.
     Pod,
     /// `bindings`, a create-only resource that assigns a pod to a node.
     Binding,
@@ -80,8 +80,12 @@ pub enum SpecialKind {
     Service,
     /// Nodes: streaming subresources.
     Node,
-    /// Jobs: orphan their pods by default, in old API versions.
+    /// Jobs: deletion warns that pods are preserved by default.
     Job,
+    /// Ingresses: the default ingress class is set on create.
+    Ingress,
+    /// Persistent volume claims: the default storage class is set on create, and limit ranges apply.
+    PersistentVolumeClaim,
     /// Service accounts: the `token` subresource returns a credential.
     ServiceAccount,
     /// Certificate signing requests: the signer's permissions are checked.

@@ -32,6 +32,11 @@ pub trait Strategy: Transform + Validate + Present {
         false
     }
 
+    /// True if dependents are orphaned when the delete options name no propagation policy, as upstream's older APIs.
+    fn orphans_dependents(&self) -> bool {
+        false
+    }
+
     /// True if a `PUT` of an object that does not exist creates it.
     fn allows_create_on_update(&self) -> bool {
         false

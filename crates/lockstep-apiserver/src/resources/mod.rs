@@ -64,7 +64,7 @@ pub(crate) use body::refit;
 use expiry::Expiry;
 pub use lockstep_catalog::{
     LastWrite, Origin, Registry, Resource, ScalePaths, SchemaChange, SelectableField, Served,
-    StoredAs, Strategy, Subresource, Validation, Version,
+    SpecialKind, StoredAs, Strategy, Subresource, Validation, Version,
 };
 pub(crate) use patch::patch_types;
 pub use request::{DryRun, Permits, Request};
@@ -73,13 +73,10 @@ pub use watch::WatchStream;
 use crate::admission::{Plugins, Webhooks};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::Cache;
-use crate::crd::{self, FieldGates};
+use crate::crd::FieldGates;
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
-
-/// The group of webhooks and policies.
-const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// How long events are kept unless somebody says otherwise.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -264,7 +261,7 @@ impl Api {
     pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let resource = &request.served.resource;
         let verb = request.route.verb;
-        if &*resource.plural == "bindings" && resource.group.is_empty() {
+        if resource.special == SpecialKind::Binding {
             return Box::pin(self.bind_named(request)).await;
         }
         let is_known = resource.verbs.contains(&verb);
@@ -282,13 +279,15 @@ impl Api {
         self.check_streams(request).await?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
-        let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
-        if is_crd && verb.is_mutating() {
-            self.in_force().await;
-        }
-        if &*resource.group == ADMISSION && verb.is_mutating() {
-            // What was answered is in force; a store that is not reachable is told by the next write.
-            let _seen = self.cache.caught_up().await;
+        if verb.is_mutating() {
+            match resource.special {
+                SpecialKind::CustomResourceDefinition => self.in_force().await,
+                SpecialKind::AdmissionConfiguration => {
+                    // The write has succeeded already. If the store is unreachable now, the next write reports it.
+                    let _seen = self.cache.caught_up().await;
+                }
+                _ => {}
+            }
         }
         Ok(answer)
     }
@@ -355,7 +354,7 @@ pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
         }
         (true, true) if !is_read => Err(Status::no_such_resource()),
         // A namespace is inside itself, and no other one is.
-        (false, false) if &*resource.plural != "namespaces" || route.namespace != route.name => {
+        (false, false) if !resource.is_namespace() || route.namespace != route.name => {
             Err(Status::no_such_resource())
         }
         _ => Ok(()),

@@ -85,6 +85,8 @@ struct Row {
     /// Another kind, which its objects are stored as.
     stored_as: Option<&'static StoredAs>,
     deleted: Deleted,
+    /// Orphans dependents by default.
+    orphans_dependents: bool,
     special: SpecialKind,
     /// What whoever uses it is warned with; empty if nobody is.
     deprecation: &'static str,
@@ -123,6 +125,7 @@ const PLAIN: Row = Row {
     expires: false,
     stored_as: None,
     deleted: Deleted::Told,
+    orphans_dependents: false,
     special: SpecialKind::Plain,
     deprecation: "",
     shape: |_, _| (),
@@ -459,6 +462,10 @@ impl Strategy for BuiltIn {
 
     fn returns_deleted_object(&self) -> bool {
         self.row.deleted == Deleted::Shown
+    }
+
+    fn orphans_dependents(&self) -> bool {
+        self.row.orphans_dependents
     }
 
     fn allows_create_on_update(&self) -> bool {

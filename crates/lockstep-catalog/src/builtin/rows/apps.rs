@@ -66,6 +66,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "batch",
         plural: "jobs",
+        orphans_dependents: true,
         special: SpecialKind::Job,
         singular: "job",
         kind: "Job",

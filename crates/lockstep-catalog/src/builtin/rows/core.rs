@@ -85,6 +85,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "persistentvolumeclaims",
+        special: SpecialKind::PersistentVolumeClaim,
         singular: "persistentvolumeclaim",
         kind: "PersistentVolumeClaim",
         short_names: &["pvc"],
@@ -115,6 +116,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "replicationcontrollers",
+        orphans_dependents: true,
         singular: "replicationcontroller",
         kind: "ReplicationController",
         short_names: &["rc"],

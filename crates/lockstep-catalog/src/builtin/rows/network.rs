@@ -4,12 +4,13 @@ use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
 use super::super::{PLAIN, Row};
-use crate::Subresource;
+use crate::{SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "networking.k8s.io",
         plural: "ingresses",
+        special: SpecialKind::Ingress,
         singular: "ingress",
         kind: "Ingress",
         short_names: &["ing"],
