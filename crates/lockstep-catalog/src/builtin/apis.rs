@@ -1,5 +1,4 @@
-//! Which of the built-in APIs a server has, by the version it emulates and by what its operator
-//! asks for.
+//! Availability of built-in APIs, by emulation version and `--runtime-config`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use lockstep_featuregate::Gates;
 
 use super::{Row, table};
 
-/// What an operator asks for.
+/// The flags that enable or disable built-in APIs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ApiWishes {
     /// The values of `--runtime-config`.
@@ -21,29 +20,29 @@ pub struct ApiWishes {
     pub runtime_config_forward_compatible: bool,
 }
 
-/// What is wrong with the wishes: all of it, in order.
+/// All errors of [`ApiWishes`], in the order of the flags.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ApiErrors {
-    /// The runtime configuration is not one.
+    /// `--runtime-config` cannot be parsed.
     RuntimeConfig(Vec<RuntimeConfigError>),
-    /// It asks for what there is not.
+    /// `--runtime-config` names APIs that are unknown or not yet available.
     Serving(Vec<ServingError>),
 }
 
-/// The APIs that a server has.
+/// The built-in APIs that a server serves.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Apis {
-    /// Group, version and plural of those that it does not have.
+    /// Group, version and plural of the APIs that are not served.
     absent: BTreeSet<(&'static str, &'static str, &'static str)>,
 }
 
 impl Apis {
-    /// Everything, as a server has it that emulates nothing.
+    /// All APIs, the default of a server that emulates no older version.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// What a server has with these gates and wishes.
+    /// Resolves the APIs for the emulation version of `gates` and the flags.
     pub fn decide(gates: &Gates, wishes: &ApiWishes) -> Result<Self, ApiErrors> {
         let known: Vec<Api<'static>> = table().flat_map(apis).collect();
         let texts = wishes.runtime_config.iter().map(String::as_str);
@@ -62,14 +61,14 @@ impl Apis {
         })
     }
 
-    /// Whether a row is served in one of its versions.
+    /// True if a row is served in this version.
     pub(super) fn has(&self, row: &Row, version: &'static str) -> bool {
         !self.absent.contains(&(row.group, version, row.plural))
     }
 }
 
 impl ApiErrors {
-    /// One text for each.
+    /// The error messages.
     pub fn texts(&self) -> Vec<String> {
         match self {
             Self::RuntimeConfig(errors) => errors.iter().map(ToString::to_string).collect(),
@@ -93,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// feature-gates.md §6/apis: for every kind of Kubernetes it is known when it came.
+    /// feature-gates.md §6/apis: each kind of Kubernetes has a lifecycle.
     #[test]
     fn it_is_known_when_each_kind_of_kubernetes_came() {
         let unknown: Vec<_> = table()

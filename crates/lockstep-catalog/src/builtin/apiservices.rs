@@ -1,4 +1,4 @@
-//! Groups and versions that are served, here or elsewhere.
+//! `APIService`: defaulting and validation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,16 +7,16 @@ use lockstep_object::names::{dns1035_label, dns1123_subdomain};
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
-/// The port of a service that names none.
+/// The default of `spec.service.port`.
 const PORT: i64 = 443;
 
-pub(super) fn shape(api: &mut Object, old: Option<&Object>) {
+pub(super) fn normalize(api: &mut Object, old: Option<&Object>) {
     let spec = api.fields_mut().get_mut("spec");
     let service = spec.and_then(|spec| spec.get_mut("service"));
     if let Some(service) = service.and_then(Value::as_object_mut) {
         service.entry("port").or_insert_with(|| PORT.into());
     } else if old.is_none() && api.at(&["status", "conditions"]).is_none() {
-        // What is served here is there at once.
+        // A local group version is available as soon as it exists.
         let since = api.metadata().get("creationTimestamp").cloned();
         let condition = json!({
             "type": "Available", "status": "True", "reason": "Local",
@@ -61,12 +61,12 @@ pub(super) fn validate(api: &Object) -> FieldErrors {
             errors.push(FieldError::invalid(&spec.field(field), number, problem));
         }
     }
-    errors.extend(fence_namespace_and_crd(api, &spec));
+    errors.extend(check_service(api, &spec));
     errors
 }
 
-/// What is served elsewhere says where; what is served here trusts nobody else.
-fn fence_namespace_and_crd(api: &Object, spec: &Path<'_>) -> FieldErrors {
+/// Validates `spec.service` and the TLS fields. A local `APIService` has no TLS connection to configure.
+fn check_service(api: &Object, spec: &Path<'_>) -> FieldErrors {
     let bundle = api.at(&["spec", "caBundle"]).and_then(Value::as_str);
     let bundle = bundle.unwrap_or_default();
     let skips = api.at(&["spec", "insecureSkipTLSVerify"]) == Some(&Value::Bool(true));
@@ -78,8 +78,8 @@ fn fence_namespace_and_crd(api: &Object, spec: &Path<'_>) -> FieldErrors {
             let problem = "local APIServices may not have a caBundle";
             let path = spec.field("caBundle");
             let bytes = STANDARD.decode(bundle).unwrap_or_default().len();
-            let told = format!("{bytes} bytes");
-            errors.push(FieldError::invalid(&path, told, problem));
+            let shown = format!("{bytes} bytes");
+            errors.push(FieldError::invalid(&path, shown, problem));
         }
         if skips {
             let problem = "local APIServices may not have insecureSkipTLSVerify";

@@ -1,4 +1,4 @@
-//! What `kubectl get` shows of built-in kinds.
+//! Table columns of built-in kinds.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::printers;
 use crate::crd;
 use crate::{Column, Columns, age};
 
-/// The columns of a resource; name and age if it has none of its own.
+/// Table columns of a resource; name and age by default.
 pub(super) fn of(group: &'static str, plural: &'static str) -> &'static Columns {
     static TABLES: LazyLock<BTreeMap<(&str, &str), Columns>> = LazyLock::new(tables);
     let own = TABLES.get(&(group, plural));
@@ -87,7 +87,7 @@ fn tables() -> BTreeMap<(&'static str, &'static str), Columns> {
         .collect()
 }
 
-/// Events are told by time, not by name.
+/// Columns of events. The name comes last, because events are identified by time and object.
 fn events() -> Vec<Column> {
     vec![
         Column::computed("Last Seen", "When it happened last.", last_seen),
@@ -157,13 +157,13 @@ fn count(event: &Object, _now: Seconds) -> Value {
     let series = event_at(event, &["series"]).filter(|series| series.is_object());
     match (series, number(&["count"])) {
         (Some(_), _) => number(&["series", "count"]).into(),
-        // Events that happen once do not count.
+        // A zero count means that the event happened once.
         (None, 0) => 1.into(),
         (None, count) => count.into(),
     }
 }
 
-/// What an event has at a path of the core group, in the words of either group.
+/// The value at a path of the core group, whichever group's field names the event has.
 fn event_at<'o>(event: &'o Object, path: &[&str]) -> Option<&'o Value> {
     let (first, rest) = path.split_first()?;
     let renamed = RENAMED.iter().find(|(_, stored)| stored == first);
@@ -180,7 +180,7 @@ fn event_text<'o>(event: &'o Object, path: &[&str]) -> &'o str {
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Who gets which role.
+/// Columns of role bindings.
 fn bindings() -> Vec<Column> {
     vec![
         Column::name(),
@@ -244,12 +244,12 @@ fn available(api: &Object, _now: Seconds) -> Value {
     }
 }
 
-/// The text at a path; empty if there is none.
+/// The string at a path; empty if there is none.
 fn text<'o>(object: &'o Object, path: &[&str]) -> &'o str {
     object.at(path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// How many entries a map has.
+/// The number of entries of a map field.
 fn entries(object: &Object, field: &str) -> usize {
     let map = object.at(&[field]).and_then(Value::as_object);
     map.map_or(0, serde_json::Map::len)

@@ -1,4 +1,4 @@
-//! `ConfigMaps` and secrets: keys and values, and the switch that freezes them.
+//! Config maps, secrets and service accounts: defaulting and validation.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,11 +6,11 @@ use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::config_key;
 use lockstep_object::{Map, Object, Value};
 
-/// The most bytes of keys and values together.
+/// The maximum size of all values together.
 const DATA_BYTES_MAX: usize = 1024 * 1024;
 
-/// Texts of `stringData` become data; a secret without a type is opaque.
-pub(super) fn shape_secret(secret: &mut Object, _old: Option<&Object>) {
+/// Encodes `stringData` into `data`, and sets the default type `Opaque`.
+pub(super) fn normalize_secret(secret: &mut Object, _old: Option<&Object>) {
     let fields = secret.fields_mut();
     if let Some(Value::Object(texts)) = fields.remove("stringData") {
         let data = fields.entry("data").or_insert(Value::Null);
@@ -32,8 +32,8 @@ pub(super) fn shape_secret(secret: &mut Object, _old: Option<&Object>) {
     }
 }
 
-/// Of the secrets of an account, only the names are kept.
-pub(super) fn shape_account(account: &mut Object, _old: Option<&Object>) {
+/// Keeps only the names of `secrets`, as upstream.
+pub(super) fn normalize_account(account: &mut Object, _old: Option<&Object>) {
     let secrets = account.fields_mut().get_mut("secrets");
     for secret in secrets.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Value::Object(secret) = secret {
@@ -56,7 +56,7 @@ pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> Fiel
         }
     }
     errors.extend(check_size(object, ""));
-    errors.extend(check_frozen(object, old, &["data", "binaryData"]));
+    errors.extend(check_immutable(object, old, &["data", "binaryData"]));
     errors
 }
 
@@ -69,7 +69,7 @@ pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErr
         let path = Path::ROOT.field("type");
         errors.push(FieldError::invalid(&path, of(object), "field is immutable"));
     }
-    errors.extend(check_frozen(object, old, &["data"]));
+    errors.extend(check_immutable(object, old, &["data"]));
     errors
 }
 
@@ -87,7 +87,7 @@ fn check_keys(object: &Object, fields: &[&str]) -> FieldErrors {
     errors
 }
 
-/// Values count as they are, not as they are written; keys do not count.
+/// Checks the total size of the decoded values. Keys do not count, as upstream.
 fn check_size(object: &Object, named: &str) -> Option<FieldError> {
     let values = |field: &str| {
         let entries = object.at(&[field]).and_then(Value::as_object);
@@ -106,21 +106,21 @@ fn check_size(object: &Object, named: &str) -> Option<FieldError> {
         .chain(values("binaryData").map(decoded_bytes))
         .sum();
     let path = match named {
-        // Upstream's path without a name.
+        // Upstream reports the error of a config map at a path without a name.
         "" => Path::ROOT.key(""),
         named => Path::ROOT.field(named),
     };
     (total > DATA_BYTES_MAX).then(|| FieldError::too_long(&path, DATA_BYTES_MAX))
 }
 
-/// How long a text of base64 is without it.
+/// The decoded length of a base64 string.
 fn decoded_bytes(text: &str) -> usize {
     let letters = text.bytes().filter(|byte| !b"=\r\n".contains(byte));
     letters.count() * 3 / 4
 }
 
-/// Once `immutable` is true, it and the data stay as they are.
-fn check_frozen(object: &Object, old: Option<&Object>, fields: &[&str]) -> FieldErrors {
+/// Rejects changes of the data, and of `immutable` itself, once `immutable` is true.
+fn check_immutable(object: &Object, old: Option<&Object>, fields: &[&str]) -> FieldErrors {
     let Some(old) = old.filter(|old| old.at(&["immutable"]) == Some(&Value::Bool(true))) else {
         return Vec::new();
     };

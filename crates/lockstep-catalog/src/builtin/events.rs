@@ -1,5 +1,4 @@
-//! Events: one kind in the store, shown by two groups. What `events.k8s.io` calls otherwise is
-//! renamed on the way in and out.
+//! Events: stored as `v1` and served by two groups. Fields are renamed between the core group and `events.k8s.io`.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::{dns1123_subdomain, qualified_name};
@@ -7,7 +6,7 @@ use lockstep_object::{Object, Value};
 
 use super::types;
 
-/// What fields are called in `events.k8s.io`, and in the core group, where they are stored.
+/// Renamed fields: the name in `events.k8s.io`, and the stored name of the core group.
 pub(super) const RENAMED: [(&str, &str); 7] = [
     ("deprecatedCount", "count"),
     ("deprecatedFirstTimestamp", "firstTimestamp"),
@@ -18,28 +17,28 @@ pub(super) const RENAMED: [(&str, &str); 7] = [
     ("reportingController", "reportingComponent"),
 ];
 
-/// The longest text of a field, except for the note.
+/// The maximum length of string fields, except for the note.
 const TEXT_BYTES_MAX: usize = 128;
-/// The longest note.
+/// The maximum length of the note.
 const NOTE_BYTES_MAX: usize = 1024;
-/// The fewest events that are a series.
+/// The minimum `series.count`.
 const SERIES_MIN: i64 = 2;
 
-/// The words that an event is validated in.
+/// The API that an event is validated for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Words {
-    /// Those of the core group, whose events were always taken as they came.
+pub(super) enum EventsApi {
+    /// The core group, which validates little for compatibility with old clients.
     Core,
-    /// Those of `events.k8s.io`.
+    /// `events.k8s.io`, which validates all fields.
     Events,
 }
 
-/// An event of the core group as `events.k8s.io` shows it; one that is so already stays.
+/// Renames fields to those of `events.k8s.io`.
 pub(super) fn show(event: &mut Object) {
     rename(event, |(shown, stored)| (stored, shown));
 }
 
-/// An event of `events.k8s.io` as it is stored.
+/// Renames fields to the stored ones of the core group.
 pub(super) fn store(event: &mut Object) {
     rename(event, |pair| pair);
     let printed = types::check(types::type_of("", "v1", "Event"), event, &mut Vec::new());
@@ -58,16 +57,16 @@ fn rename(
     }
 }
 
-/// What is wrong with an event that came in by either group.
-pub(super) fn validate(event: &Object, old: Option<&Object>, words: Words) -> FieldErrors {
+/// Validates an event of either group.
+pub(super) fn validate(event: &Object, old: Option<&Object>, api: EventsApi) -> FieldErrors {
     let core = |event: &Object| {
         let mut event = event.clone();
         rename(&mut event, |pair| pair);
         event
     };
     let event = core(event);
-    let mut errors = check_place_and_texts(&event, words);
-    if words == Words::Core {
+    let mut errors = check_namespace_and_texts(&event, api);
+    if api == EventsApi::Core {
         return errors;
     }
     match old.map(core) {
@@ -79,14 +78,14 @@ pub(super) fn validate(event: &Object, old: Option<&Object>, words: Words) -> Fi
             if event.at(&["series"]) != old.at(&["series"]) {
                 errors.extend(check_series(&event));
             }
-            errors.extend(check_kept(&event, &old));
+            errors.extend(check_immutable(&event, &old));
         }
     }
     errors
 }
 
-/// What holds for all events: those with an `eventTime` say who tells them and what was done.
-fn check_place_and_texts(event: &Object, words: Words) -> FieldErrors {
+/// Checks that apply to all events. Those with an `eventTime` also need a reporting controller, an action and a reason.
+fn check_namespace_and_texts(event: &Object, api: EventsApi) -> FieldErrors {
     let is_new = is_time(event, "eventTime");
     let involved = Path::ROOT.field("involvedObject");
     let place = text(event, &["involvedObject", "namespace"]);
@@ -103,7 +102,7 @@ fn check_place_and_texts(event: &Object, words: Words) -> FieldErrors {
         errors.push(FieldError::invalid(&path, place, problem));
     }
     if is_new {
-        errors.extend(check_texts(event, words));
+        errors.extend(check_texts(event, api));
     }
     let path = Path::ROOT.field("namespace");
     let problems = dns1123_subdomain(event.namespace());
@@ -112,12 +111,12 @@ fn check_place_and_texts(event: &Object, words: Words) -> FieldErrors {
     errors
 }
 
-fn check_texts(event: &Object, words: Words) -> FieldErrors {
+fn check_texts(event: &Object, api: EventsApi) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let controller = text(event, &["reportingComponent"]);
-    let path = Path::ROOT.field(match words {
-        Words::Core => "reportingComponent",
-        Words::Events => "reportingController",
+    let path = Path::ROOT.field(match api {
+        EventsApi::Core => "reportingComponent",
+        EventsApi::Events => "reportingController",
     });
     if controller.is_empty() {
         errors.push(FieldError::required(&path, ""));
@@ -159,7 +158,7 @@ fn check_series(event: &Object) -> FieldErrors {
     errors
 }
 
-/// New events have none of what older ones were told by.
+/// Requires `eventTime` and a type, and rejects the deprecated fields, on create.
 fn check_new(event: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     if !is_time(event, "eventTime") {
@@ -188,8 +187,8 @@ fn check_new(event: &Object) -> FieldErrors {
     errors
 }
 
-/// Only a series goes on.
-fn check_kept(event: &Object, old: &Object) -> FieldErrors {
+/// Rejects changes of all fields except the series.
+fn check_immutable(event: &Object, old: &Object) -> FieldErrors {
     let fields = [
         "involvedObject",
         "reason",

@@ -1,14 +1,14 @@
-//! Leases: who holds them, and for how long.
+//! Leases: defaulting and validation.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names::qualified_name;
 use lockstep_object::{Object, Value};
 
-/// The one way in which servers agree on a holder.
+/// The only strategy of coordinated leader election.
 const STRATEGY: &str = "OldestEmulationVersion";
 
-/// Agreement on a holder is not served, so nobody starts to ask for it.
-pub(super) fn shape(lease: &mut Object, old: Option<&Object>) {
+/// Removes the fields of coordinated leader election, which is not served, unless the stored lease has them.
+pub(super) fn normalize(lease: &mut Object, old: Option<&Object>) {
     for field in ["strategy", "preferredHolder"] {
         let is_used = old.is_some_and(|old| old.at(&["spec", field]).is_some());
         let spec = lease.fields_mut().get_mut("spec");

@@ -1,4 +1,4 @@
-//! The kinds that are part of the server: a row each, and what is special about some of them.
+//! Built-in resources: a table of rows, and the strategy that interprets a row.
 
 mod apis;
 mod apiservices;
@@ -35,7 +35,7 @@ use crate::{
     LastWrite, Origin, Present, Resource, ScalePaths, SelectableField, SpecialKind, StoredAs,
     Strategy, Subresource, Transform, Validate, Validation, Version, Versions,
 };
-use events::Words;
+use events::EventsApi;
 
 pub use apis::{ApiErrors, ApiWishes, Apis};
 
@@ -50,7 +50,7 @@ const VERBS: &[Verb] = &[
     Verb::Watch,
 ];
 
-/// Namespaces go one by one.
+/// Verbs of namespaces. There is no `deletecollection`, as upstream.
 const NAMESPACE_VERBS: &[Verb] = &[
     Verb::Create,
     Verb::Delete,
@@ -61,7 +61,7 @@ const NAMESPACE_VERBS: &[Verb] = &[
     Verb::Watch,
 ];
 
-/// One kind.
+/// The declaration of a built-in resource.
 #[derive(Clone, Copy)]
 struct Row {
     group: &'static str,
@@ -73,39 +73,40 @@ struct Row {
     scope: Scope,
     verbs: &'static [Verb],
     subresources: &'static [Subresource],
-    /// The versions it is served in; it is stored in the first.
+    /// The versions in order of preference; objects are encoded in the first.
     versions: &'static [&'static str],
-    /// Where its objects lie below the server's prefix.
+    /// The key range below the server's prefix, as upstream lays out etcd.
     bucket: &'static str,
     names: NameRule,
     tracks_generation: bool,
     allows_create_on_update: bool,
     last_write: LastWrite,
     expires: bool,
-    /// Another kind, which its objects are stored as.
+    /// The stored kind, if it differs from the served one.
     stored_as: Option<&'static StoredAs>,
-    deleted: Deleted,
+    delete_response: DeleteResponse,
     /// Orphans dependents by default.
     orphans_dependents: bool,
     special: SpecialKind,
-    /// What whoever uses it is warned with; empty if nobody is.
+    /// The deprecation warning; empty if the resource is not deprecated.
     deprecation: &'static str,
-    shape: fn(&mut Object, Option<&Object>),
+    /// Normalizes an object before defaulting.
+    normalize: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
-    /// What is not wrong, but worth telling whoever writes it.
+    /// Warnings for the client.
     warnings: fn(&Object, Option<&Object>, Compatibility) -> Vec<String>,
 }
 
-/// What somebody gets who deletes an object that goes at once.
+/// The response of a `DELETE` that removes the object at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Deleted {
-    /// The news.
-    Told,
-    /// The object.
-    Shown,
+enum DeleteResponse {
+    /// A `Status`.
+    Status,
+    /// The deleted object.
+    Object,
 }
 
-/// A kind without anything special.
+/// The defaults of a row.
 const PLAIN: Row = Row {
     group: "",
     plural: "",
@@ -124,16 +125,16 @@ const PLAIN: Row = Row {
     last_write: LastWrite::Wins,
     expires: false,
     stored_as: None,
-    deleted: Deleted::Told,
+    delete_response: DeleteResponse::Status,
     orphans_dependents: false,
     special: SpecialKind::Plain,
     deprecation: "",
-    shape: |_, _| (),
+    normalize: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _, _| Vec::new(),
 };
 
-/// The four kinds of RBAC.
+/// The defaults of the RBAC resources.
 const RBAC: Row = Row {
     group: "rbac.authorization.k8s.io",
     names: NameRule::PathSegment,
@@ -141,7 +142,7 @@ const RBAC: Row = Row {
     ..PLAIN
 };
 
-/// A question, which is answered and never stored.
+/// The defaults of reviews, which are create-only and never stored.
 const REVIEW: Row = Row {
     scope: Scope::Cluster,
     verbs: &[Verb::Create],
@@ -160,7 +161,7 @@ const TABLE: &[Row] = &[
         subresources: &[Subresource::Status, Subresource::Finalize],
         bucket: "namespaces",
         names: NameRule::Label,
-        shape: namespaces::shape,
+        normalize: namespaces::normalize,
         validate: |namespace, _, _| namespaces::validate(namespace),
         ..PLAIN
     },
@@ -178,7 +179,7 @@ const TABLE: &[Row] = &[
         singular: "secret",
         kind: "Secret",
         bucket: "secrets",
-        shape: config::shape_secret,
+        normalize: config::normalize_secret,
         validate: |secret, old, _| config::validate_secret(secret, old),
         warnings: |secret, _, _| secrets::warn_of_type(secret),
         ..PLAIN
@@ -191,8 +192,8 @@ const TABLE: &[Row] = &[
         short_names: &["sa"],
         subresources: &[Subresource::Token],
         bucket: "serviceaccounts",
-        deleted: Deleted::Shown,
-        shape: config::shape_account,
+        delete_response: DeleteResponse::Object,
+        normalize: config::normalize_account,
         ..PLAIN
     },
     Row {
@@ -203,7 +204,7 @@ const TABLE: &[Row] = &[
         bucket: "events",
         allows_create_on_update: true,
         expires: true,
-        validate: |event, old, _| events::validate(event, old, Words::Core),
+        validate: |event, old, _| events::validate(event, old, EventsApi::Core),
         ..PLAIN
     },
     Row {
@@ -220,8 +221,8 @@ const TABLE: &[Row] = &[
             version: "v1",
             write: events::store,
         }),
-        shape: |event, _| events::show(event),
-        validate: |event, old, _| events::validate(event, old, Words::Events),
+        normalize: |event, _| events::show(event),
+        validate: |event, old, _| events::validate(event, old, EventsApi::Events),
         ..PLAIN
     },
     Row {
@@ -232,7 +233,7 @@ const TABLE: &[Row] = &[
         bucket: "leases",
         allows_create_on_update: true,
         last_write: LastWrite::IsRefused,
-        shape: leases::shape,
+        normalize: leases::normalize,
         validate: |lease, _, _| leases::validate(lease),
         ..PLAIN
     },
@@ -249,7 +250,7 @@ const TABLE: &[Row] = &[
         singular: "rolebinding",
         kind: "RoleBinding",
         bucket: "rolebindings",
-        shape: rbac::shape_binding,
+        normalize: rbac::normalize_binding,
         validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
@@ -268,7 +269,7 @@ const TABLE: &[Row] = &[
         kind: "ClusterRoleBinding",
         scope: Scope::Cluster,
         bucket: "clusterrolebindings",
-        shape: rbac::shape_binding,
+        normalize: rbac::normalize_binding,
         validate: |binding, old, _| rbac::validate(binding, old),
         ..RBAC
     },
@@ -284,7 +285,7 @@ const TABLE: &[Row] = &[
         subresources: &[Subresource::Status],
         bucket: crd::BUCKET,
         tracks_generation: true,
-        shape: crd::apply_defaults,
+        normalize: crd::apply_defaults,
         validate: crd::validate,
         warnings: crd::warnings,
         last_write: LastWrite::IsRefused,
@@ -301,7 +302,7 @@ const TABLE: &[Row] = &[
         bucket: "apiregistration.k8s.io/apiservices",
         last_write: LastWrite::IsRefused,
         names: NameRule::PathSegment,
-        shape: apiservices::shape,
+        normalize: apiservices::normalize,
         validate: |api, _, _| apiservices::validate(api),
         ..PLAIN
     },
@@ -350,7 +351,7 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// How objects of a kind are kept, if that is as objects of another.
+/// The stored kind of a served kind, if they differ.
 pub fn stored_as(api_version: &str, kind: &str) -> Option<StoredAs> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let row = TABLE
@@ -359,18 +360,18 @@ pub fn stored_as(api_version: &str, kind: &str) -> Option<StoredAs> {
     row.and_then(|row| row.stored_as.copied())
 }
 
-/// What is stored as another kind gets its own shape whenever it is read.
-const ALWAYS_SHAPED: Revision = Revision(u64::MAX >> 16);
+/// The schema revision of resources with another stored kind: later than any write, so that each read converts.
+const ALWAYS_CONVERTED: Revision = Revision(u64::MAX >> 16);
 
-/// What expressions in new objects may use: what every server knows that reads them.
+/// The CEL version of new expressions: the one that all compatible servers support.
 type Compatibility = lockstep_cel::Version;
 
 fn table() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().chain(rows::all())
 }
 
-/// All kinds that are part of a server that gets along with servers of a version. What the server
-/// does not have is there too, and served in no version: what is stored of it stays what it is.
+/// All built-in resources. Those that `apis` excludes are included with no served version, so that their stored objects
+/// stay readable for garbage collection and namespace deletion.
 pub fn resources(compatibility: Compatibility, apis: &Apis) -> impl Iterator<Item = Resource> {
     table().map(move |row| resource(row, compatibility, apis))
 }
@@ -399,7 +400,7 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
         special: row.special,
         schema_revision: match row.stored_as {
             None => Revision::NONE,
-            Some(_) => ALWAYS_SHAPED,
+            Some(_) => ALWAYS_CONVERTED,
         },
         is_terminating: false,
         strategy: Arc::new(BuiltIn {
@@ -410,15 +411,15 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
     }
 }
 
-/// What is special about a row.
+/// The strategy of a built-in resource.
 struct BuiltIn {
     row: &'static Row,
     kind_rules: &'static KindRules,
     compatibility: Compatibility,
 }
 
-/// What is judged of a write of a part.
-fn judged(subresource: Option<Subresource>) -> Part {
+/// The part of an object that a write to an endpoint validates.
+fn validated_part(subresource: Option<Subresource>) -> Part {
     match subresource {
         None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
         Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
@@ -461,7 +462,7 @@ impl Strategy for BuiltIn {
     }
 
     fn returns_deleted_object(&self) -> bool {
-        self.row.deleted == Deleted::Shown
+        self.row.delete_response == DeleteResponse::Object
     }
 
     fn orphans_dependents(&self) -> bool {
@@ -503,7 +504,7 @@ impl Transform for BuiltIn {
         object: &mut Object,
         old: Option<&Object>,
     ) -> Vec<String> {
-        (self.row.shape)(object, old);
+        (self.row.normalize)(object, old);
         let version = self.row.versions[version];
         (self.kind_rules.convert)(object, version);
         let kind = self.type_of(version);
@@ -514,7 +515,11 @@ impl Transform for BuiltIn {
         }
         let mut unknown = Vec::new();
         let printed = types::check(kind, object, &mut unknown);
-        debug_assert_eq!(printed, Ok(()), "a shape is of the kind");
+        debug_assert_eq!(
+            printed,
+            Ok(()),
+            "a normalized object has the types of its kind"
+        );
         unknown
     }
 
@@ -552,7 +557,7 @@ impl Validate for BuiltIn {
         let old = old.map(Object::as_value);
         errors.extend(
             self.kind_rules
-                .check(object.as_value(), old, judged(subresource)),
+                .check(object.as_value(), old, validated_part(subresource)),
         );
         Validation { errors, warnings }
     }

@@ -1,16 +1,16 @@
-//! Namespaces.
+//! Namespaces: defaulting and validation.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::metadata::validate_finalizer_of_builtin;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
-/// What holds a namespace until its content is gone.
-const HOLDER: &str = "kubernetes";
-/// The label by which selectors name a namespace.
+/// The finalizer that keeps a namespace until its content is deleted.
+const FINALIZER: &str = "kubernetes";
+/// The label with the name of the namespace, for selectors.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// A namespace is active until it goes away, and held by those who have a name.
+/// Validates the finalizers, and that the phase agrees with the deletion timestamp.
 pub(super) fn validate(namespace: &Object) -> FieldErrors {
     let mut errors = FieldErrors::new();
     let spec = Path::ROOT.field("spec");
@@ -40,8 +40,8 @@ pub(super) fn validate(namespace: &Object) -> FieldErrors {
     errors
 }
 
-/// A new namespace is active and held; every namespace is labelled with its name.
-pub(super) fn shape(namespace: &mut Object, old: Option<&Object>) {
+/// Sets the name label, and on create the finalizer and the phase.
+pub(super) fn normalize(namespace: &mut Object, old: Option<&Object>) {
     let name = namespace.name().to_owned();
     if !name.is_empty() {
         let labels = namespace
@@ -62,8 +62,8 @@ pub(super) fn shape(namespace: &mut Object, old: Option<&Object>) {
         *spec = json!({});
     }
     let holders = spec["finalizers"].as_array().cloned().unwrap_or_default();
-    if !holders.contains(&HOLDER.into()) {
-        spec["finalizers"] = [holders, vec![HOLDER.into()]].concat().into();
+    if !holders.contains(&FINALIZER.into()) {
+        spec["finalizers"] = [holders, vec![FINALIZER.into()]].concat().into();
     }
     fields.insert("status".to_owned(), json!({ "phase": "Active" }));
 }

@@ -1,11 +1,11 @@
-//! Bindings of roles.
+//! Role bindings: defaulting and validation.
 
 use lockstep_authz::{GROUP, validate_binding, validate_binding_update};
 use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
-/// The group of the role, and of each subject, follows from its kind.
-pub(super) fn shape_binding(binding: &mut Object, _old: Option<&Object>) {
+/// Sets the default `apiGroup` of the role and of each subject by its kind.
+pub(super) fn normalize_binding(binding: &mut Object, _old: Option<&Object>) {
     let fields = binding.fields_mut();
     if let Some(Value::Object(role)) = fields.get_mut("roleRef") {
         let group = role

@@ -1,14 +1,14 @@
-//! What secrets of a known type have to hold.
+//! Validation of secrets by their type. Errors and warnings never contain data of the secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::{Object, Value};
 
-/// The annotation by which a token says whose it is.
+/// The annotation with the service account of a token.
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 
-/// What servers that would use a secret could not read in it. No content of it is told.
+/// Warns about TLS secrets without a PEM certificate or private key.
 pub(super) fn warn_of_type(secret: &Object) -> Vec<String> {
     let is_tls = secret.at(&["type"]).and_then(Value::as_str) == Some("kubernetes.io/tls");
     let wrong = || {
@@ -22,7 +22,7 @@ pub(super) fn warn_of_type(secret: &Object) -> Vec<String> {
     is_tls.then(wrong).flatten().into_iter().collect()
 }
 
-/// What is told of a text in PEM without a block of a type, or of one that ends so.
+/// The warning about PEM data without a block whose type ends in `wanted`, with Go's text.
 fn missing_block(text: &[u8], wanted: &str, what: &str) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let begins = text.lines().filter_map(|line| {
@@ -46,7 +46,7 @@ fn missing_block(text: &[u8], wanted: &str, what: &str) -> Option<String> {
     })
 }
 
-/// What is missing or wrong for the type of a secret. No content of it is told.
+/// Checks the keys that the type of a secret requires.
 pub(super) fn check_type(secret: &Object) -> FieldErrors {
     let kind = secret.at(&["type"]).and_then(Value::as_str);
     match kind.unwrap_or_default() {
@@ -87,7 +87,7 @@ fn check_json(secret: &Object, key: &str) -> FieldErrors {
     let read = serde_json::from_slice::<serde_json::Map<String, Value>>(&decoded);
     let data = Path::ROOT.field("data");
     let wrong = read.err().map(|error| {
-        // Where it fails, and not at what: that would be content.
+        // The error of the parser may quote the data, so its category is reported instead.
         let problem = match error.classify() {
             serde_json::error::Category::Eof => "unexpected end of JSON input",
             serde_json::error::Category::Data => "it is no JSON object",

@@ -1,11 +1,11 @@
-//! The fields of built-in kinds that field selectors may name.
+//! Field selectors of built-in kinds.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::SelectableField;
 
-/// Fields that are named as they lie, by group and plural.
+/// Selectable fields whose name is their path, by group and plural.
 const FIELDS: &[(&str, &str, &[&str])] = &[
     (
         "",
@@ -48,7 +48,7 @@ const FIELDS: &[(&str, &str, &[&str])] = &[
     ("", "secrets", &["type"]),
 ];
 
-/// Numbers and flags, which are something also where nothing is set: group, plural, name, path, absent.
+/// Numbers and booleans, which match their zero value when absent: group, plural, name, path, absent value.
 const COUNTED: &[(&str, &str, &str, &str, &str)] = &[
     (
         "",
@@ -81,7 +81,7 @@ const COUNTED: &[(&str, &str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The selectable fields of a resource, besides name and namespace.
+/// Selectable fields of a resource, except name and namespace.
 pub(super) fn of(group: &'static str, plural: &'static str) -> &'static [SelectableField] {
     static TABLE: LazyLock<BTreeMap<(&str, &str), Vec<SelectableField>>> = LazyLock::new(table);
     let fields = TABLE.get(&(group, plural));
@@ -94,7 +94,7 @@ fn table() -> BTreeMap<(&'static str, &'static str), Vec<SelectableField>> {
         ((*group, *plural), fields.collect())
     });
     let mut table: BTreeMap<_, Vec<SelectableField>> = rows.collect();
-    // Events have been told by a component, and are told by a controller.
+    // Older events name their reporter in `source.component`, newer ones in `reportingComponent`.
     table
         .entry(("", "events"))
         .or_default()
@@ -110,7 +110,7 @@ fn table() -> BTreeMap<(&'static str, &'static str), Vec<SelectableField>> {
             ..SelectableField::at(path).or(absent)
         });
     }
-    // Selectors read what is stored, whatever it is called in the group that is asked.
+    // Selectors read the stored object, so names of `events.k8s.io` map to paths of the core group.
     let renamed = |name: &str, path: &str| SelectableField {
         name: name.into(),
         ..SelectableField::at(path)

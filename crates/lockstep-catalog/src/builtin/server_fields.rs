@@ -1,6 +1,6 @@
-//! Fields that the server fills in when an object is made: whoever made it does not own them, unless they named them.
+//! Fields that the server sets on create. The creator does not own them, unless the request set them.
 
-/// The fields of a resource.
+/// The server-set fields of a resource.
 pub(super) fn of(group: &str, plural: &str) -> &'static [&'static [&'static str]] {
     match (group, plural) {
         ("", "namespaces") => &[&["spec", "finalizers"]],

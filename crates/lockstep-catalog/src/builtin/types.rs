@@ -1,4 +1,4 @@
-//! The fields of built-in kinds, which the table of kinds knows.
+//! Types of built-in kinds, from the table of kinds.
 
 use std::sync::LazyLock;
 
@@ -7,20 +7,20 @@ use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::types::{BuiltInTypes, Type};
 use lockstep_object::Object;
 
-/// The type of a kind of a group in a version.
+/// The type of a kind.
 pub(super) fn type_of(group: &str, version: &str, kind: &str) -> TypeId {
     let found = Table::builtin().kind(group, version, kind);
     found.expect("every kind of the server is in the table of kinds")
 }
 
-/// What objects of a kind are made of, as far as merging them is concerned.
+/// The merge type of a kind, for server-side apply.
 pub(super) fn merge_type(kind: TypeId) -> Option<Type<'static>> {
     static TYPES: LazyLock<BuiltInTypes> = LazyLock::new(|| BuiltInTypes::of(Table::builtin()));
     TYPES.get(kind)
 }
 
-/// Brings an object into the form that its Go type has: refuses the first field of another type,
-/// drops fields that are not known or mean nothing, adds those that are always there.
+/// Converts an object to the JSON that its Go type would encode: rejects the first field of a wrong type, removes unknown
+/// and empty fields, and adds fields that Go always encodes.
 pub(super) fn check(
     kind: TypeId,
     object: &mut Object,

@@ -1,4 +1,4 @@
-//! Configurations of webhooks: the conditions under which they are asked.
+//! Validation of the match conditions of webhook configurations.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use lockstep_cel::{Type, Version, issue};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::{Object, Value};
 
-/// Refuses conditions that do not compile. Those that are stored already may use all of the language.
+/// Rejects match conditions that do not compile. An expression that is stored already may use all CEL features, so that
+/// an update after a downgrade does not fail on it.
 pub(super) fn validate(new: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
     let expressions = all(new);
     if expressions.is_empty() {
@@ -35,7 +36,7 @@ pub(super) fn validate(new: &Object, old: Option<&Object>, version: Version) -> 
     errors
 }
 
-/// The conditions of all webhooks that say something, and where they are.
+/// All non-empty match conditions, with the indexes of webhook and condition.
 fn all(configuration: &Object) -> Vec<((usize, usize), &str)> {
     let webhooks = configuration.at(&["webhooks"]).and_then(Value::as_array);
     let webhooks = webhooks.into_iter().flatten().enumerate();

@@ -1,4 +1,4 @@
-//! Nodes, limits, and what is set up once for a cluster.
+//! Table columns of nodes, limits and cluster configuration.
 
 use std::collections::BTreeSet;
 

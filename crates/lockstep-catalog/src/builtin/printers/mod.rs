@@ -1,4 +1,4 @@
-//! Columns of kinds that others act upon.
+//! Table columns of workloads, network, storage and cluster resources, as upstream's printers show them.
 
 mod cluster;
 mod network;
@@ -12,17 +12,17 @@ use lockstep_object::{Object, Value};
 
 use crate::Column;
 
-/// What a cell shows when there is nothing to show.
+/// The text of an empty cell.
 const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
-/// How many of several things are shown.
+/// The maximum number of list items in a cell.
 const SHOWN_MAX: usize = 3;
 
 type Cell = fn(&Object, Seconds) -> Value;
 /// A resource and its columns.
 pub(super) type Table = ((&'static str, &'static str), Vec<Column>);
 
-/// All of them.
+/// The columns of all these resources.
 pub(super) fn tables() -> impl Iterator<Item = Table> {
     let pods = [(("", "pods"), pods::columns())];
     let tables = pods.into_iter().chain(workloads::tables());
@@ -67,7 +67,7 @@ fn list<'o>(object: &'o Object, path: &[&str]) -> &'o [Value] {
         .unwrap_or_default()
 }
 
-/// A text, or what stands for none.
+/// A string, or `none` if it is empty.
 fn or<'t>(text: &'t str, none: &'t str) -> Value {
     if text.is_empty() {
         none.into()
@@ -76,7 +76,7 @@ fn or<'t>(text: &'t str, none: &'t str) -> Value {
     }
 }
 
-/// `a=b,c=d`
+/// Formats labels as `a=b,c=d`.
 fn labels(labels: &Value) -> String {
     let entries = labels.as_object().into_iter().flatten();
     let pairs = entries.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
@@ -86,7 +86,7 @@ fn labels(labels: &Value) -> String {
     }
 }
 
-/// A selector as people write it.
+/// Formats a label selector.
 fn selector(selector: &Value) -> String {
     match from_label_selector(selector) {
         Err(_) => "<error>".to_owned(),
@@ -97,7 +97,7 @@ fn selector(selector: &Value) -> String {
     }
 }
 
-/// The first few, and how many more there are.
+/// Joins the first items, and appends the number of omitted ones.
 fn first_few(all: &[String], most: usize, joined_by: &str) -> String {
     let shown = &all[..all.len().min(most)];
     match all.len() - shown.len() {
@@ -107,14 +107,14 @@ fn first_few(all: &[String], most: usize, joined_by: &str) -> String {
     }
 }
 
-/// The status of a condition; none if it is not told.
+/// The status of a condition; none if the condition is absent.
 fn condition<'o>(object: &'o Object, name: &str) -> Option<&'o str> {
     let mut conditions = list(object, &["status", "conditions"]).iter();
     let found = conditions.find(|condition| condition["type"] == name)?;
     found["status"].as_str()
 }
 
-/// What all kinds that make pods tell on request.
+/// Columns of pod templates, for `-o wide`.
 fn template_columns() -> [Column; 2] {
     [
         show("Containers", "Its containers.", |object, _| {
@@ -128,7 +128,7 @@ fn template_columns() -> [Column; 2] {
     ]
 }
 
-/// One field of all containers, wherever the kind has its template.
+/// A field of all containers of the pod template.
 fn containers(object: &Object, field: &str) -> String {
     const PLACES: [&[&str]; 3] = [
         &["spec", "template", "spec", "containers"],

@@ -1,4 +1,4 @@
-//! The network.
+//! Table columns of network resources.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use lockstep_object::{Object, Value};
 use super::{NONE, SHOWN_MAX, Table, UNSET, at, first_few, labels, list, or, selector, show, text};
 use crate::Column;
 
-/// How much of the addresses of a load balancer is shown.
+/// The maximum length of load balancer addresses in a cell, as upstream.
 const ADDRESSES_CHARS_MAX: usize = 16;
 
 pub(super) fn tables() -> Vec<Table> {
@@ -105,7 +105,7 @@ fn external(service: &Object, _now: Seconds) -> Value {
     }
 }
 
-/// The addresses of a load balancer, cut short.
+/// The addresses of a load balancer, truncated.
 fn balancer(object: &Object) -> String {
     let all = list(object, &["status", "loadBalancer", "ingress"]).iter();
     let all: BTreeSet<&str> = all
@@ -235,7 +235,7 @@ fn ingresses() -> Vec<Column> {
     ]
 }
 
-/// Marks what is taken if nobody says anything.
+/// The annotation of the default ingress class.
 const DEFAULT_INGRESS_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 
 fn ingress_classes() -> Vec<Column> {

@@ -1,4 +1,4 @@
-//! Pods: what they do is worked out of what their containers do.
+//! Table columns of pods, computed from their container statuses as upstream does.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -10,11 +10,11 @@ pub(super) fn columns() -> Vec<Column> {
     vec![
         Column::name(),
         show("Ready", "How many containers are ready.", |pod, _| {
-            let seen = Seen::of(pod);
+            let seen = Summary::of(pod);
             format!("{}/{}", seen.ready, seen.total).into()
         }),
         show("Status", "What the pod does.", |pod, _| {
-            Seen::of(pod).reason.into()
+            Summary::of(pod).reason.into()
         }),
         show("Restarts", "How often containers were restarted.", restarts),
         Column::age(),
@@ -38,8 +38,8 @@ pub(super) fn columns() -> Vec<Column> {
     ]
 }
 
-/// What the statuses of containers tell together.
-struct Seen {
+/// A summary of container statuses.
+struct Summary {
     ready: usize,
     total: usize,
     restarts: i64,
@@ -47,13 +47,13 @@ struct Seen {
     reason: String,
 }
 
-/// Whether an init container runs beside the others.
+/// True for a restartable init container.
 fn is_sidecar(pod: &Object, name: &Value) -> bool {
     let mut containers = list(pod, &["spec", "initContainers"]).iter();
     containers.any(|container| container["name"] == *name && container["restartPolicy"] == "Always")
 }
 
-impl Seen {
+impl Summary {
     fn of(pod: &Object) -> Self {
         let sidecars = list(pod, &["spec", "initContainers"]).iter();
         let sidecars = sidecars.filter(|container| container["restartPolicy"] == "Always");
@@ -82,7 +82,7 @@ impl Seen {
         seen
     }
 
-    /// Init containers; what sidecars were restarted, once the others are done.
+    /// Adds init containers. Returns restarts and last restart of the sidecars if initialization is complete.
     fn look_at_init(&mut self, pod: &Object) -> Option<(i64, String)> {
         let mut sidecars = (0, String::new());
         let mut is_initializing = false;
@@ -180,7 +180,7 @@ fn why_ended(terminated: &Value) -> String {
 }
 
 fn restarts(pod: &Object, now: Seconds) -> Value {
-    let seen = Seen::of(pod);
+    let seen = Summary::of(pod);
     if seen.restarts == 0 || seen.last_restart.is_empty() {
         return seen.restarts.to_string().into();
     }

@@ -1,4 +1,4 @@
-//! Volumes, claims, classes and drivers.
+//! Table columns of volumes, claims, classes and drivers.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -29,7 +29,7 @@ fn named(cell: fn(&Object, Seconds) -> Value) -> Column {
     }
 }
 
-/// Access modes in short, in upstream's order.
+/// Abbreviated access modes, in upstream's order.
 fn modes(modes: &[Value]) -> String {
     const SHORT: [(&str, &str); 4] = [
         ("ReadWriteOnce", "RWO"),

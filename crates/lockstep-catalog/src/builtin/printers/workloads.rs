@@ -1,4 +1,4 @@
-//! Kinds that make pods, and those that watch over them.
+//! Table columns of workloads, autoscalers and disruption budgets.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, table};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Column, age};
 
-/// How many metrics are shown.
+/// The maximum number of metrics in a cell.
 const METRICS_MAX: usize = 2;
 
 pub(super) fn tables() -> Vec<Table> {
@@ -28,7 +28,7 @@ pub(super) fn tables() -> Vec<Table> {
     ]
 }
 
-/// Name, columns of its own, age, template, selector.
+/// Columns of a workload: name, its own ones, age, pod template, then `last`.
 fn around(own: Vec<Column>, last: Vec<Column>) -> Vec<Column> {
     let mut columns = vec![Column::name()];
     columns.extend(own);
@@ -270,7 +270,7 @@ fn targets(autoscaler: &Object, _now: Seconds) -> Value {
     first_few(&lines.collect::<Vec<_>>(), METRICS_MAX, ", ").into()
 }
 
-/// What is measured of one metric, and what is wanted.
+/// Formats the current and the target value of a metric.
 fn target(metric: &Value, status: &Value) -> String {
     const PLACES: [(&str, &str); 5] = [
         ("External", "external"),

@@ -1,4 +1,4 @@
-//! Kinds that make pods.
+//! Rows of workloads.
 
 use lockstep_object::names::NameRule;
 

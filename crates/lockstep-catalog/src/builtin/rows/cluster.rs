@@ -1,8 +1,8 @@
-//! What clusters are made of: storage, priorities, certificates, webhooks.
+//! Rows of cluster configuration: storage, priorities, certificates, webhooks.
 
 use lockstep_object::metadata::Scope;
 
-use super::super::{Deleted, PLAIN, Row, webhooks};
+use super::super::{DeleteResponse, PLAIN, Row, webhooks};
 use crate::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -14,7 +14,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["sc"],
         scope: Scope::Cluster,
         bucket: "storageclasses",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -25,7 +25,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "volumeattachments",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         last_write: LastWrite::IsRefused,
         ..PLAIN
     },
@@ -36,7 +36,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSIDriver",
         scope: Scope::Cluster,
         bucket: "csidrivers",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         last_write: LastWrite::IsRefused,
         ..PLAIN
     },
@@ -47,7 +47,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "CSINode",
         scope: Scope::Cluster,
         bucket: "csinodes",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         last_write: LastWrite::IsRefused,
         ..PLAIN
     },

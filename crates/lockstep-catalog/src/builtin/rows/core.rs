@@ -1,14 +1,14 @@
-//! The core group.
+//! Rows of the core group.
 
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
-use super::super::{Deleted, PLAIN, Row};
+use super::super::{DeleteResponse, PLAIN, Row};
 use crate::Verb;
 use crate::{SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
-    // Stored as what it does to a pod.
+    // Not stored: it changes the pod that it names.
     Row {
         plural: "bindings",
         special: SpecialKind::Binding,
@@ -17,7 +17,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         verbs: &[Verb::Create],
         ..PLAIN
     },
-    // Not stored: asked for anew each time.
+    // Not stored: computed at each read.
     Row {
         plural: "componentstatuses",
         special: SpecialKind::ComponentStatus,
@@ -45,7 +45,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         ],
         bucket: "pods",
         tracks_generation: true,
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -59,7 +59,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         bucket: "services/specs",
         names: NameRule::Label,
         allows_create_on_update: true,
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -91,7 +91,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pvc"],
         subresources: &[Subresource::Status],
         bucket: "persistentvolumeclaims",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -102,7 +102,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "persistentvolumes",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -111,7 +111,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         kind: "PodTemplate",
         bucket: "podtemplates",
         tracks_generation: true,
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
     Row {
@@ -142,7 +142,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["quota"],
         subresources: &[Subresource::Status],
         bucket: "resourcequotas",
-        deleted: Deleted::Shown,
+        delete_response: DeleteResponse::Object,
         ..PLAIN
     },
 ];

@@ -1,4 +1,4 @@
-//! Kinds without controllers here: stored as upstream would store them, and acted upon by nobody.
+//! Rows of resources without a controller in this server. They are stored as upstream stores them.
 
 mod apps;
 mod cluster;
@@ -8,7 +8,7 @@ mod schema_only;
 
 use super::Row;
 
-/// All of them.
+/// All rows of these modules.
 pub(super) fn all() -> impl Iterator<Item = &'static Row> {
     [
         core::ROWS,

@@ -1,4 +1,4 @@
-//! The network.
+//! Rows of network resources.
 
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
@@ -47,7 +47,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["ip"],
         scope: Scope::Cluster,
         bucket: "ipaddresses",
-        // The rules of the kind ask for an address.
+        // The validation of the kind requires an IP address.
         names: NameRule::PathSegment,
         ..PLAIN
     },

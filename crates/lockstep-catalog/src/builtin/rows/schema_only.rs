@@ -1,4 +1,4 @@
-//! Kinds of which nothing but the fields is known.
+//! Rows of resources that are checked for field types only.
 
 use lockstep_object::metadata::Scope;
 
