@@ -5,7 +5,7 @@ pub use lockstep_catalog::Verb;
 
 use crate::request::RequestInfo;
 
-/// A request for a resource.
+/// Verb, resource and object of a resource request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResourceRoute {
     /// The verb.
@@ -14,18 +14,18 @@ pub struct ResourceRoute {
     pub group: String,
     /// The version.
     pub version: String,
-    /// The namespace in the path; empty at the cluster's scope.
+    /// The namespace in the path; empty at cluster scope.
     pub namespace: String,
     /// The resource.
     pub resource: String,
     /// The name in the path; empty if there is none.
     pub name: String,
-    /// The part of the object that is meant; or empty.
+    /// The subresource; empty for the object itself.
     pub subresource: String,
 }
 
 impl ResourceRoute {
-    /// What a request asks for; none if it is not about a resource, or its method has no meaning.
+    /// The route of a request; none if it is not a resource request, or its method maps to no verb.
     pub fn of(info: &RequestInfo) -> Option<Self> {
         let path = info.resource.as_ref()?;
         let verb = Verb::ALL
@@ -44,7 +44,7 @@ impl ResourceRoute {
         })
     }
 
-    /// Whether the path names an object.
+    /// True if the path names an object.
     pub fn is_named(&self) -> bool {
         !self.name.is_empty()
     }

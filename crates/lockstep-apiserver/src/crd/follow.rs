@@ -1,4 +1,4 @@
-//! From CRDs to what is served.
+//! Follows CRDs and publishes the resources that they define.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,26 +18,26 @@ use crate::metrics::GateLabels;
 use crate::resources::{Api, Origin, SchemaChange};
 use crate::webhooks::Clients;
 
-/// Follows all CRDs of a store and keeps the registry of a server up to date.
+/// Keeps the registry of a server in step with the CRDs of a store.
 pub struct Follower {
     api: Arc<Api>,
     now: fn() -> Seconds,
-    /// Who calls the webhooks of CRDs; a CRD that changes keeps the connections of its webhook.
+    /// Clients of conversion webhooks, shared so that a changed CRD keeps its connections.
     clients: Clients,
-    /// What is served of each CRD, and what ends with it.
+    /// Published CRDs by name.
     serving: BTreeMap<String, Serving>,
-    /// Clean-ups of CRDs that go away; they end with the follower.
+    /// Cleanup tasks of terminating CRDs; they are aborted with the follower.
     cleaning: JoinSet<String>,
-    /// The CRDs that somebody cleans up behind.
+    /// Names of CRDs with a cleanup task.
     cleaned: BTreeSet<String>,
 }
 
-/// What clients were told about a CRD that is served.
+/// A published CRD.
 struct Serving {
-    /// The fingerprint of its spec.
+    /// The hash of the published spec.
     spec: [u8; 32],
     schema_change: Arc<SchemaChange>,
-    /// Its gates as metrics name them.
+    /// Metric labels of its field gates.
     gates: Vec<GateLabels>,
 }
 
@@ -55,12 +55,12 @@ impl Follower {
         }
     }
 
-    /// Follows for ever.
+    /// Follows CRDs; never returns.
     pub async fn run(mut self) {
         let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
         loop {
             let (snapshot, mut watching) = bucket.snapshot_and_watch(Scope::All);
-            // What stays is served meanwhile: who empties a namespace must not overlook it.
+            // Other resources stay published meanwhile, because deleting a namespace must find all of them.
             let stays = |name: &str| snapshot.get(name.as_bytes()).is_some();
             self.api.forget_custom_resources(stays);
             self.end_all_but(&snapshot);
@@ -89,7 +89,7 @@ impl Follower {
         }
     }
 
-    /// Serves a CRD if its names are free, and says so in its status.
+    /// Publishes a CRD if its names are free, and writes its status.
     async fn take(&mut self, stored: &Cached) {
         let Some(crd) = parse(stored) else {
             return;
@@ -98,18 +98,18 @@ impl Follower {
         let acceptance = self.accept(definition);
         let is_served = acceptance == Acceptance::Served || definition.is("Established");
         let before = self.serving.remove(definition.name());
-        let spec = fingerprint(&crd);
+        let spec = spec_hash(&crd);
         let same = before.as_ref().filter(|before| before.spec == spec);
         let schema_change = same
             .map(|same| Arc::clone(&same.schema_change))
             .unwrap_or_default();
-        let looked_at = self.api.field_gates();
+        let field_gates = self.api.field_gates();
         let custom = resource(
             &crd,
             stored.revision,
             &self.clients,
             Arc::clone(&schema_change),
-            looked_at,
+            field_gates,
         );
         match custom {
             Ok(custom) if is_served => {
@@ -129,25 +129,25 @@ impl Follower {
                 self.drop_resource(&crd, stored.revision);
             }
         }
-        // Whoever begins anew now finds what is served from now on.
+        // Watches end after the registry was swapped, so that a client that reconnects finds the new schema.
         let goes_on = self.serving.get(definition.name());
         let goes_on = goes_on.is_some_and(|now| same.is_some_and(|same| same.spec == now.spec));
         if let Some(before) = before.filter(|_| !goes_on) {
             before.schema_change.end(stored.revision);
         }
-        let mut told = crd.clone();
-        conditions::write(&mut told, &acceptance, (self.now)());
-        if looked_at == FieldGates::On {
-            write_status(&mut told, (self.now)());
+        let mut updated = crd.clone();
+        conditions::write(&mut updated, &acceptance, (self.now)());
+        if field_gates == FieldGates::On {
+            write_status(&mut updated, (self.now)());
         }
-        if told != crd {
-            self.store(told, stored.revision).await;
+        if updated != crd {
+            self.store(updated, stored.revision).await;
         } else if definition.is_cleaned() {
             self.clean(definition.name());
         }
     }
 
-    /// Sees to it that somebody cleans up behind a CRD.
+    /// Starts the cleanup task of a CRD, unless it runs.
     fn clean(&mut self, name: &str) {
         while let Some(ended) = self.cleaning.try_join_next() {
             if let Ok(name) = ended {
@@ -163,7 +163,7 @@ impl Follower {
         }
     }
 
-    /// Tells metrics about the gates of a CRD, or whoever reads the log that they do nothing here.
+    /// Updates the metrics of field gates, or logs that they have no effect because the feature gate is off.
     fn count_gates(&self, crd: &Object, before: Option<&Serving>) -> Vec<GateLabels> {
         let list = GateList::of(crd);
         let name = crd.name();
@@ -216,7 +216,7 @@ impl Follower {
         }
     }
 
-    /// Ends what belongs to CRDs that went unseen.
+    /// Ends watches and metrics of CRDs that were deleted while the follower did not watch.
     fn end_all_but(&mut self, there: &Snapshot) {
         let meters = &self.api.meters().field_gates;
         self.serving.retain(|name, serving| {
@@ -229,7 +229,7 @@ impl Follower {
         });
     }
 
-    /// Names that were taken may be free now.
+    /// Retries CRDs of a group whose names were taken.
     async fn retry_losers(&mut self, group: &str) {
         let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
         let snapshot = bucket.snapshot();
@@ -242,11 +242,11 @@ impl Follower {
         }
     }
 
-    /// Writes a CRD unless it moved; whoever moved it is followed too.
+    /// Writes a CRD unless it changed since it was read; the change arrives as an event and is handled then.
     async fn store(&self, crd: Object, revision: Revision) {
         let key = crd.name().to_owned();
         let expected = Expected::At(revision);
-        // A failure is not the end: the conditions are judged again with the next change.
+        // A failed write is not retried: the next change of the CRD writes the conditions again.
         let _outcome = self
             .api
             .store_internally(GROUP, PLURAL, &key, expected, Some(crd))
@@ -254,8 +254,8 @@ impl Follower {
     }
 }
 
-/// What two specs share only if they are the same.
-fn fingerprint(crd: &Object) -> [u8; 32] {
+/// The hash of a CRD's spec.
+fn spec_hash(crd: &Object) -> [u8; 32] {
     let spec = crd.at(&["spec"]).map(json::encode).unwrap_or_default();
     Sha256::digest(&spec).into()
 }

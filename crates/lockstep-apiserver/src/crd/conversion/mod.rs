@@ -1,4 +1,4 @@
-//! Conversion webhooks: objects of a CRD in another of its versions, by asking somebody who knows.
+//! Conversion webhooks: the client that converts custom resources between versions.
 
 mod metadata;
 mod review;
@@ -17,26 +17,26 @@ use crate::webhooks::{CallLimits, Client, ClientConfig, Clients, ConfigError};
 
 pub use review::{Review, ReviewError, ReviewVersion};
 
-/// What upstream calls a webhook that gave no answer.
+/// Upstream's failure type in metrics for a failed call.
 const CALL_FAILURE: &str = "conversion_webhook_call_failure";
 
-/// How long a webhook may take for an answer, and how large that may be.
+/// Limits of one call.
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),
     answer_bytes_max: 16 << 20,
 };
-/// How many objects are sent in one call, and how many bytes of them unless one alone has more.
+/// The maximum number of objects in one call.
 pub(crate) const CALL_OBJECTS_MAX: usize = 500;
-/// See [`CALL_OBJECTS_MAX`].
+/// The maximum size of all objects in one call, unless a single object is larger.
 pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
 
-/// How many watches convert at a time. The others wait, and find made what is the same for all.
+/// The maximum number of watches that convert at a time. The others wait, and usually find the result in the cache.
 const WATCHES_MAX: usize = 4;
 
 /// The conversion webhook of a CRD.
 pub struct Converter {
     client: Result<Arc<Client>, ConfigError>,
-    /// The version of the question; none if the CRD knows none that is spoken here.
+    /// The version of `ConversionReview`; none if the CRD accepts no supported version.
     review: Option<ReviewVersion>,
     watches: Arc<Semaphore>,
     /// The name of the CRD.
@@ -45,7 +45,7 @@ pub struct Converter {
 }
 
 impl Converter {
-    /// The webhook that a CRD asks for, if it asks for one.
+    /// The conversion webhook of a CRD, if it has one.
     pub(super) fn of(definition: Definition<'_>, clients: &Clients) -> Option<Self> {
         let webhook = definition.conversion_webhook()?;
         let config = ClientConfig::read(&webhook["clientConfig"]);
@@ -83,21 +83,21 @@ impl Converter {
         let client = self.client.as_ref();
         let client = client.map_err(|error| failed(format!("failed: {error}")))?;
         let began = clock::now().steady;
-        let told = |failure| {
+        let observe = |failure| {
             let took = clock::now().steady - began;
             self.meters.conversion(failure, took);
         };
         let answer = client.post(json::encode(&review.request()).into(), LIMITS);
         let answer = answer.await.map_err(|error| {
-            told(Some(CALL_FAILURE));
+            observe(Some(CALL_FAILURE));
             failed(format!("failed: {error}"))
         })?;
         let answer = json::decode(&answer).map_err(|error| {
-            told(Some(CALL_FAILURE));
+            observe(Some(CALL_FAILURE));
             failed(format!("failed: the answer cannot be read: {error}"))
         })?;
         let converted = review.converted(answer.value);
-        told(converted.as_ref().err().map(ReviewError::failure_type));
+        observe(converted.as_ref().err().map(ReviewError::failure_type));
         converted.map_err(|error| failed(error.to_string()))
     }
 }
@@ -129,7 +129,7 @@ impl ConversionWebhook for Converter {
     }
 }
 
-/// 500 in the words of upstream, which has no reason for it.
+/// An internal error without a reason, as upstream answers failed conversions.
 pub(crate) fn failed(message: &str) -> Status {
     Status {
         message: message.to_owned(),
