@@ -10,7 +10,9 @@ use super::convert::{Convert as _, kept};
 use super::current::{Current, encode, serve};
 use super::print::Printer;
 use super::update::is_free;
-use super::{Answer, Api, CRD_CLEANUP_FINALIZER, DryRun, Internal, Request, Resource, grace};
+use super::{
+    Answer, Api, CRD_CLEANUP_FINALIZER, DryRun, Internal, Request, Resource, SpecialKind, grace,
+};
 use crate::admission::Attributes;
 use crate::crd;
 use crate::route::Verb;
@@ -461,11 +463,8 @@ fn check_options_types(body: &Value) -> Result<(), Status> {
 /// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
 fn default_propagation(request: &Request<'_>) -> Option<Propagation> {
     let resource = &request.served.resource;
-    let keeps = matches!(
-        (&*resource.group, &*resource.plural),
-        ("batch", "jobs") | ("", "replicationcontrollers")
-    );
-    if keeps && &*resource.plural == "jobs" {
+    let keeps = resource.strategy.orphans_dependents();
+    if keeps && resource.special == SpecialKind::Job {
         request.notes.warn(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
         );

@@ -85,8 +85,8 @@ struct Row {
     /// The stored kind, if it differs from the served one.
     stored_as: Option<&'static StoredAs>,
     delete_response: DeleteResponse,
-    /// Orphans dependents by default.
-    orphans_dependents: bool,
+    /// The default of `propagationPolicy`.
+    dependents: Dependents,
     special: SpecialKind,
     /// The deprecation warning; empty if the resource is not deprecated.
     deprecation: &'static str,
@@ -104,6 +104,15 @@ enum DeleteResponse {
     Status,
     /// The deleted object.
     Object,
+}
+
+/// Treatment of dependents by a `DELETE` without a propagation policy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dependents {
+    /// Deleted by the garbage collector.
+    Collected,
+    /// Orphaned, as upstream does for its oldest workload APIs.
+    Orphaned,
 }
 
 /// The defaults of a row.
@@ -126,7 +135,7 @@ const PLAIN: Row = Row {
     expires: false,
     stored_as: None,
     delete_response: DeleteResponse::Status,
-    orphans_dependents: false,
+    dependents: Dependents::Collected,
     special: SpecialKind::Plain,
     deprecation: "",
     normalize: |_, _| (),
@@ -466,7 +475,7 @@ impl Strategy for BuiltIn {
     }
 
     fn orphans_dependents(&self) -> bool {
-        self.row.orphans_dependents
+        self.row.dependents == Dependents::Orphaned
     }
 
     fn allows_create_on_update(&self) -> bool {

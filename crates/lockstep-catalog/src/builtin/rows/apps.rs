@@ -2,7 +2,7 @@
 
 use lockstep_object::names::NameRule;
 
-use super::super::{PLAIN, Row};
+use super::super::{Dependents, PLAIN, Row};
 use crate::{LastWrite, SpecialKind, Subresource};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
@@ -66,7 +66,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "batch",
         plural: "jobs",
-        orphans_dependents: true,
+        dependents: Dependents::Orphaned,
         special: SpecialKind::Job,
         singular: "job",
         kind: "Job",

@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
-use super::super::{DeleteResponse, PLAIN, Row};
+use super::super::{DeleteResponse, Dependents, PLAIN, Row};
 use crate::Verb;
 use crate::{SpecialKind, Subresource};
 
@@ -116,7 +116,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     },
     Row {
         plural: "replicationcontrollers",
-        orphans_dependents: true,
+        dependents: Dependents::Orphaned,
         singular: "replicationcontroller",
         kind: "ReplicationController",
         short_names: &["rc"],
