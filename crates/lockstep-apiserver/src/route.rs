@@ -1,59 +1,11 @@
-//! What a request for a resource asks for, in words that handlers share.
+//! The route of a resource request: verb, resource, object and subresource.
+
+use lockstep_catalog::ResourceId;
+pub use lockstep_catalog::Verb;
 
 use crate::request::RequestInfo;
 
-/// What is wanted, in the words of RBAC.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[expect(missing_docs, reason = "these are upstream's words")]
-pub enum Verb {
-    Get,
-    List,
-    Watch,
-    Create,
-    Update,
-    Patch,
-    Delete,
-    DeleteCollection,
-}
-
-impl Verb {
-    const ALL: [Self; 8] = [
-        Self::Get,
-        Self::List,
-        Self::Watch,
-        Self::Create,
-        Self::Update,
-        Self::Patch,
-        Self::Delete,
-        Self::DeleteCollection,
-    ];
-
-    /// As RBAC rules, audit and metrics spell it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-            Self::DeleteCollection => "deletecollection",
-        }
-    }
-
-    /// Whether the request may change something.
-    pub fn is_mutating(self) -> bool {
-        !matches!(self, Self::Get | Self::List | Self::Watch)
-    }
-
-    /// Whether it is about many objects, so that a name comes from a selector if from anywhere.
-    pub(crate) fn is_of_collection(self) -> bool {
-        matches!(self, Self::List | Self::Watch | Self::DeleteCollection)
-    }
-}
-
-/// A request for a resource.
+/// Verb, resource and object of a resource request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResourceRoute {
     /// The verb.
@@ -62,18 +14,18 @@ pub struct ResourceRoute {
     pub group: String,
     /// The version.
     pub version: String,
-    /// The namespace in the path; empty at the cluster's scope.
+    /// The namespace in the path; empty at cluster scope.
     pub namespace: String,
     /// The resource.
     pub resource: String,
     /// The name in the path; empty if there is none.
     pub name: String,
-    /// The part of the object that is meant; or empty.
+    /// The subresource; empty for the object itself.
     pub subresource: String,
 }
 
 impl ResourceRoute {
-    /// What a request asks for; none if it is not about a resource, or its method has no meaning.
+    /// The route of a request; none if it is not a resource request, or its method maps to no verb.
     pub fn of(info: &RequestInfo) -> Option<Self> {
         let path = info.resource.as_ref()?;
         let verb = Verb::ALL
@@ -92,8 +44,18 @@ impl ResourceRoute {
         })
     }
 
-    /// Whether the path names an object.
+    /// True if the path names an object.
     pub fn is_named(&self) -> bool {
         !self.name.is_empty()
+    }
+}
+
+impl<'a> From<&'a ResourceRoute> for ResourceId<'a> {
+    fn from(route: &'a ResourceRoute) -> Self {
+        Self {
+            group: &route.group,
+            version: &route.version,
+            plural: &route.resource,
+        }
     }
 }

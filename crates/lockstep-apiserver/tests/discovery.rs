@@ -7,10 +7,11 @@ use lockstep_apiserver::cache::BucketKey;
 use lockstep_apiserver::discovery::{
     Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
 };
-use lockstep_apiserver::resources::{
-    Origin, Registry, Resource, Strategy, Subresource, Verdict, Version,
-};
 use lockstep_apiserver::route::Verb;
+use lockstep_catalog::{
+    Origin, Present, Registry, Resource, SpecialKind, Strategy, Subresource, Transform, Validate,
+    Validation, Version, Versions,
+};
 use lockstep_object::Object;
 use lockstep_object::metadata::{Scope, StatusField};
 use lockstep_storage::Revision;
@@ -26,21 +27,27 @@ impl Strategy for Plain {
     fn tracks_generation(&self) -> bool {
         true
     }
+}
 
+impl Transform for Plain {
     fn prune_and_default(&self, _: usize, _: &mut Object, _: Option<&Object>) -> Vec<String> {
         Vec::new()
     }
+}
 
+impl Validate for Plain {
     fn validate(
         &self,
         _: usize,
         _: &Object,
         _: Option<&Object>,
         _: Option<Subresource>,
-    ) -> Verdict {
-        Verdict::default()
+    ) -> Validation {
+        Validation::default()
     }
 }
+
+impl Present for Plain {}
 
 fn version(name: &str, is_served: bool, subresources: &[Subresource]) -> Version {
     Version {
@@ -62,10 +69,10 @@ fn widgets(group: &str, versions: Vec<Version>, storage: usize) -> Resource {
         categories: vec!["all".into()],
         scope: Scope::Namespaced,
         verbs: &[Verb::Watch, Verb::Get, Verb::List],
-        versions,
-        storage,
+        versions: Versions::new(versions, storage),
         bucket: BucketKey::new(format!("{group}/widgets")),
         origin: Origin::Custom,
+        special: SpecialKind::Plain,
         schema_revision: Revision::NONE,
         is_terminating: false,
         strategy: Arc::new(Plain),

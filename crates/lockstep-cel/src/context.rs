@@ -1,7 +1,20 @@
 //! Typed variables of admission policies and match conditions.
 
 use crate::schema::{Fields, ListKind, ObjectType, Property, Schema, Shape};
+use crate::{Env, Type, Version};
 use std::sync::Arc;
+
+/// The environment of match conditions and admission policies, with the CEL features of `version`.
+pub fn admission_environment(version: Version) -> Env {
+    let opaque = |name: &str| Type::opaque(&format!("kubernetes.authorization.{name}"));
+    Env::kubernetes(version)
+        .with_variable("object", Type::Dyn)
+        .with_variable("oldObject", Type::Dyn)
+        .with_schema_variable("namespaceObject", namespace_schema())
+        .with_schema_variable("request", request_schema())
+        .with_variable("authorizer", opaque("Authorizer"))
+        .with_variable("authorizer.requestResource", opaque("ResourceCheck"))
+}
 
 /// The variable `request`: what an expression may know of the admission request.
 ///

@@ -16,6 +16,7 @@
 //!
 //! Keys and values are [`bytes::Bytes`], and versions are shared by [`std::sync::Arc`]: reads copy no value.
 
+mod bucket;
 mod error;
 mod keys;
 mod pair;
@@ -44,6 +45,7 @@ mod reader;
 mod restore;
 
 pub use alarms::{Alarm, AlarmKind, MemberId};
+pub use bucket::BucketKey;
 pub use canonical::{DecodeError, StateHash};
 pub use error::{Code, ReadError, RequestError, WriteError};
 pub use keys::{Key, KeyRange};

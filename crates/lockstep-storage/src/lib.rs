@@ -53,10 +53,11 @@ pub use failure::{ReadFailure, Unavailable, WriteFailure};
 pub use guarded::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
 pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
-    Batch, Bounds, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event, EventKind,
-    Filters, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse, Predicate,
-    Previous, Put, PutLease, PutResponse, PutValue, Range, RangeResponse, ReadError, RequestError,
-    Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse, WatchSelector, WriteError,
+    Batch, Bounds, BucketKey, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event,
+    EventKind, Filters, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse,
+    Predicate, Previous, Put, PutLease, PutResponse, PutValue, Range, RangeResponse, ReadError,
+    RequestError, Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse, WatchSelector,
+    WriteError,
 };
 pub use memory::MemoryStore;
 pub use page::next_page;

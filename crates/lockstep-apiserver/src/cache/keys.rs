@@ -1,25 +1,10 @@
 //! Where objects lie in the store, and which of them a request is about.
 
 use bytes::Bytes;
+pub use lockstep_storage::BucketKey;
 
 /// First segments below the prefix that hold several resources of the core group.
 const SHARED_SEGMENTS: &[&[u8]] = &[b"services"];
-
-/// The place of one resource below the server's prefix: `configmaps`, or `ex.io/widgets`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct BucketKey(Bytes);
-
-impl BucketKey {
-    /// The bucket that starts with these segments, joined by slashes.
-    pub fn new(segments: impl Into<Bytes>) -> Self {
-        Self(segments.into())
-    }
-
-    /// As it stands in the keys of the store.
-    pub fn name(&self) -> &Bytes {
-        &self.0
-    }
-}
 
 /// Splits a key below the prefix into its bucket and the rest: `[namespace/]name`.
 ///

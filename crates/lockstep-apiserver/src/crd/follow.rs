@@ -1,8 +1,9 @@
-//! From CRDs to what is served.
+//! Follows CRDs and publishes the resources that they define.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use lockstep_catalog::crd::write_status;
 use lockstep_fieldgate::GateList;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, json};
@@ -10,33 +11,33 @@ use lockstep_storage::{Expected, Revision};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
-use super::conditions::{self, Taken, Verdict};
-use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, field_gates, resource};
+use super::conditions::{self, Acceptance, TakenNames};
+use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
 use crate::metrics::GateLabels;
 use crate::resources::{Api, Origin, SchemaChange};
 use crate::webhooks::Clients;
 
-/// Follows all CRDs of a store and keeps the registry of a server up to date.
+/// Keeps the registry of a server in step with the CRDs of a store.
 pub struct Follower {
     api: Arc<Api>,
     now: fn() -> Seconds,
-    /// Who calls the webhooks of CRDs; a CRD that changes keeps the connections of its webhook.
+    /// Clients of conversion webhooks, shared so that a changed CRD keeps its connections.
     clients: Clients,
-    /// What is served of each CRD, and what ends with it.
+    /// Published CRDs by name.
     serving: BTreeMap<String, Serving>,
-    /// Clean-ups of CRDs that go away; they end with the follower.
+    /// Cleanup tasks of terminating CRDs; they are aborted with the follower.
     cleaning: JoinSet<String>,
-    /// The CRDs that somebody cleans up behind.
+    /// Names of CRDs with a cleanup task.
     cleaned: BTreeSet<String>,
 }
 
-/// What clients were told about a CRD that is served.
+/// A published CRD.
 struct Serving {
-    /// The fingerprint of its spec.
+    /// The hash of the published spec.
     spec: [u8; 32],
     schema_change: Arc<SchemaChange>,
-    /// Its gates as metrics name them.
+    /// Metric labels of its field gates.
     gates: Vec<GateLabels>,
 }
 
@@ -54,12 +55,12 @@ impl Follower {
         }
     }
 
-    /// Follows for ever.
+    /// Follows CRDs; never returns.
     pub async fn run(mut self) {
         let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
         loop {
             let (snapshot, mut watching) = bucket.snapshot_and_watch(Scope::All);
-            // What stays is served meanwhile: who empties a namespace must not overlook it.
+            // Other resources stay published meanwhile, because deleting a namespace must find all of them.
             let stays = |name: &str| snapshot.get(name.as_bytes()).is_some();
             self.api.forget_custom_resources(stays);
             self.end_all_but(&snapshot);
@@ -88,27 +89,27 @@ impl Follower {
         }
     }
 
-    /// Serves a CRD if its names are free, and says so in its status.
+    /// Publishes a CRD if its names are free, and writes its status.
     async fn take(&mut self, stored: &Cached) {
         let Some(crd) = parse(stored) else {
             return;
         };
         let definition = Definition::of(&crd);
-        let verdict = self.judge(definition);
-        let is_served = verdict == Verdict::Served || definition.is("Established");
+        let acceptance = self.accept(definition);
+        let is_served = acceptance == Acceptance::Served || definition.is("Established");
         let before = self.serving.remove(definition.name());
-        let spec = fingerprint(&crd);
+        let spec = spec_hash(&crd);
         let same = before.as_ref().filter(|before| before.spec == spec);
         let schema_change = same
             .map(|same| Arc::clone(&same.schema_change))
             .unwrap_or_default();
-        let looked_at = self.api.field_gates();
+        let field_gates = self.api.field_gates();
         let custom = resource(
             &crd,
             stored.revision,
             &self.clients,
             Arc::clone(&schema_change),
-            looked_at,
+            field_gates,
         );
         match custom {
             Ok(custom) if is_served => {
@@ -128,25 +129,25 @@ impl Follower {
                 self.drop_resource(&crd, stored.revision);
             }
         }
-        // Whoever begins anew now finds what is served from now on.
+        // Watches end after the registry was swapped, so that a client that reconnects finds the new schema.
         let goes_on = self.serving.get(definition.name());
         let goes_on = goes_on.is_some_and(|now| same.is_some_and(|same| same.spec == now.spec));
         if let Some(before) = before.filter(|_| !goes_on) {
             before.schema_change.end(stored.revision);
         }
-        let mut told = crd.clone();
-        conditions::write(&mut told, &verdict, (self.now)());
-        if looked_at == FieldGates::On {
-            field_gates::write_status(&mut told, (self.now)());
+        let mut updated = crd.clone();
+        conditions::write(&mut updated, &acceptance, (self.now)());
+        if field_gates == FieldGates::On {
+            write_status(&mut updated, (self.now)());
         }
-        if told != crd {
-            self.store(told, stored.revision).await;
+        if updated != crd {
+            self.store(updated, stored.revision).await;
         } else if definition.is_cleaned() {
             self.clean(definition.name());
         }
     }
 
-    /// Sees to it that somebody cleans up behind a CRD.
+    /// Starts the cleanup task of a CRD, unless it runs.
     fn clean(&mut self, name: &str) {
         while let Some(ended) = self.cleaning.try_join_next() {
             if let Ok(name) = ended {
@@ -162,7 +163,7 @@ impl Follower {
         }
     }
 
-    /// Tells metrics about the gates of a CRD, or whoever reads the log that they do nothing here.
+    /// Updates the metrics of field gates, or logs that they have no effect because the feature gate is off.
     fn count_gates(&self, crd: &Object, before: Option<&Serving>) -> Vec<GateLabels> {
         let list = GateList::of(crd);
         let name = crd.name();
@@ -185,23 +186,23 @@ impl Follower {
         now.into_iter().map(|(labels, _)| labels).collect()
     }
 
-    fn judge(&self, crd: Definition<'_>) -> Verdict {
+    fn accept(&self, crd: Definition<'_>) -> Acceptance {
         let registry = self.api.registry();
         let others = registry.iter().filter(|resource| {
             *resource.group == *crd.group() && *resource.plural != *crd.names("plural")
         });
-        let conflict = Taken::by(others.map(AsRef::as_ref)).conflict(crd);
+        let conflict = TakenNames::by(others.map(AsRef::as_ref)).conflict(crd);
         let built_in = registry
             .resource(crd.group(), crd.names("plural"))
             .is_some_and(|resource| resource.origin == Origin::BuiltIn);
         match conflict {
-            Some((reason, message)) => Verdict::Conflict { reason, message },
-            None if built_in => Verdict::Conflict {
+            Some((reason, message)) => Acceptance::Conflict { reason, message },
+            None if built_in => Acceptance::Conflict {
                 reason: "PluralConflict",
                 message: format!("{:?} is already in use", crd.names("plural")),
             },
-            None if crd.bundle_problem().is_some() => Verdict::InvalidBundle,
-            None => Verdict::Served,
+            None if crd.bundle_problem().is_some() => Acceptance::InvalidBundle,
+            None => Acceptance::Served,
         }
     }
 
@@ -215,7 +216,7 @@ impl Follower {
         }
     }
 
-    /// Ends what belongs to CRDs that went unseen.
+    /// Ends watches and metrics of CRDs that were deleted while the follower did not watch.
     fn end_all_but(&mut self, there: &Snapshot) {
         let meters = &self.api.meters().field_gates;
         self.serving.retain(|name, serving| {
@@ -228,7 +229,7 @@ impl Follower {
         });
     }
 
-    /// Names that were taken may be free now.
+    /// Retries CRDs of a group whose names were taken.
     async fn retry_losers(&mut self, group: &str) {
         let bucket = self.api.cache().bucket(&BucketKey::new(BUCKET));
         let snapshot = bucket.snapshot();
@@ -241,11 +242,11 @@ impl Follower {
         }
     }
 
-    /// Writes a CRD unless it moved; whoever moved it is followed too.
+    /// Writes a CRD unless it changed since it was read; the change arrives as an event and is handled then.
     async fn store(&self, crd: Object, revision: Revision) {
         let key = crd.name().to_owned();
         let expected = Expected::At(revision);
-        // A failure is not the end: the conditions are judged again with the next change.
+        // A failed write is not retried: the next change of the CRD writes the conditions again.
         let _outcome = self
             .api
             .store_internally(GROUP, PLURAL, &key, expected, Some(crd))
@@ -253,8 +254,8 @@ impl Follower {
     }
 }
 
-/// What two specs share only if they are the same.
-fn fingerprint(crd: &Object) -> [u8; 32] {
+/// The hash of a CRD's spec.
+fn spec_hash(crd: &Object) -> [u8; 32] {
     let spec = crd.at(&["spec"]).map(json::encode).unwrap_or_default();
     Sha256::digest(&spec).into()
 }

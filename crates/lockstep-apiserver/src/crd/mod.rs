@@ -1,34 +1,45 @@
-//! Custom resource definitions: resources that users make.
+//! Custom resource definitions: publishing the resources that CRDs define.
 //!
-//! A CRD is an object like any other. Each server follows all of them: when one comes, goes or
-//! changes, the registry is swapped first and the conditions of the CRD are written after, so that
-//! whatever says `Established` is served.
+//! Each server follows all CRDs. When one is created, changed or deleted, the registry is swapped first and the
+//! conditions of the CRD are written after it, so that a CRD with the condition `Established` is served.
 
 mod cleanup;
-mod columns;
-mod conditions;
 mod conversion;
-mod custom;
-mod definition;
-mod field_gates;
 mod follow;
-mod scales;
-mod shape;
-mod validate;
+mod timer;
+
+use std::sync::Arc;
+
+use lockstep_catalog::ConversionWebhook;
+use lockstep_catalog::crd::{Compilation, conditions};
+use lockstep_object::Object;
+use lockstep_storage::Revision;
 
 pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, failed as conversion_failed};
 pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
-pub use custom::{CustomError, resource};
-pub use definition::Definition;
-pub use field_gates::FieldGates;
-pub(crate) use field_gates::{Kept, keep_gates};
 pub use follow::Follower;
-pub(crate) use shape::shape;
-pub(crate) use validate::{validate, warnings};
+pub use lockstep_catalog::crd::{BUCKET, CustomError, Definition, FieldGates, GROUP, PLURAL};
+pub(crate) use lockstep_catalog::crd::{Kept, keep_gates};
 
-/// The group of CRDs.
-pub const GROUP: &str = "apiextensions.k8s.io";
-/// The resource.
-pub const PLURAL: &str = "customresourcedefinitions";
-/// Where CRDs lie below the server's prefix.
-pub const BUCKET: &str = "apiextensions.k8s.io/customresourcedefinitions";
+use crate::resources::{Resource, SchemaChange};
+use crate::webhooks::Clients;
+use timer::MeteredCel;
+
+/// Compiles a CRD that was last written at `revision`. `clients` call its conversion webhook, and `schema_change` ends
+/// its watches.
+pub fn resource(
+    crd: &Object,
+    revision: Revision,
+    clients: &Clients,
+    schema_change: Arc<SchemaChange>,
+    field_gates: FieldGates,
+) -> Result<Resource, CustomError> {
+    let converter = Converter::of(Definition::of(crd), clients);
+    let compilation = Compilation {
+        converter: converter.map(|webhook| Box::new(webhook) as Box<dyn ConversionWebhook>),
+        timer: Arc::new(MeteredCel::of(clients.meters())),
+        schema_change,
+        field_gates,
+    };
+    lockstep_catalog::crd::resource(crd, revision, compilation)
+}

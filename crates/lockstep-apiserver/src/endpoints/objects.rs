@@ -18,7 +18,7 @@ use crate::clock;
 use crate::failure::respond;
 use crate::metrics::WatchMeters;
 use crate::request::Request;
-use crate::resources::{self, Answer, Origin, Served, WatchStream};
+use crate::resources::{self, Answer, Origin, Served, SpecialKind, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
 use crate::route::{ResourceRoute, Verb};
@@ -170,7 +170,7 @@ async fn answer_in(
 /// Whether a token of a service account is asked for.
 fn asks_token(request: &resources::Request<'_>) -> bool {
     let resource = &request.served.resource;
-    let is_account = resource.group.is_empty() && &*resource.plural == "serviceaccounts";
+    let is_account = resource.special == SpecialKind::ServiceAccount;
     is_account && request.route.subresource == "token" && request.route.verb == Verb::Create
 }
 

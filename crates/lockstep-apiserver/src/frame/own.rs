@@ -24,7 +24,7 @@ pub(crate) fn record(server: &Arc<Server>, write: &OwnWrite<'_>) {
     let path = write.path();
     let info = RequestInfo::new(&method, &path, &Query::parse(""));
     let resource = write.resource;
-    let version = &resource.versions[resource.storage].name;
+    let version = &resource.versions[resource.encoding_version().index()].name;
     let code = write.code.to_string();
     let labels = [
         verb,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::list::Page;
 use super::print::Printer;
-use super::{Answer, Api, Request, Resource};
+use super::{Answer, Api, Request, Resource, SpecialKind};
 use crate::cache::Facts;
 use crate::limits::STORE_CHECK_MAX;
 use crate::route::Verb;
@@ -16,9 +16,9 @@ use crate::views::{Headers, Shape, close_table, write_row};
 /// The store, by the name that upstream gives the first of its own.
 const STORE: &str = "etcd-0";
 
-/// Whether a resource is that of components.
+/// True for `componentstatuses`.
 pub(super) fn is_of_components(resource: &Resource) -> bool {
-    resource.group.is_empty() && &*resource.plural == "componentstatuses"
+    resource.special == SpecialKind::ComponentStatus
 }
 
 impl Api {

@@ -5,7 +5,7 @@ use lockstep_storage::Revision;
 
 use super::list_options::catch_up_failed;
 use super::{Answer, Api, Request, Subresource};
-use crate::write::{Direct, WriteAnswer};
+use crate::write::{Direct, ServedScale as _, ServedVersion as _, WriteAnswer};
 
 impl Api {
     /// One object: the newest, or any that is not older than a revision.

@@ -15,7 +15,7 @@ use crate::cache::{Listing, Object, Snapshot};
 use crate::clock;
 use crate::crd::CALL_OBJECTS_MAX;
 use crate::whole::Whole;
-use crate::write::{Direct, read_failed};
+use crate::write::{Direct, ServedVersion as _, read_failed};
 
 /// One page of a list.
 pub(super) struct Page {
@@ -173,7 +173,7 @@ impl State {
         }
         Some(Listing {
             scope: self.selection.scope.clone(),
-            form: request.served.form(request.shape)?,
+            form: request.shape.cache_key(&request.served)?,
         })
     }
 }

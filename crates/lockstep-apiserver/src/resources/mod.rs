@@ -16,10 +16,7 @@ mod message;
 mod own;
 mod own_writes;
 mod print;
-mod registry;
 mod request;
-mod resource;
-mod schema_change;
 mod selection;
 mod serving;
 mod streams;
@@ -44,29 +41,25 @@ pub(crate) use own::{OwnWrite, OwnWrites};
 use print::Printer;
 
 use expiry::Expiry;
-pub use registry::{Registry, Served};
-pub use request::Request;
-pub use resource::{
-    LastWrite, Origin, Resource, SelectableField, StoredAs, Strategy, Subresource, Verdict, Version,
+pub use lockstep_catalog::{
+    LastWrite, Origin, Registry, Resource, ScalePaths, SchemaChange, SelectableField, Served,
+    SpecialKind, StoredAs, Strategy, Subresource, Validation, Version,
 };
-pub use schema_change::SchemaChange;
+pub use request::Request;
 pub use watch::WatchStream;
 
 pub(crate) use crate::write::{CRD_CLEANUP_FINALIZER, Internal, Left, Propagation, patch_types};
-pub use crate::write::{DryRun, Incoming, ScalePaths};
+pub use crate::write::{DryRun, Incoming};
 
 use crate::admission::{Plugins, Webhooks};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::Cache;
 use crate::clock;
-use crate::crd::{self, FieldGates};
+use crate::crd::FieldGates;
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
 use crate::write::{Input, Io, Machine, WritePath, read_failed};
-
-/// The group of webhooks and policies.
-const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// How long events are kept unless somebody says otherwise.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -229,7 +222,7 @@ impl Api {
     pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let resource = &request.served.resource;
         let verb = request.route.verb;
-        if &*resource.plural == "bindings" && resource.group.is_empty() {
+        if resource.special == SpecialKind::Binding {
             return Box::pin(self.bind(request)).await;
         }
         let is_known = resource.verbs.contains(&verb);
@@ -247,13 +240,15 @@ impl Api {
         self.check_streams(request).await?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
-        let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
-        if is_crd && verb.is_mutating() {
-            self.in_force().await;
-        }
-        if &*resource.group == ADMISSION && verb.is_mutating() {
-            // What was answered is in force; a store that is not reachable is told by the next write.
-            let _seen = self.cache.caught_up().await;
+        if verb.is_mutating() {
+            match resource.special {
+                SpecialKind::CustomResourceDefinition => self.in_force().await,
+                SpecialKind::AdmissionConfiguration => {
+                    // The write has succeeded already. If the store is unreachable now, the next write reports it.
+                    let _seen = self.cache.caught_up().await;
+                }
+                _ => {}
+            }
         }
         Ok(answer)
     }
@@ -378,7 +373,7 @@ pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
         }
         (true, true) if !is_read => Err(Status::no_such_resource()),
         // A namespace is inside itself, and no other one is.
-        (false, false) if &*resource.plural != "namespaces" || route.namespace != route.name => {
+        (false, false) if !resource.is_namespace() || route.namespace != route.name => {
             Err(Status::no_such_resource())
         }
         _ => Ok(()),

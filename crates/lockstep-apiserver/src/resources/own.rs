@@ -28,7 +28,10 @@ impl OwnWrite<'_> {
             "" => "/api".to_owned(),
             group => format!("/apis/{group}"),
         };
-        path += &format!("/{}", resource.versions[resource.storage].name);
+        path += &format!(
+            "/{}",
+            resource.versions[resource.encoding_version().index()].name
+        );
         if !namespace.is_empty() {
             path += &format!("/namespaces/{namespace}");
         }

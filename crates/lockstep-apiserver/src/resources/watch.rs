@@ -332,7 +332,7 @@ impl WatchStream {
             (Some(before), None) => ("DELETED", before),
             (None, None) => return None,
         };
-        let form = self.served.form(self.shape);
+        let form = self.shape.cache_key(&self.served);
         let mut print = || {
             let mut out = Vec::with_capacity(object.value.len() + 96);
             self.print(event, &object, change.revision, &mut out);

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OwnedSemaphorePermit;
+use lockstep_catalog::Turn;
 
 use super::watch::{WatchStream, line};
 use crate::cache::{Change, Frame, Object};
 use crate::crd::CALL_OBJECTS_MAX;
-use crate::write::Direct;
+use crate::write::{Direct, ServedVersion as _};
 
 /// How many changes are converted at a time; each has two objects at most.
 const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
@@ -71,7 +71,7 @@ impl WatchStream {
         }
     }
 
-    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+    async fn turn(&self) -> Option<Turn> {
         let converter = self.served.resource.strategy.converter()?;
         converter.turn().await
     }
@@ -86,7 +86,7 @@ impl WatchStream {
             (Some(_), Some(_)) => "MODIFIED",
             (Some(_), None) => "DELETED",
         };
-        let form = self.served.form(self.shape)?;
+        let form = self.shape.cache_key(&self.served)?;
         change.framed(Frame { event, form })
     }
 

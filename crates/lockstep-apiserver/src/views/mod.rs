@@ -5,7 +5,6 @@
 //! YAML, compressed) is decided here and done last, when everybody who has to read the answer has
 //! read it.
 
-mod columns;
 mod deep;
 mod finish;
 mod gzip;
@@ -14,14 +13,15 @@ mod message;
 mod negotiate;
 mod shaped;
 
-pub(crate) use columns::age;
-pub use columns::{Cell, Column, Columns};
 pub(crate) use deep::{on_deep_stack, read};
 pub(crate) use finish::{finish, mark, mark_as_asked};
+pub use lockstep_catalog::{Cell, Column, Columns};
 pub(crate) use message::as_frames;
 pub use negotiate::Asked;
 pub(crate) use negotiate::{JSON, PROTOBUF, YAML, body_types, is_offered};
 pub(crate) use shaped::{Headers, close_table, open_table, partial_start, write_object, write_row};
+
+use lockstep_catalog::Served;
 
 /// What a client takes of what there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -97,8 +97,15 @@ impl MetaVersion {
 }
 
 impl Shape {
-    /// A number for each shape whose bytes watchers may share. Tables are not shared: ages pass.
-    pub(crate) fn shared_number(self) -> Option<u64> {
+    /// The cache key of encoded objects in this shape, equal for all clients. None for tables: their ages depend on
+    /// the time.
+    pub(crate) fn cache_key(self, served: &Served) -> Option<u64> {
+        let schema_revision = served.resource.schema_revision.0;
+        let shape = self.number()?;
+        Some((schema_revision << 16) | (shape << 8) | served.version as u64)
+    }
+
+    fn number(self) -> Option<u64> {
         match self {
             Self::Whole => Some(0),
             Self::Metadata(MetaVersion::V1) => Some(1),

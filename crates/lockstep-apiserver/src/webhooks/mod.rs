@@ -5,7 +5,6 @@
 //! answer is the business of whoever calls. A call never follows a redirect, never goes through a
 //! proxy, carries no credentials, and ends at a time and at a size that have names.
 
-mod bundle;
 mod client;
 mod config;
 mod connection;
@@ -21,7 +20,6 @@ use parking_lot::Mutex;
 
 use crate::metrics::Meters;
 
-pub use bundle::check_bundle;
 pub use client::{CallLimits, Client};
 pub use config::{ClientConfig, ConfigError, Endpoint};
 pub use error::{CallError, Problem};

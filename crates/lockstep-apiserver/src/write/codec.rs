@@ -7,7 +7,7 @@ use lockstep_object::{Object, Status, json};
 use lockstep_storage::{KeyValue, Revision};
 
 use super::commit::read_failed;
-use super::conversion::{stored_version, unreadable};
+use super::conversion::{ServedVersion as _, stored_version, unreadable};
 use super::{InFlight, Origin, Resource, Served, WritePath};
 use crate::stored::{self, Layout, TypeMeta};
 

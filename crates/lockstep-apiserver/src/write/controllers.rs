@@ -19,8 +19,7 @@ use super::update::is_free;
 use super::{Origin, Resource, Served, Subresource, WritePath};
 use crate::route::Verb;
 
-/// Holds a CRD until its objects are gone.
-pub(crate) const CRD_CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) use lockstep_catalog::crd::CLEANUP_FINALIZER as CRD_CLEANUP_FINALIZER;
 
 /// What became of a write of the server itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +184,8 @@ impl WritePath<'_> {
             return Ok(());
         };
         let version = own_version(resource, object.api_version());
-        if version != resource.storage && resource.strategy.converter().is_some() {
+        if version != resource.encoding_version().index() && resource.strategy.converter().is_some()
+        {
             // Gate paths name fields of the storage version alone; a webhook may call them otherwise elsewhere.
             return Ok(());
         }

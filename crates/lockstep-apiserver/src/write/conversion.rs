@@ -56,41 +56,49 @@ impl Convert for Direct {
     }
 }
 
-impl Resource {
-    /// The version with an `apiVersion`, served or not.
-    pub(crate) fn version_of(&self, api_version: &str) -> Option<usize> {
-        let name = match &*self.group {
-            "" => api_version,
-            group => api_version.strip_prefix(group)?.strip_prefix('/')?,
-        };
-        self.versions
-            .iter()
-            .position(|version| *version.name == *name)
-    }
-}
+/// Conversion between the stored bytes of a resource and the version that a request is made in.
+pub(crate) trait ServedVersion {
+    /// Converts stored bytes to this version.
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status>;
 
-impl Served {
-    /// Whether a webhook may have to be asked.
-    pub(crate) fn has_webhook(&self) -> bool {
-        self.resource.strategy.converter().is_some()
-    }
+    /// Batch form of [`ServedVersion::converted`], with as few webhook calls as possible.
+    async fn converted_all(
+        &self,
+        via: &impl Convert,
+        objects: Vec<Arc<Object>>,
+    ) -> Result<Vec<Arc<Object>>, Status>;
 
-    /// Stored bytes in the version that is asked for.
-    pub(crate) async fn converted(
+    /// Encodes an object of this version for storage.
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status>;
+
+    /// Converts an object of this version to the encoding version, and removes its resource version.
+    async fn in_storage(&self, via: &impl Convert, object: ApiObject) -> Result<ApiObject, Status>;
+
+    /// Converts an object to this version from another one, or from another resource with the same bucket.
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status>;
+
+    /// Converts stored bytes to this version and prints them with a revision.
+    async fn shown(
         &self,
         via: &impl Convert,
         value: Bytes,
-    ) -> Result<Bytes, Status> {
-        if !self.has_webhook() || self.is_asked(&value) {
+        at: Revision,
+    ) -> Result<Vec<u8>, Status>;
+}
+
+impl ServedVersion for Served {
+    /// Stored bytes in the version that is asked for.
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status> {
+        if !self.has_webhook() || is_in_version(self, &value) {
             return Ok(value);
         }
         // In a box: those who need no conversion, which are most, keep no room for one.
-        let mut made = Box::pin(self.convert(via, &[value])).await?;
+        let mut made = Box::pin(convert_batch(self, via, &[value])).await?;
         made.pop().ok_or_else(unreadable)
     }
 
     /// The same for many objects, with as few calls as can be.
-    pub(crate) async fn converted_all(
+    async fn converted_all(
         &self,
         via: &impl Convert,
         objects: Vec<Arc<Object>>,
@@ -100,11 +108,11 @@ impl Served {
         }
         let mut shown = objects;
         let others: Vec<usize> = (0..shown.len())
-            .filter(|at| !self.is_asked(&shown[*at].value))
+            .filter(|at| !is_in_version(self, &shown[*at].value))
             .collect();
         for batch in batches(&others, |at| shown[at].value.len()) {
             let values: Vec<Bytes> = batch.iter().map(|at| shown[*at].value.clone()).collect();
-            let made = self.convert(via, &values).await?;
+            let made = convert_batch(self, via, &values).await?;
             for (at, value) in batch.iter().zip(made) {
                 shown[*at] = shown[*at].with_value(value);
             }
@@ -113,23 +121,23 @@ impl Served {
     }
 
     /// The bytes to store of an object of this version.
-    pub(super) async fn to_stored(
-        &self,
-        via: &impl Convert,
-        object: ApiObject,
-    ) -> Result<Bytes, Status> {
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status> {
         let mut object = self.in_storage(via, object).await?;
-        encode(&self.resource, self.resource.storage, &mut object)
+        encode(
+            &self.resource,
+            self.resource.encoding_version().index(),
+            &mut object,
+        )
     }
 
     /// An object of this version in the one that is stored, without a resource version.
-    pub(super) async fn in_storage(
+    async fn in_storage(
         &self,
         via: &impl Convert,
         mut object: ApiObject,
     ) -> Result<ApiObject, Status> {
         let resource = &self.resource;
-        let (asked, storage) = (self.version, resource.storage);
+        let (asked, storage) = (self.version, resource.encoding_version().index());
         object.set_meta_text("resourceVersion", "");
         if asked == storage {
             return Ok(object);
@@ -151,11 +159,7 @@ impl Served {
 
     /// Makes an object one of this version that is in another, or is of another resource that is kept
     /// in the same place.
-    pub(crate) async fn adopt(
-        &self,
-        via: &impl Convert,
-        object: &mut ApiObject,
-    ) -> Result<(), Status> {
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status> {
         let (resource, gvk) = (&self.resource, self.gvk());
         let desired = resource.api_version(self.version);
         if object.api_version() == desired {
@@ -174,7 +178,7 @@ impl Served {
             }
             (_, Some(_)) => object.set_gvk(&gvk),
             (_, None) => {
-                if let Some(kept) = self.kept_beside(object) {
+                if let Some(kept) = kept_beside(self, object) {
                     (kept.write)(object);
                 }
                 object.set_gvk(&gvk);
@@ -184,15 +188,8 @@ impl Served {
         Ok(())
     }
 
-    /// How an object of another resource is kept in the place of this one.
-    fn kept_beside(&self, object: &ApiObject) -> Option<StoredAs> {
-        let kept = crate::builtin::stored_as(object.api_version(), object.kind())?;
-        let is_here = *kept.group == *self.resource.group;
-        is_here.then_some(kept)
-    }
-
     /// Stored bytes as they are shown at a revision in the version that is asked for.
-    pub(crate) async fn shown(
+    async fn shown(
         &self,
         via: &impl Convert,
         value: Bytes,
@@ -203,36 +200,48 @@ impl Served {
         serve(self, &value, at, false, &mut out)?;
         Ok(out)
     }
+}
 
-    fn is_asked(&self, value: &[u8]) -> bool {
-        stored_version(&self.resource, value) == Some(self.version)
-    }
+/// How an object of another resource is kept in the place of this one.
+fn kept_beside(served: &Served, object: &ApiObject) -> Option<StoredAs> {
+    let kept = crate::builtin::stored_as(object.api_version(), object.kind())?;
+    let is_here = *kept.group == *served.resource.group;
+    is_here.then_some(kept)
+}
 
-    /// One call.
-    async fn convert(&self, via: &impl Convert, values: &[Bytes]) -> Result<Vec<Bytes>, Status> {
-        let resource = &self.resource;
-        let mut objects = Vec::with_capacity(values.len());
-        let mut stored = Vec::with_capacity(values.len());
-        for value in values {
-            let mut object = read(value)?;
-            let from = resource.version_of(object.api_version()).ok_or_else(|| {
-                conversion_failed(&format!(
-                    "request to convert CR from an invalid group/version: {}",
-                    object.api_version()
-                ))
-            })?;
-            resource.strategy.prune_and_default(from, &mut object, None);
-            objects.push(object);
-            stored.push(from);
-        }
-        let desired = resource.api_version(self.version);
-        let made = via.convert(resource, objects, &desired).await?;
-        let fitted = made.into_iter().zip(stored).map(|(mut object, from)| {
-            resource.strategy.fit(self.version, &mut object);
-            encode(resource, from, &mut object)
-        });
-        fitted.collect()
+/// True if bytes are stored in the served version.
+fn is_in_version(served: &Served, value: &[u8]) -> bool {
+    stored_version(&served.resource, value) == Some(served.version)
+}
+
+/// Converts a batch with one webhook call.
+async fn convert_batch(
+    served: &Served,
+    via: &impl Convert,
+    values: &[Bytes],
+) -> Result<Vec<Bytes>, Status> {
+    let resource = &served.resource;
+    let mut objects = Vec::with_capacity(values.len());
+    let mut stored = Vec::with_capacity(values.len());
+    for value in values {
+        let mut object = read(value)?;
+        let from = resource.version_of(object.api_version()).ok_or_else(|| {
+            conversion_failed(&format!(
+                "request to convert CR from an invalid group/version: {}",
+                object.api_version()
+            ))
+        })?;
+        resource.strategy.prune_and_default(from, &mut object, None);
+        objects.push(object);
+        stored.push(from);
     }
+    let desired = resource.api_version(served.version);
+    let made = via.convert(resource, objects, &desired).await?;
+    let fitted = made.into_iter().zip(stored).map(|(mut object, from)| {
+        resource.strategy.fit(served.version, &mut object);
+        encode(resource, from, &mut object)
+    });
+    fitted.collect()
 }
 
 /// A stored object for those who change its metadata alone, and the version they write it back in:
@@ -267,14 +276,14 @@ pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
 
 fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
     let own = stored.filter(|_| resource.strategy.converter().is_some());
-    own.unwrap_or(resource.storage)
+    own.unwrap_or(resource.encoding_version().index())
 }
 
 impl InFlight<'_> {
     /// Whether a next state says nothing new in another version than the stored one: it is not converted then, since
     /// what one version cannot express must not be lost by a write that changes nothing.
     pub(super) fn says_nothing_new(&self, next: &ApiObject, current: &Current) -> bool {
-        if self.served.version == self.served.resource.storage {
+        if self.served.version == self.served.resource.encoding_version().index() {
             return false;
         }
         let mut next = next.clone();
@@ -286,13 +295,14 @@ impl InFlight<'_> {
     pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
-            && stored_version(resource, &current.value) == Some(resource.storage);
+            && stored_version(resource, &current.value)
+                == Some(resource.encoding_version().index());
         if is_settled {
             return Ok(current.value.clone());
         }
         let mut object = self.current_in_storage(current).await?;
         object.set_meta_text("resourceVersion", "");
-        encode(resource, resource.storage, &mut object)
+        encode(resource, resource.encoding_version().index(), &mut object)
     }
 }
 

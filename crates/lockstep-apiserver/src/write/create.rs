@@ -11,6 +11,7 @@ use lockstep_storage::{Expected, Fence, Outcome, Revision};
 use super::admission::{Attributes, Mutated};
 use super::codec::{parse, serve};
 use super::commit::put;
+use super::conversion::ServedVersion as _;
 use super::conversion::kept;
 use super::decode::Document;
 use super::fences::Known;

@@ -5,16 +5,17 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupKind, GroupResource, Object, Status, Value};
 use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
 
-use super::WriteOrigin;
 use super::admission::Attributes;
 use super::codec::{Current, encode, serve};
 use super::commit::put;
+use super::conversion::ServedVersion as _;
 use super::conversion::kept;
 use super::request::{dry_run, invalid_options};
 use super::update::is_free;
 use super::{
     CRD_CLEANUP_FINALIZER, DryRun, InFlight, Internal, Resource, WriteAnswer, WritePath, grace,
 };
+use super::{SpecialKind, WriteOrigin};
 use crate::crd;
 
 const ORPHAN: &str = "orphan";
@@ -423,11 +424,8 @@ pub(crate) fn check_options_types(body: &Value) -> Result<(), Status> {
 /// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
 fn default_propagation(request: &InFlight<'_>) -> Option<Propagation> {
     let resource = &request.served.resource;
-    let keeps = matches!(
-        (&*resource.group, &*resource.plural),
-        ("batch", "jobs") | ("", "replicationcontrollers")
-    );
-    if keeps && &*resource.plural == "jobs" {
+    let keeps = resource.strategy.orphans_dependents();
+    if keeps && resource.special == SpecialKind::Job {
         request.notes.warn(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
         );

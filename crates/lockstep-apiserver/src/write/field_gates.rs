@@ -7,6 +7,7 @@ use lockstep_object::{Map, Object, Status, Value, json};
 use serde_json::json;
 
 use super::codec::{Current, encode, parse_to_change};
+use super::conversion::ServedVersion as _;
 use super::conversion::unreadable;
 use super::environment::Observation;
 use super::io::Io;
@@ -71,7 +72,7 @@ impl WritePath<'_> {
             return Ok(Gated::default());
         };
         let began = self.env.elapsed();
-        let mut step = if request.served.version == resource.storage {
+        let mut step = if request.served.version == resource.encoding_version().index() {
             let old = current.map(|current| &current.object);
             Gated {
                 actions: apply(gates, object, old),
@@ -179,7 +180,7 @@ impl InFlight<'_> {
         }
         let mut changed = Set::default();
         if is_changed {
-            let mut back = self.served.out_of_storage(self.io(), new.clone()).await?;
+            let mut back = out_of_storage(&self.served, self.io(), new.clone()).await?;
             let metadata = std::mem::take(object.metadata_mut());
             drop(std::mem::take(back.metadata_mut()));
             if !self.has_paths(&self.api_version()) {
@@ -201,7 +202,7 @@ impl InFlight<'_> {
     pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
         let kept = Served {
             resource: self.served.resource.clone(),
-            version: self.served.resource.storage,
+            version: self.served.resource.encoding_version().index(),
         };
         let value = kept.converted(self.io(), current.value.clone()).await?;
         parse_to_change(&kept, &value, current.revision)
@@ -225,7 +226,7 @@ impl InFlight<'_> {
     pub(super) fn has_paths(&self, api_version: &str) -> bool {
         let resource = &self.served.resource;
         resource.strategy.converter().is_none()
-            || resource.version_of(api_version) == Some(resource.storage)
+            || resource.version_of(api_version) == Some(resource.encoding_version().index())
     }
 
     /// The bytes to store of an object that went through the gate step.
@@ -247,26 +248,23 @@ impl InFlight<'_> {
         }
         *stored.metadata_mut() = metadata;
         let resource = &self.served.resource;
-        encode(resource, resource.storage, &mut stored)
+        encode(resource, resource.encoding_version().index(), &mut stored)
     }
 }
 
-impl Served {
-    /// An object of the version that is stored, in this one.
-    async fn out_of_storage(&self, via: &Io, mut object: Object) -> Result<Object, Status> {
-        let resource = &self.resource;
-        let desired = resource.api_version(self.version);
-        if resource.strategy.converter().is_some() {
-            let made = via.convert(resource, vec![object], &desired).await?;
-            object = made.into_iter().next().ok_or_else(unreadable)?;
-        }
-        let fields = object.fields_mut();
-        fields.insert("apiVersion".to_owned(), desired.into());
-        resource
-            .strategy
-            .prune_and_default(self.version, &mut object, None);
-        Ok(object)
+/// Converts an object of the encoding version to the served one.
+async fn out_of_storage(served: &Served, via: &Io, mut object: Object) -> Result<Object, Status> {
+    let resource = &served.resource;
+    let desired = resource.api_version(served.version);
+    if resource.strategy.converter().is_some() {
+        let made = via.convert(resource, vec![object], &desired).await?;
+        object = made.into_iter().next().ok_or_else(unreadable)?;
     }
+    let fields = object.fields_mut();
+    fields.insert("apiVersion".to_owned(), desired.into());
+    let strategy = &resource.strategy;
+    strategy.prune_and_default(served.version, &mut object, None);
+    Ok(object)
 }
 
 pub(super) fn apply(gates: &Gates, object: &mut Object, old: Option<&Object>) -> Vec<Action> {

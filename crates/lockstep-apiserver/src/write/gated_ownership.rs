@@ -205,7 +205,7 @@ impl Settling<'_> {
         let resource = &self.request.served.resource;
         let (from_version, to_version) = (resource.version_of(from)?, resource.version_of(to)?);
         let stored = self.stored()?.clone();
-        let whole = if from_version == resource.storage {
+        let whole = if from_version == resource.encoding_version().index() {
             stored
         } else {
             let [whole] = self.converted(&[stored], from).await?;

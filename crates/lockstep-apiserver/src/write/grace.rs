@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
-use super::Resource;
+use super::{Resource, SpecialKind};
 
 /// How long a pod has that does not say.
 const GRACE_SECONDS: i64 = 30;
@@ -16,7 +16,7 @@ pub(super) struct Grace {
 
 /// The time that an object is given: none if it goes at once. `asked` is what the client says about it.
 pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Option<Grace> {
-    if !resource.group.is_empty() || &*resource.plural != "pods" {
+    if resource.special != SpecialKind::Pod {
         return None;
     }
     let own = object.at(&["spec", "terminationGracePeriodSeconds"]);
@@ -34,7 +34,7 @@ pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Op
 
 /// Marks a pod that was given no time as ended, for those who are shown it once more.
 pub(super) fn end(resource: &Resource, object: &mut Object, now: Seconds) {
-    if resource.group.is_empty() && &*resource.plural == "pods" {
+    if resource.special == SpecialKind::Pod {
         Grace { seconds: 0 }.put_on(object, now);
     }
 }

@@ -113,7 +113,7 @@ impl Endpoint for Written<'_> {
         resource
             .strategy
             .prune_and_default(version, &mut shaped, None);
-        let storage = resource.api_version(resource.storage);
+        let storage = resource.api_version(resource.encoding_version().index());
         let there = self.convert(shaped.as_value(), &storage)?;
         match gated(gates, there, stored.as_value()) {
             Some(there) => self.convert(&there, &own).map(Some),

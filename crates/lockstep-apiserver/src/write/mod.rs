@@ -47,14 +47,16 @@ mod update;
 use lockstep_object::{Object, Status, Value};
 
 use self::admission::Attributes;
-use crate::resources::{LastWrite, Origin, Registry, Resource, Served, StoredAs, Subresource};
+use crate::resources::{
+    LastWrite, Origin, Registry, Resource, ScalePaths, Served, SpecialKind, StoredAs, Subresource,
+};
 use crate::route::Verb;
 
 pub(crate) use answer::WriteAnswer;
 pub(crate) use codec::{parse, serve};
 pub(crate) use commit::read_failed;
 pub(crate) use controllers::{CRD_CLEANUP_FINALIZER, Internal, Left};
-pub(crate) use conversion::{Convert, Direct};
+pub(crate) use conversion::{Convert, Direct, ServedVersion};
 pub use decode::Incoming;
 pub(crate) use decode::{Document, object as decode_object, refit};
 pub(crate) use delete::{Propagation, check_options_types as check_delete_options};
@@ -67,7 +69,7 @@ pub use request::DryRun;
 pub(crate) use request::{
     InFlight, Input, Permits, WriteOptions, WriteRequest, dry_run, invalid_options, subresource,
 };
-pub use scale::ScalePaths;
+pub(crate) use scale::ServedScale;
 pub(crate) use scale::columns as scale_columns;
 
 /// Rules of writing, with the surroundings of one write.

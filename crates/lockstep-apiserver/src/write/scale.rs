@@ -15,7 +15,9 @@ use super::codec::Current;
 use super::decode::{Document, Unfit};
 use super::patch::Patch;
 use super::update::Next;
-use super::{InFlight, Incoming, LastWrite, Origin, Served, Subresource, WriteAnswer, WritePath};
+use super::{
+    InFlight, Incoming, LastWrite, Origin, ScalePaths, Served, Subresource, WriteAnswer, WritePath,
+};
 use crate::views::{Cell, Column, Columns};
 
 /// Metadata that an object and its scale share.
@@ -26,17 +28,6 @@ const SHARED_METADATA: [&str; 5] = [
     "resourceVersion",
     "creationTimestamp",
 ];
-
-/// Where a resource keeps what its scale shows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScalePaths {
-    /// The number that is wanted: `.spec.replicas`.
-    pub spec_replicas: Box<str>,
-    /// The number that there is.
-    pub status_replicas: Box<str>,
-    /// The labels of those that count: as text, as a selector, or as labels; there may be none.
-    pub label_selector: Option<Box<str>>,
-}
 
 impl WritePath<'_> {
     /// Replaces the number of replicas by that of the body.
@@ -129,7 +120,34 @@ impl WritePath<'_> {
     }
 }
 
-impl Served {
+/// The `scale` subresource of objects of a served version.
+pub(crate) trait ServedScale {
+    /// Object with the replicas of a scale and its identity, for an apply.
+    fn scaled(&self, scale: &Object) -> Result<Object, Status>;
+
+    /// Scale of an object.
+    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status>;
+
+    /// Sets the replicas of an object to those of a scale.
+    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status>;
+
+    /// Paths of the replicas; 404 if the version has no `scale`.
+    fn scale_paths(&self) -> Result<&ScalePaths, Status>;
+
+    /// Replicas that a scale asks for.
+    fn replicas(&self, scale: &Object) -> Result<i64, Status>;
+
+    /// Scale of the object in an answer.
+    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
+
+    /// Scale of an object that was written.
+    fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
+
+    /// Prints the scale of an object.
+    fn shown_scale(&self, answer: &WriteAnswer, object: &Object) -> Result<WriteAnswer, Status>;
+}
+
+impl ServedScale for Served {
     /// What a scale wants of the object: its number of replicas, and which object it is.
     fn scaled(&self, scale: &Object) -> Result<Object, Status> {
         let metadata = scale.metadata().iter();
@@ -143,12 +161,12 @@ impl Served {
     }
 
     /// The scale of an object.
-    pub(super) fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
+    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
         self.scale_paths()?.view(object, revision)
     }
 
     /// Gives an object the number of replicas of a scale.
-    pub(super) fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
+    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
         let replicas = self.replicas(scale)?;
         self.scale_paths()?.set_replicas(object, replicas)
     }
@@ -173,7 +191,7 @@ impl Served {
     }
 
     /// The scale of the object in an answer.
-    pub(crate) fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
+    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
         let object = answer.object()?;
         let paths = self.scale_paths()?;
         if paths.replicas(&object)?.is_none() {
@@ -237,8 +255,19 @@ pub(crate) fn columns() -> &'static Columns {
     &COLUMNS
 }
 
-impl ScalePaths {
-    /// An object as a `Scale`, with this resource version. Without replicas if it has none.
+/// Access to the replicas of an object by the paths of its resource.
+trait Replicas {
+    /// Builds the `Scale` of an object. `spec.replicas` is absent if the object has none.
+    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status>;
+
+    /// The desired number of replicas.
+    fn replicas(&self, object: &Object) -> Result<Option<i64>, Status>;
+
+    /// Sets the desired number of replicas.
+    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), Status>;
+}
+
+impl Replicas for ScalePaths {
     fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status> {
         let shared = object.metadata().iter();
         let shared = shared.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));

@@ -59,7 +59,7 @@ pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
     }
     let writer = Writer {
         manager: maker(resource, object.name()),
-        api_version: &resource.api_version(resource.storage),
+        api_version: &resource.api_version(resource.encoding_version().index()),
         subresource: "",
         now,
     };

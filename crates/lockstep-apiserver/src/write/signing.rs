@@ -3,14 +3,12 @@
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
-use super::InFlight;
+use super::{InFlight, SpecialKind};
 
 /// Writes who asks into a new request for a certificate, whatever it said.
 pub(super) fn sign(request: &InFlight<'_>, object: &mut Object) {
     let resource = &request.served.resource;
-    if &*resource.plural != "certificatesigningrequests"
-        || &*resource.group != "certificates.k8s.io"
-    {
+    if resource.special != SpecialKind::CertificateSigningRequest {
         return;
     }
     let user = request.user;

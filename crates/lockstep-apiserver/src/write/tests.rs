@@ -426,12 +426,6 @@ fn a_write_that_lost_a_race_reads_again() {
         subresource: String::new(),
     };
     let served = memory.registry.find(&route).expect("it is served");
-    let patch = decode_patch(
-        &served,
-        None,
-        "application/merge-patch+json",
-        br#"{"spec":{"size":3}}"#,
-    );
     let notes = Notes::default();
     let mut request = WriteRequest {
         route: &route,

@@ -13,10 +13,12 @@ use super::admission::{Attributes, Mutated, Operation};
 use super::apply::Wish;
 use super::codec::{Current, serve};
 use super::commit::put;
+use super::conversion::ServedVersion as _;
 use super::decode::Document;
 use super::field_gates::{ACTIONS, Gated};
 use super::managed_fields::{Claims, take_requested_managed_fields};
 use super::quota::Bill;
+use super::scale::ServedScale as _;
 use super::{
     DryRun, InFlight, Incoming, LastWrite, Origin, Resource, Subresource, WriteAnswer, WritePath,
 };

@@ -105,6 +105,20 @@ const TABLE: &[Row] = &[
     ),
     row("lockstep-storageversion", Layer::Rules, MayUse::Words(&[])),
     row("lockstep-mvcc", Layer::Rules, MayUse::Words(&[])),
+    row(
+        "lockstep-catalog",
+        Layer::Rules,
+        MayUse::Words(&[
+            "lockstep-authz",
+            "lockstep-builtins",
+            "lockstep-cel",
+            "lockstep-fieldgate",
+            "lockstep-kinds",
+            "lockstep-merge",
+            "lockstep-mvcc",
+            "lockstep-schema",
+        ]),
+    ),
     row("lockstep-gather", Layer::Wires, MayUse::Only(&[])),
     row(
         "lockstep-storage",

@@ -1,18 +1,18 @@
-//! What a conversion may do to metadata: change labels and annotations, and nothing else.
+//! Metadata of converted objects: a webhook may change labels and annotations only.
 
 use lockstep_object::field::Path;
 use lockstep_object::metadata::{Scope, validate_metadata};
 use lockstep_object::names::NameRule;
 use lockstep_object::{Map, Object, Value};
 
-/// What a webhook may change.
-const FREE: [&str; 2] = ["labels", "annotations"];
+/// Metadata fields that a webhook may change.
+const MUTABLE: [&str; 2] = ["labels", "annotations"];
 
-/// Gives a converted object the metadata of the original, with its own labels and annotations.
+/// Replaces the metadata of a converted object by that of the original, except for labels and annotations.
 pub(super) fn restore_metadata(original: &Object, converted: &mut Object) -> Result<(), String> {
-    let told = match converted.fields_mut().remove("metadata") {
+    let returned = match converted.fields_mut().remove("metadata") {
         None => return Err("missing metadata in converted object".to_owned()),
-        Some(Value::Object(told)) => told,
+        Some(Value::Object(returned)) => returned,
         Some(other) => {
             let kind = go_type(&other);
             return Err(format!(
@@ -21,8 +21,8 @@ pub(super) fn restore_metadata(original: &Object, converted: &mut Object) -> Res
         }
     };
     let mut metadata = original.metadata().clone();
-    for field in FREE {
-        match told.get(field) {
+    for field in MUTABLE {
+        match returned.get(field) {
             None | Some(Value::Null) => drop(metadata.remove(field)),
             Some(Value::Object(texts)) => {
                 check_texts(field, texts)?;
@@ -54,7 +54,7 @@ fn check_texts(field: &str, texts: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// Labels and annotations that the webhook changed are as good as a client's.
+/// Validates labels or annotations that the webhook changed, as for a client.
 fn check_changed(field: &str, texts: &Map<String, Value>) -> Result<(), String> {
     let metadata = Map::from_iter([
         ("name".to_owned(), "converted".into()),
@@ -70,7 +70,7 @@ fn check_changed(field: &str, texts: &Map<String, Value>) -> Result<(), String> 
     }
 }
 
-/// What upstream calls the type of a value.
+/// The Go type of a JSON value, for error texts.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",

@@ -1,4 +1,4 @@
-//! Conversion webhooks: objects of a CRD in another of its versions, by asking somebody who knows.
+//! Conversion webhooks: the client that converts custom resources between versions.
 
 mod metadata;
 mod review;
@@ -6,8 +6,9 @@ mod review;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn};
 use lockstep_object::{Object, Status, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::Definition;
 use crate::clock;
@@ -16,26 +17,26 @@ use crate::webhooks::{CallLimits, Client, ClientConfig, Clients, ConfigError};
 
 pub use review::{Review, ReviewError, ReviewVersion};
 
-/// What upstream calls a webhook that gave no answer.
+/// Upstream's failure type in metrics for a failed call.
 const CALL_FAILURE: &str = "conversion_webhook_call_failure";
 
-/// How long a webhook may take for an answer, and how large that may be.
+/// Limits of one call.
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),
     answer_bytes_max: 16 << 20,
 };
-/// How many objects are sent in one call, and how many bytes of them unless one alone has more.
+/// The maximum number of objects in one call.
 pub(crate) const CALL_OBJECTS_MAX: usize = 500;
-/// See [`CALL_OBJECTS_MAX`].
+/// The maximum size of all objects in one call, unless a single object is larger.
 pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
 
-/// How many watches convert at a time. The others wait, and find made what is the same for all.
+/// The maximum number of watches that convert at a time. The others wait, and usually find the result in the cache.
 const WATCHES_MAX: usize = 4;
 
 /// The conversion webhook of a CRD.
 pub struct Converter {
     client: Result<Arc<Client>, ConfigError>,
-    /// The version of the question; none if the CRD knows none that is spoken here.
+    /// The version of `ConversionReview`; none if the CRD accepts no supported version.
     review: Option<ReviewVersion>,
     watches: Arc<Semaphore>,
     /// The name of the CRD.
@@ -44,7 +45,7 @@ pub struct Converter {
 }
 
 impl Converter {
-    /// The webhook that a CRD asks for, if it asks for one.
+    /// The conversion webhook of a CRD, if it has one.
     pub(super) fn of(definition: Definition<'_>, clients: &Clients) -> Option<Self> {
         let webhook = definition.conversion_webhook()?;
         let config = ClientConfig::read(&webhook["clientConfig"]);
@@ -57,32 +58,6 @@ impl Converter {
             crd: definition.name().to_owned(),
             meters: clients.meters().clone(),
         })
-    }
-
-    /// Waits for the turn of a watch: one change should not be converted for each who watches it.
-    pub(crate) fn turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        let waiting = Arc::clone(&self.watches).acquire_owned();
-        async { waiting.await.ok() }
-    }
-
-    /// The objects in another version, in the same order. All are of one kind, and none is in
-    /// that version.
-    pub(crate) async fn convert(
-        &self,
-        objects: &[Object],
-        desired: &str,
-    ) -> Result<Vec<Object>, Status> {
-        let Some(first) = objects.first() else {
-            return Ok(Vec::new());
-        };
-        let began = clock::now().steady;
-        let converted = self.ask(first, objects, desired).await;
-        let took = clock::now().steady - began;
-        let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
-        let (from, to) = (version(first.api_version()), version(desired));
-        self.meters
-            .converted(&self.crd, &from, &to, converted.is_ok(), took);
-        converted
     }
 
     async fn ask(
@@ -108,26 +83,53 @@ impl Converter {
         let client = self.client.as_ref();
         let client = client.map_err(|error| failed(format!("failed: {error}")))?;
         let began = clock::now().steady;
-        let told = |failure| {
+        let observe = |failure| {
             let took = clock::now().steady - began;
             self.meters.conversion(failure, took);
         };
         let answer = client.post(json::encode(&review.request()).into(), LIMITS);
         let answer = answer.await.map_err(|error| {
-            told(Some(CALL_FAILURE));
+            observe(Some(CALL_FAILURE));
             failed(format!("failed: {error}"))
         })?;
         let answer = json::decode(&answer).map_err(|error| {
-            told(Some(CALL_FAILURE));
+            observe(Some(CALL_FAILURE));
             failed(format!("failed: the answer cannot be read: {error}"))
         })?;
         let converted = review.converted(answer.value);
-        told(converted.as_ref().err().map(ReviewError::failure_type));
+        observe(converted.as_ref().err().map(ReviewError::failure_type));
         converted.map_err(|error| failed(error.to_string()))
     }
 }
 
-/// 500 in the words of upstream, which has no reason for it.
+impl ConversionWebhook for Converter {
+    fn convert<'a>(
+        &'a self,
+        objects: &'a [Object],
+        desired: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Object>, Status>> {
+        Box::pin(async move {
+            let Some(first) = objects.first() else {
+                return Ok(Vec::new());
+            };
+            let began = clock::now().steady;
+            let converted = self.ask(first, objects, desired).await;
+            let took = clock::now().steady - began;
+            let version = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
+            let (from, to) = (version(first.api_version()), version(desired));
+            self.meters
+                .converted(&self.crd, &from, &to, converted.is_ok(), took);
+            converted
+        })
+    }
+
+    fn turn(&self) -> BoxFuture<'static, Option<Turn>> {
+        let waiting = Arc::clone(&self.watches).acquire_owned();
+        Box::pin(async { waiting.await.ok().map(|permit| Box::new(permit) as Turn) })
+    }
+}
+
+/// An internal error without a reason, as upstream answers failed conversions.
 pub(crate) fn failed(message: &str) -> Status {
     Status {
         message: message.to_owned(),

@@ -1,4 +1,4 @@
-//! What a conversion webhook is asked, and whether its answer can be believed. Nothing here waits.
+//! `ConversionReview`: building the request and validating the response. Pure.
 
 use lockstep_object::{Object, Value};
 use serde_json::json;
@@ -9,53 +9,53 @@ pub use crate::webhooks::ReviewVersion;
 /// The group of `ConversionReview`.
 const GROUP: &str = "apiextensions.k8s.io";
 
-/// One question: these objects, in that version, please.
+/// A conversion request.
 #[derive(Clone, Copy, Debug)]
 pub struct Review<'a> {
-    /// How it is put.
+    /// The version of `ConversionReview`.
     pub version: ReviewVersion,
-    /// What the answer has to name.
+    /// The UID that the response must repeat.
     pub uid: &'a str,
-    /// `group/version` to convert to.
+    /// The desired `apiVersion`.
     pub desired: &'a str,
-    /// The objects, none of them in that version.
+    /// The objects, none of which has the desired version.
     pub objects: &'a [Object],
 }
 
-/// Why an answer is refused, as it goes on after `conversion webhook for G/V, Kind=K`.
+/// An invalid response. The text follows `conversion webhook for G/V, Kind=K`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// It is not an answer to the question, or it says no.
+    /// The response does not match the request, or reports a failure.
     #[error("failed: {0}")]
     Failed(String),
-    /// It has more or fewer objects.
+    /// The number of objects differs.
     #[error("returned {returned} objects, expected {expected}")]
     Count {
-        /// How many it has.
+        /// The number of objects in the response.
         returned: usize,
-        /// How many were sent.
+        /// The number of objects in the request.
         expected: usize,
     },
-    /// One of its objects is another one, or of another kind or version.
+    /// An object has another kind, version, name, namespace or UID.
     #[error("returned invalid {object}: {problem}")]
     Object {
-        /// Which.
+        /// The description of the object.
         object: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The metadata of one of its objects cannot be used.
+    /// The metadata of an object is invalid.
     #[error("returned invalid metadata{object}: {problem}")]
     Metadata {
-        /// Which.
+        /// The description of the object.
         object: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
 
 impl ReviewError {
-    /// What upstream calls it in metrics.
+    /// Upstream's failure type in metrics.
     pub(super) fn failure_type(&self) -> &'static str {
         match self {
             Self::Failed(_) => "conversion_webhook_malformed_response_failure",
@@ -68,7 +68,7 @@ impl ReviewError {
 }
 
 impl Review<'_> {
-    /// The question as it is sent.
+    /// Builds the `ConversionReview` to send.
     pub fn request(&self) -> Value {
         let objects: Vec<Value> = self.objects.iter().map(|o| o.as_value().clone()).collect();
         json!({
@@ -82,8 +82,8 @@ impl Review<'_> {
         })
     }
 
-    /// The converted objects, in the order of those that were sent. Their metadata is that of the
-    /// originals, except for labels and annotations.
+    /// Validates a response and returns the converted objects, in the order of the request. Their metadata is that of
+    /// the originals, except for labels and annotations.
     pub fn converted(&self, answer: Value) -> Result<Vec<Object>, ReviewError> {
         let objects = self.objects_of(answer)?;
         if objects.len() != self.objects.len() {
@@ -98,18 +98,18 @@ impl Review<'_> {
             .collect()
     }
 
-    /// The objects of an answer that says yes.
+    /// The objects of a successful response.
     fn objects_of(&self, mut answer: Value) -> Result<Vec<Value>, ReviewError> {
         let failed = |why: String| Err(ReviewError::Failed(why));
         if !answer.is_object() {
             return failed("the answer is not a ConversionReview".to_owned());
         }
         let must_name_itself = self.version == ReviewVersion::V1;
-        let told = |object: &Value, field: &str| {
+        let text = |object: &Value, field: &str| {
             let text = object[field].as_str();
             text.unwrap_or_default().to_owned()
         };
-        let is = (told(&answer, "apiVersion"), told(&answer, "kind"));
+        let is = (text(&answer, "apiVersion"), text(&answer, "kind"));
         let wanted = format!("{GROUP}/{}", self.version.name());
         if must_name_itself && is != (wanted.clone(), "ConversionReview".to_owned()) {
             return failed(format!(
@@ -121,13 +121,13 @@ impl Review<'_> {
         if !response.is_object() {
             return failed("no response provided".to_owned());
         }
-        let uid = told(&response, "uid");
+        let uid = text(&response, "uid");
         if must_name_itself && uid != self.uid {
             return failed(format!("expected response.uid={:?}, got {uid:?}", self.uid));
         }
-        let status = told(&response["result"], "status");
+        let status = text(&response["result"], "status");
         if status != "Success" {
-            return match told(&response["result"], "message") {
+            return match text(&response["result"], "message") {
                 message if message.is_empty() => failed(format!(
                     "response.result.status was '{status}', not 'Success'"
                 )),
@@ -144,7 +144,7 @@ impl Review<'_> {
         }
     }
 
-    /// One object of the answer beside the one that was sent.
+    /// Checks a returned object against the original.
     fn check(&self, index: usize, original: &Object, value: Value) -> Result<Object, ReviewError> {
         let is_one = self.objects.len() == 1;
         let at = |problem: String| ReviewError::Object {
@@ -190,7 +190,7 @@ impl Review<'_> {
     }
 }
 
-/// In what an object is not the one that was sent.
+/// The first identity field in which a returned object differs from the original.
 fn another(original: &Object, object: &Object) -> Option<String> {
     let rows = [
         ("name", original.name(), object.name()),

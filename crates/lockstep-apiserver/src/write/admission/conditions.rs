@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use lockstep_cel::authorizer::{Authorization, ResourceAttributes};
-use lockstep_cel::context::{namespace_schema, request_schema};
+pub use lockstep_cel::context::admission_environment as environment;
 use lockstep_cel::{
     Activation, Arena, Budget, EXPRESSION_COST_MAX, Env, EvalError, Opaque, Program, Type,
     Value as CelValue, Version, issue,
@@ -60,19 +60,6 @@ pub enum Verdict {
     Fails,
     /// None fails, but some cannot be decided.
     Undecided(String),
-}
-
-/// The environment of conditions, for expressions that are new on a server that gets along with
-/// servers of a version.
-pub fn environment(version: Version) -> Env {
-    let opaque = |name: &str| Type::opaque(&format!("kubernetes.authorization.{name}"));
-    Env::kubernetes(version)
-        .with_variable("object", Type::Dyn)
-        .with_variable("oldObject", Type::Dyn)
-        .with_schema_variable("namespaceObject", namespace_schema())
-        .with_schema_variable("request", request_schema())
-        .with_variable("authorizer", opaque("Authorizer"))
-        .with_variable("authorizer.requestResource", opaque("ResourceCheck"))
 }
 
 impl Conditions {

@@ -4,6 +4,7 @@ use lockstep_merge::JsonPatch;
 use lockstep_merge::managers::Managed;
 use lockstep_object::{Object, Value};
 
+use super::super::super::conversion::ServedVersion as _;
 use super::super::super::io::Io;
 use super::super::super::{InFlight, refit};
 use super::super::{Attributes, Operation, request};

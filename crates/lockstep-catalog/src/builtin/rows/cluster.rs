@@ -1,0 +1,147 @@
+//! Rows of cluster configuration: storage, priorities, certificates, webhooks.
+
+use lockstep_object::metadata::Scope;
+
+use super::super::{DeleteResponse, PLAIN, Row, webhooks};
+use crate::{LastWrite, SpecialKind, Subresource};
+
+pub(in crate::builtin) const ROWS: &[Row] = &[
+    Row {
+        group: "storage.k8s.io",
+        plural: "storageclasses",
+        singular: "storageclass",
+        kind: "StorageClass",
+        short_names: &["sc"],
+        scope: Scope::Cluster,
+        bucket: "storageclasses",
+        delete_response: DeleteResponse::Object,
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "volumeattachments",
+        singular: "volumeattachment",
+        kind: "VolumeAttachment",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "volumeattachments",
+        delete_response: DeleteResponse::Object,
+        last_write: LastWrite::IsRefused,
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csidrivers",
+        singular: "csidriver",
+        kind: "CSIDriver",
+        scope: Scope::Cluster,
+        bucket: "csidrivers",
+        delete_response: DeleteResponse::Object,
+        last_write: LastWrite::IsRefused,
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csinodes",
+        singular: "csinode",
+        kind: "CSINode",
+        scope: Scope::Cluster,
+        bucket: "csinodes",
+        delete_response: DeleteResponse::Object,
+        last_write: LastWrite::IsRefused,
+        ..PLAIN
+    },
+    Row {
+        group: "storage.k8s.io",
+        plural: "csistoragecapacities",
+        singular: "csistoragecapacity",
+        kind: "CSIStorageCapacity",
+        bucket: "csistoragecapacities",
+        last_write: LastWrite::IsRefused,
+        ..PLAIN
+    },
+    Row {
+        group: "scheduling.k8s.io",
+        plural: "priorityclasses",
+        singular: "priorityclass",
+        kind: "PriorityClass",
+        short_names: &["pc"],
+        scope: Scope::Cluster,
+        bucket: "priorityclasses",
+        tracks_generation: true,
+        ..PLAIN
+    },
+    Row {
+        group: "node.k8s.io",
+        plural: "runtimeclasses",
+        singular: "runtimeclass",
+        kind: "RuntimeClass",
+        scope: Scope::Cluster,
+        bucket: "runtimeclasses",
+        allows_create_on_update: true,
+        last_write: LastWrite::IsRefused,
+        ..PLAIN
+    },
+    Row {
+        group: "certificates.k8s.io",
+        plural: "certificatesigningrequests",
+        special: SpecialKind::CertificateSigningRequest,
+        singular: "certificatesigningrequest",
+        kind: "CertificateSigningRequest",
+        short_names: &["csr"],
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Approval, Subresource::Status],
+        bucket: "certificatesigningrequests",
+        ..PLAIN
+    },
+    Row {
+        group: "admissionregistration.k8s.io",
+        plural: "mutatingwebhookconfigurations",
+        special: SpecialKind::AdmissionConfiguration,
+        singular: "mutatingwebhookconfiguration",
+        kind: "MutatingWebhookConfiguration",
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        bucket: "mutatingwebhookconfigurations",
+        tracks_generation: true,
+        last_write: LastWrite::IsRefused,
+        validate: webhooks::validate,
+        ..PLAIN
+    },
+    Row {
+        group: "admissionregistration.k8s.io",
+        plural: "validatingwebhookconfigurations",
+        special: SpecialKind::AdmissionConfiguration,
+        singular: "validatingwebhookconfiguration",
+        kind: "ValidatingWebhookConfiguration",
+        categories: &["api-extensions"],
+        scope: Scope::Cluster,
+        bucket: "validatingwebhookconfigurations",
+        tracks_generation: true,
+        last_write: LastWrite::IsRefused,
+        validate: webhooks::validate,
+        ..PLAIN
+    },
+    Row {
+        group: "flowcontrol.apiserver.k8s.io",
+        plural: "flowschemas",
+        singular: "flowschema",
+        kind: "FlowSchema",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "flowschemas",
+        tracks_generation: true,
+        ..PLAIN
+    },
+    Row {
+        group: "flowcontrol.apiserver.k8s.io",
+        plural: "prioritylevelconfigurations",
+        singular: "prioritylevelconfiguration",
+        kind: "PriorityLevelConfiguration",
+        scope: Scope::Cluster,
+        subresources: &[Subresource::Status],
+        bucket: "prioritylevelconfigurations",
+        tracks_generation: true,
+        ..PLAIN
+    },
+];
