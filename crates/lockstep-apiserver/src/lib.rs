@@ -47,7 +47,7 @@ mod whole;
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
 pub use failure::respond;
-pub use frame::{Notes, parse_go_duration};
+pub use frame::Notes;
 pub use lockstep_builtins::services::ServiceRange;
 pub use lockstep_controllers::Switches;
 pub use loops::LoopConfig;

@@ -1,6 +1,6 @@
 //! What the limit ranges of a namespace give pods and claims, and what they refuse.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
 
 use crate::amounts::{self, Amounts, amount};

@@ -24,7 +24,6 @@ use http::header::{
 use http::{HeaderName, Method, Version};
 use hyper::body::Incoming;
 
-pub use deadline::parse_go_duration;
 pub(crate) use inflight::InFlight;
 pub use notes::Notes;
 pub(crate) use own::record as record_own;

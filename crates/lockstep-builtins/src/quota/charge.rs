@@ -1,6 +1,6 @@
 //! What a write adds to quotas, if they allow it.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 use lockstep_object::metadata::Seconds;
 

@@ -1,6 +1,6 @@
 //! What claims of volumes use.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 
 use super::scopes;

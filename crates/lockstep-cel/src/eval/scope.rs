@@ -1,8 +1,8 @@
 //! What library functions may use.
 
 use crate::env::Profile;
-use crate::ext::re2::Pattern;
 use crate::value::{Arena, Eval, Fault, Value, code_points, decode, equal_counted};
+use lockstep_gotext::re2::Pattern;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Why a value cannot be what its field says.
 
-use lockstep_cel::ext::quantity::QuantityError;
+use lockstep_gotext::quantity::QuantityError;
 use lockstep_object::Value;
 
 use super::place::Place;

@@ -45,7 +45,12 @@ enum MayUse {
 }
 
 const TABLE: &[Row] = &[
-    row("lockstep-object", Layer::Words, MayUse::Only(&[])),
+    row("lockstep-gotext", Layer::Words, MayUse::Only(&[])),
+    row(
+        "lockstep-object",
+        Layer::Words,
+        MayUse::Only(&["lockstep-gotext"]),
+    ),
     row(
         "lockstep-featuregate-macros",
         Layer::Words,
@@ -67,15 +72,11 @@ const TABLE: &[Row] = &[
         Layer::Rules,
         MayUse::Words(&["lockstep-cel"]),
     ),
-    row(
-        "lockstep-kinds",
-        Layer::Rules,
-        MayUse::Words(&["lockstep-cel"]),
-    ),
+    row("lockstep-kinds", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-builtins",
         Layer::Rules,
-        MayUse::Words(&["lockstep-cel", "lockstep-kinds"]),
+        MayUse::Words(&["lockstep-kinds"]),
     ),
     row(
         "lockstep-openapi",

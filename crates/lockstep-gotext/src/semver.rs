@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::go_quote::quote_for_error;
+use crate::print::quote;
 
 /// A version. Equality and order follow `SemVer` 2 precedence, so build metadata plays no part in either.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub enum SemverError {
     #[error("No Major.Minor.Patch elements found")]
     TooFewParts,
     /// A part of the core is not made of digits.
-    #[error("Invalid character(s) found in {part} number {}", quote_for_error(.text))]
+    #[error("Invalid character(s) found in {part} number {}", quote(.text))]
     NotANumber {
         /// `major`, `minor` or `patch`.
         part: &'static str,
@@ -31,7 +31,7 @@ pub enum SemverError {
         text: String,
     },
     /// A number begins with a zero it does not need.
-    #[error("{part} must not contain leading zeroes {}", quote_for_error(.text))]
+    #[error("{part} must not contain leading zeroes {}", quote(.text))]
     LeadingZeroes {
         /// What the number is, as a message begins.
         part: &'static str,
@@ -42,19 +42,19 @@ pub enum SemverError {
     #[error("strconv.ParseUint: parsing \"\": invalid syntax")]
     MissingNumber,
     /// A number needs more than 64 bits.
-    #[error("strconv.ParseUint: parsing {}: value out of range", quote_for_error(.0))]
+    #[error("strconv.ParseUint: parsing {}: value out of range", quote(.0))]
     NumberTooLarge(String),
     /// Two dots, or a dash, with nothing behind.
     #[error("Prerelease is empty")]
     EmptyPreRelease,
     /// A pre-release identifier has a character outside `0-9A-Za-z-`.
-    #[error("Invalid character(s) found in prerelease {}", quote_for_error(.0))]
+    #[error("Invalid character(s) found in prerelease {}", quote(.0))]
     InvalidPreRelease(String),
     /// Two dots, or a plus, with nothing behind.
     #[error("Build meta data is empty")]
     EmptyBuild,
     /// A build identifier has a character outside `0-9A-Za-z-`.
-    #[error("Invalid character(s) found in build meta data {}", quote_for_error(.0))]
+    #[error("Invalid character(s) found in build meta data {}", quote(.0))]
     InvalidBuild(String),
     /// A shortened version with a pre-release or build part, which could not be told apart.
     #[error("short version cannot contain PreRelease/Build meta data")]

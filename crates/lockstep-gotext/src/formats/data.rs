@@ -1,6 +1,6 @@
 //! Formats of data rather than names: UUID, base64, date and time.
 
-use super::super::timestamp;
+use crate::timestamp;
 
 pub(super) fn is_uuid(text: &str) -> bool {
     let mut rest = text.as_bytes();

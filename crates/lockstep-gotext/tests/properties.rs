@@ -1,16 +1,16 @@
 //! What must hold for every input.
 
-use lockstep_cel::ext::formats::NamedFormat;
-use lockstep_cel::ext::go_duration::Duration;
-use lockstep_cel::ext::go_quote::{quote, quote_for_error};
-use lockstep_cel::ext::go_url::{Url, parse_request_uri};
-use lockstep_cel::ext::ip::{Cidr, Ip};
-use lockstep_cel::ext::number_text::{self as numbers, NumberStyle};
-use lockstep_cel::ext::quantity::Quantity;
-use lockstep_cel::ext::re2::{NESTING_MAX, PATTERN_BYTES_MAX, Pattern, PatternFault};
-use lockstep_cel::ext::semver::{Normalize, Semver};
-use lockstep_cel::ext::text::{self, OffsetBeyondEnd};
-use lockstep_cel::ext::timestamp::{Timestamp, UNIX_SECONDS_MAX, UNIX_SECONDS_MIN, Zone};
+use lockstep_gotext::duration::Duration;
+use lockstep_gotext::formats::NamedFormat;
+use lockstep_gotext::ip::{Cidr, Ip};
+use lockstep_gotext::number_text::{self as numbers, NumberStyle};
+use lockstep_gotext::print::quote;
+use lockstep_gotext::quantity::Quantity;
+use lockstep_gotext::re2::{NESTING_MAX, PATTERN_BYTES_MAX, Pattern, PatternFault};
+use lockstep_gotext::semver::{Normalize, Semver};
+use lockstep_gotext::text::{self, OffsetBeyondEnd};
+use lockstep_gotext::timestamp::{Timestamp, UNIX_SECONDS_MAX, UNIX_SECONDS_MIN, Zone};
+use lockstep_gotext::url::{Url, parse_request_uri};
 use proptest::prelude::*;
 
 /// Text rich in the characters patterns give a meaning to.
@@ -140,7 +140,7 @@ proptest! {
         let _ = (Semver::parse(&text, Normalize::No), Semver::parse(&text, Normalize::Yes));
         let _ = (Duration::parse(&text), Timestamp::parse(&text).map(|parsed| parsed.to_string()));
         let _ = (numbers::parse_int(&text), numbers::parse_uint(&text), numbers::parse_double(&text));
-        let _ = (quote(&text), quote_for_error(&text), Zone::parse(&text).map(|zone| format!("{zone:?}")));
+        let _ = (text::quote(&text), quote(&text), Zone::parse(&text).map(|zone| format!("{zone:?}")));
         for format in NamedFormat::all() {
             let _ = format.validate(&text);
         }

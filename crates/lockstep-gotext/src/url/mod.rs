@@ -7,7 +7,7 @@ mod parse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::go_quote::quote_for_error;
+use crate::print::quote;
 use escape::Part;
 
 /// A URL as CEL's `url()` yields it. Equality is that of the printed form.
@@ -39,7 +39,7 @@ struct User {
 
 /// Why text is not a URL, as Go says it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("parse {}: {fault}", quote_for_error(.text))]
+#[error("parse {}: {fault}", quote(.text))]
 pub struct UrlError {
     text: String,
     fault: UrlFault,
@@ -70,15 +70,15 @@ enum UrlFault {
     UserInfo,
     #[error("missing ']' in host")]
     MissingBracket,
-    #[error("invalid port {} after host", quote_for_error(.0))]
+    #[error("invalid port {} after host", quote(.0))]
     Port(String),
-    #[error("invalid host: ParseAddr({}): unable to parse IP", quote_for_error(.0))]
+    #[error("invalid host: ParseAddr({}): unable to parse IP", quote(.0))]
     Host(String),
     #[error("invalid IP-literal")]
     IpLiteral,
-    #[error("invalid URL escape {}", quote_for_error(.0))]
+    #[error("invalid URL escape {}", quote(.0))]
     Escape(String),
-    #[error("invalid character {} in host name", quote_for_error(.0))]
+    #[error("invalid character {} in host name", quote(.0))]
     HostCharacter(String),
 }
 

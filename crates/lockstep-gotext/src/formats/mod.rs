@@ -3,8 +3,8 @@
 mod data;
 mod names;
 
-use super::go_url;
-use super::timestamp;
+use crate::timestamp;
+use crate::url;
 
 /// A named format of the Kubernetes library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl NamedFormat {
             }
             Self::Dns1035LabelPrefix => names::dns1035_label(&names::mask_trailing_dash(text)),
             Self::LabelValue => names::label_value(text),
-            Self::Uri => match go_url::parse_request_uri(text) {
+            Self::Uri => match url::parse_request_uri(text) {
                 Ok(_) => Vec::new(),
                 Err(error) => vec![error.to_string()],
             },

@@ -7,7 +7,7 @@ use std::num::IntErrorKind;
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::super::go_quote::quote_for_error;
+use crate::print::quote;
 
 /// Where a clock stands.
 #[derive(Clone, Debug)]
@@ -25,10 +25,10 @@ pub enum ZoneError {
     #[error("unknown time zone {0}")]
     Unknown(String),
     /// An offset whose hours or minutes are no number.
-    #[error("strconv.Atoi: parsing {}: invalid syntax", quote_for_error(.0))]
+    #[error("strconv.Atoi: parsing {}: invalid syntax", quote(.0))]
     NotANumber(String),
     /// An offset whose hours or minutes need more than 32 bits.
-    #[error("strconv.Atoi: parsing {}: value out of range", quote_for_error(.0))]
+    #[error("strconv.Atoi: parsing {}: value out of range", quote(.0))]
     OutOfRange(String),
     /// A name that would leave a directory of zones.
     #[error("time: invalid location name")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::go_quote::quote_for_error;
+use crate::print::quote;
 
 /// An address without zone, and never an IPv4 address in IPv6 clothes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub enum IpError {
     /// Not an address.
     #[error(
         "IP Address {quoted} parse error during conversion from string: ParseAddr({quoted}): unable to parse IP",
-        quoted = quote_for_error(.0)
+        quoted = quote(.0)
     )]
     Malformed(String),
     /// An address with `%zone`.
-    #[error("IP address {} with zone value is not allowed", quote_for_error(.0))]
+    #[error("IP address {} with zone value is not allowed", quote(.0))]
     Zone(String),
     /// An IPv4-mapped IPv6 address.
-    #[error("IPv4-mapped IPv6 address {} is not allowed", quote_for_error(.0))]
+    #[error("IPv4-mapped IPv6 address {} is not allowed", quote(.0))]
     Mapped(String),
 }
 
@@ -118,9 +118,9 @@ pub struct CidrError {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum CidrFault {
-    #[error("network address parse error during conversion from string: netip.ParsePrefix({}): {reason}", quote_for_error(.text))]
+    #[error("network address parse error during conversion from string: netip.ParsePrefix({}): {reason}", quote(.text))]
     Malformed { text: String, reason: String },
-    #[error("IPv4-mapped IPv6 address {} is not allowed", quote_for_error(.0))]
+    #[error("IPv4-mapped IPv6 address {} is not allowed", quote(.0))]
     Mapped(String),
 }
 
@@ -139,7 +139,7 @@ impl Cidr {
         let is_number = length_text.bytes().all(|byte| byte.is_ascii_digit());
         let has_zero = length_text.len() > 1 && length_text.starts_with('0');
         if length_text.is_empty() || !is_number || has_zero {
-            let length = quote_for_error(length_text);
+            let length = quote(length_text);
             return Err(malformed(&format!("bad bits after slash: {length}")));
         }
         let longest = if address.is_ipv4() { 32 } else { 128 };
@@ -212,7 +212,7 @@ fn parse_block_address(text: &str) -> Result<IpAddr, String> {
         Err(IpError::Zone(_)) => Err("IPv6 zones cannot be present in a prefix".to_owned()),
         Err(IpError::Mapped(text)) => text.parse().map_err(|_| text),
         Err(IpError::Malformed(text)) => {
-            let address = quote_for_error(&text);
+            let address = quote(&text);
             Err(format!("ParseAddr({address}): unable to parse IP"))
         }
     }

@@ -1,4 +1,6 @@
-//! The strings library: pure functions that count in code points.
+//! Functions of CEL's strings library, which count in code points.
+
+use crate::print::named_escape;
 
 /// Why a text function failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -207,4 +209,19 @@ pub fn escape_json_pointer_key(key: &str) -> String {
         }
     }
     escaped
+}
+
+/// `strings.quote`: double quotes around the text, escapes for quotes, backslashes and the named control characters.
+/// Unlike `%q`, it leaves every other character as it is.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match named_escape(character) {
+            Some(escape) => quoted.push_str(escape),
+            None => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
 }

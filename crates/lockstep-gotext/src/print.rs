@@ -1,8 +1,10 @@
-//! Texts as Go prints them, where a message is a contract.
+//! Numbers and quoted text as Go's `fmt` and `encoding/json` print them.
+//!
+//! Clients match these texts in error messages, field sets and stored JSON, so they are reproduced digit for digit.
 
 use std::fmt::Write as _;
 
-/// A double as `encoding/json` prints it.
+/// Formats a double as `encoding/json` does.
 pub fn json_double(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
@@ -12,7 +14,7 @@ pub fn json_double(value: f64) -> String {
     }
 }
 
-/// A double as `%v` prints it: `1e+06`.
+/// Formats a double as `%v` does: `1e+06`.
 pub fn double(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e6).contains(&size) {
@@ -22,7 +24,7 @@ pub fn double(value: f64) -> String {
     }
 }
 
-/// Mantissa, sign, and at least `digits` digits of exponent.
+/// Scientific notation with a signed exponent of at least `digits` digits.
 fn scientific(value: f64, digits: usize) -> String {
     let text = format!("{value:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -33,43 +35,54 @@ fn scientific(value: f64, digits: usize) -> String {
     format!("{mantissa}e{sign}{exponent:0>digits$}")
 }
 
-/// Text in double quotes, as `%q` prints it.
+/// Quotes text as `%q` does.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            '\x07' => quoted.push_str("\\a"),
-            '\x08' => quoted.push_str("\\b"),
-            '\x0c' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\x0b' => quoted.push_str("\\v"),
-            _ if is_printable(character) => quoted.push(character),
-            _ => push_code_point(&mut quoted, character),
+        match named_escape(character) {
+            Some(escape) => quoted.push_str(escape),
+            None if is_printable(character) => quoted.push(character),
+            None => push_code_point(&mut quoted, character),
         }
     }
     quoted.push('"');
     quoted
 }
 
-/// Texts as `%q` prints a list of them, without brackets: `"a", "b"`.
+/// Quotes each text as `%q` does and joins them with commas: `"a", "b"`.
 pub fn quote_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = texts.into_iter().map(quote).collect();
     quoted.join(", ")
 }
 
-/// Whether `%q` shows a character as it is.
+/// Escapes that Go writes with a letter, shared by `%q` and CEL's `strings.quote`.
+pub(crate) fn named_escape(character: char) -> Option<&'static str> {
+    Some(match character {
+        '\x07' => "\\a",
+        '\x08' => "\\b",
+        '\x0c' => "\\f",
+        '\n' => "\\n",
+        '\r' => "\\r",
+        '\t' => "\\t",
+        '\x0b' => "\\v",
+        '\\' => "\\\\",
+        '"' => "\\\"",
+        _ => return None,
+    })
+}
+
+/// True if `%q` prints the character unescaped, as decided by Go's `strconv.IsPrint`.
 pub fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // Spaces other than the plain one do not print in Go; `escape_debug` knows the rest, and escapes a combining
-    // mark only when it stands first.
-    let marked: String = ['a', character].iter().collect();
-    !character.is_whitespace() && marked.escape_debug().count() == 2
+    // `escape_debug` escapes a combining mark at the start of a text only; Go never does, hence the letter before it.
+    let mut buffer = [b'a', 0, 0, 0, 0];
+    let length = character.encode_utf8(&mut buffer[1..]).len();
+    let after_letter = std::str::from_utf8(&buffer[..=length]).unwrap_or_default();
+    // Of all spaces, Go prints only U+0020.
+    !character.is_whitespace() && after_letter.escape_debug().count() == 2
 }
 
 fn push_code_point(text: &mut String, character: char) {

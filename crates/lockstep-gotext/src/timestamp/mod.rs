@@ -7,7 +7,7 @@ mod zone;
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::go_duration::{Duration, DurationError};
+use crate::duration::{Duration, DurationOverflow};
 pub use civil::CivilTime;
 pub use parse::is_date;
 pub use zone::{Zone, ZoneError};
@@ -102,10 +102,10 @@ impl Timestamp {
     }
 
     /// The time from `earlier` to this.
-    pub fn since(self, earlier: Self) -> Result<Duration, DurationError> {
+    pub fn since(self, earlier: Self) -> Result<Duration, DurationOverflow> {
         i64::try_from(self.unix_nanoseconds() - earlier.unix_nanoseconds())
             .map(Duration::from_nanoseconds)
-            .map_err(|_| DurationError::Overflow)
+            .map_err(|_| DurationOverflow)
     }
 
     fn unix_nanoseconds(self) -> i128 {

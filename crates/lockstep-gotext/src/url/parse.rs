@@ -1,8 +1,8 @@
 //! Splitting a URL into its parts.
 
-use super::super::ip::{Ip, IpError};
 use super::escape::{Part, escape, unescape};
 use super::{Url, UrlError, UrlFault, User};
+use crate::ip::{Ip, IpError};
 
 /// Which of Go's two entrances is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
