@@ -168,7 +168,7 @@ impl Cidr {
         i64::from(self.prefix_length)
     }
 
-    /// The same block with its host bits cleared.
+    /// Clears the host bits.
     #[must_use]
     pub fn masked(self) -> Self {
         let address = match self.address {
@@ -184,7 +184,7 @@ impl Cidr {
         Self { address, ..self }
     }
 
-    /// Whether the address lies in the block. An address of the other family never does.
+    /// True if the block contains the address. An address of the other family is never contained.
     pub fn contains_ip(self, ip: Ip) -> bool {
         let single = Self {
             address: ip.0,
@@ -193,7 +193,7 @@ impl Cidr {
         self.address.is_ipv4() == ip.0.is_ipv4() && self.masked() == single.masked()
     }
 
-    /// Whether every address of `other` lies in the block.
+    /// True if the block contains every address of `other`.
     pub fn contains_cidr(self, other: Self) -> bool {
         self.prefix_length <= other.prefix_length && self.contains_ip(other.ip())
     }

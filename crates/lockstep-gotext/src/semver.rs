@@ -33,7 +33,7 @@ pub enum SemverError {
     /// A number begins with a zero it does not need.
     #[error("{part} must not contain leading zeroes {}", quote(.text))]
     LeadingZeroes {
-        /// What the number is, as a message begins.
+        /// Name of the number at the start of the message.
         part: &'static str,
         /// The number as written.
         text: String,
@@ -56,12 +56,12 @@ pub enum SemverError {
     /// A build identifier has a character outside `0-9A-Za-z-`.
     #[error("Invalid character(s) found in build meta data {}", quote(.0))]
     InvalidBuild(String),
-    /// A shortened version with a pre-release or build part, which could not be told apart.
+    /// A shortened version with a pre-release or build part, which is ambiguous.
     #[error("short version cannot contain PreRelease/Build meta data")]
     ShortWithSuffix,
 }
 
-/// How lenient [`Semver::parse`] is.
+/// Leniency of [`Semver::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalize {
     /// Exactly `SemVer` 2.

@@ -18,12 +18,12 @@ pub enum TextError {
     },
 }
 
-/// What searching from an offset behind the text means.
+/// Result of a search that starts behind the end of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffsetBeyondEnd {
     /// Nothing is found: −1, as Kubernetes answers.
     NotFound,
-    /// An error, as the language's own test suite asks.
+    /// An error, as the conformance suite of CEL expects.
     Fails,
 }
 

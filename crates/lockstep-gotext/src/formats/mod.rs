@@ -107,7 +107,7 @@ impl NamedFormat {
             .expect("every format has a row")
     }
 
-    /// The name it is asked for by: `dns1123Label`.
+    /// Name in CEL and in schemas: `dns1123Label`.
     pub fn name(self) -> &'static str {
         self.row().1
     }
@@ -122,7 +122,7 @@ impl NamedFormat {
         self.row().3
     }
 
-    /// What is wrong with `text`, in the words the API uses; nothing if it has the format.
+    /// Validates `text` and returns the messages of the API; none if it has the format.
     pub fn validate(self, text: &str) -> Vec<String> {
         match self {
             Self::Dns1123Label => names::dns1123_label(text),

@@ -78,7 +78,7 @@ impl Decimal {
         if self.negative { -magnitude } else { magnitude }
     }
 
-    /// The same value with exactly this exponent; digits below it round away from zero. Zero stays as it is.
+    /// Rescales to exactly this exponent; digits below it round away from zero. Zero stays as it is.
     pub(super) fn rounded_up_to(mut self, exponent: i64) -> Result<Self, QuantityError> {
         if self.digits.is_empty() {
             return Ok(self);
@@ -97,7 +97,7 @@ impl Decimal {
         Ok(self)
     }
 
-    /// The same value with a lower or equal exponent.
+    /// Rescales to a lower or equal exponent, which loses nothing.
     fn aligned_to(mut self, exponent: i64) -> Result<Self, QuantityError> {
         if !self.digits.is_empty() {
             let zeros = usize::try_from(self.exponent - exponent).unwrap_or(usize::MAX);

@@ -126,7 +126,7 @@ impl Quantity {
         }
     }
 
-    /// Whether [`as_integer`](Self::as_integer) succeeds.
+    /// True if [`as_integer`](Self::as_integer) succeeds.
     pub fn is_integer(&self) -> bool {
         self.as_integer().is_ok()
     }

@@ -20,7 +20,7 @@ struct Parts<'t> {
     has_digits: bool,
 }
 
-/// What a suffix multiplies by.
+/// Multiplier of a suffix.
 struct Unit {
     /// Power of ten, or of two for the binary family.
     exponent: i32,

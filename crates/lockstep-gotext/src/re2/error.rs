@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing regexp: {fault}: `{fragment}`")]
 pub struct PatternError {
-    /// What is wrong.
+    /// Kind of syntax error.
     pub fault: PatternFault,
     /// The offending part of the pattern; the whole pattern when no smaller part is to blame.
     pub fragment: String,

@@ -1,4 +1,4 @@
-//! What may follow an opening parenthesis: flags, names, nothing.
+//! Groups: flags and names after an opening parenthesis.
 
 use super::error::{PatternError, PatternFault};
 
@@ -19,7 +19,7 @@ pub(super) struct Flags {
     pub(super) swap_greed: bool,
 }
 
-/// What a parenthesis opens.
+/// Kind of group that a parenthesis opens.
 pub(super) enum Opening {
     /// `(?i)`: nothing; the flags hold until the enclosing group ends.
     FlagsOnly(Flags),

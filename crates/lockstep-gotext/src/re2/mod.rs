@@ -64,7 +64,7 @@ impl Pattern {
             .map_err(|_| PatternError::new(PatternFault::TooLarge, pattern))
     }
 
-    /// Whether the pattern matches anywhere in `text`.
+    /// True if the pattern matches anywhere in `text`.
     pub fn is_match(&self, text: &str) -> bool {
         self.program.is_match(text)
     }

@@ -9,7 +9,7 @@ pub(super) struct Written {
     pub(super) offset_seconds: i32,
 }
 
-/// Whether the text is a calendar date like `2006-01-02`.
+/// True if the text is a calendar date like `2006-01-02`.
 pub fn is_date(text: &str) -> bool {
     matches!(Reader(text.as_bytes()).date(), Some((_, rest)) if rest.0.is_empty())
 }
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Option<Written> {
     })
 }
 
-/// What is left to read.
+/// Reader over the rest of the text.
 struct Reader<'t>(&'t [u8]);
 
 impl Reader<'_> {

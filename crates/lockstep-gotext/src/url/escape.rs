@@ -20,7 +20,7 @@ impl Part {
         matches!(self, Self::Host | Self::Zone)
     }
 
-    /// Whether `byte` may stand here only as an escape.
+    /// True if `byte` must be escaped here.
     fn must_escape(self, byte: u8) -> bool {
         match byte {
             b'-' | b'_' | b'.' | b'~' => false,
@@ -97,7 +97,7 @@ pub(super) fn escape(bytes: &[u8], part: Part) -> String {
     out
 }
 
-/// Whether text as written is a legal escaping for its part.
+/// True if the text is a valid escaping for its part of the URL.
 pub(super) fn is_valid(raw: &str, part: Part) -> bool {
     raw.bytes()
         .all(|byte| b"!$&'()*+,;=:@[]%".contains(&byte) || !part.must_escape(byte))

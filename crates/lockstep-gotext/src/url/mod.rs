@@ -14,7 +14,7 @@ use escape::Part;
 #[derive(Clone, Debug, Default)]
 pub struct Url {
     scheme: String,
-    /// What follows the scheme when no slash does: `mailto:this`.
+    /// Opaque part, which follows the scheme when no slash does: `mailto:this`.
     opaque: String,
     user: Option<User>,
     host: Vec<u8>,
@@ -137,7 +137,7 @@ impl Url {
         }
     }
 
-    /// The path as written if that was a valid escaping, else the path escaped anew.
+    /// The path as written if that was a valid escaping, else the path in its default escaping.
     pub fn escaped_path(&self) -> String {
         if let Some(raw) = &self.raw_path
             && escape::is_valid(raw, Part::Path)

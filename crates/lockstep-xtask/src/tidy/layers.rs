@@ -113,6 +113,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-mvcc"]),
     ),
     row(
+        "lockstep-watchcache",
+        Layer::Stores,
+        MayUse::Words(&["lockstep-storage"]),
+    ),
+    row(
         "lockstep-etcd-api",
         Layer::Stores,
         MayUse::Words(&["lockstep-mvcc"]),
@@ -135,7 +140,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-apiserver",
         Layer::Servers,
-        MayUse::Rules(&["lockstep-storage", "lockstep-gather"]),
+        MayUse::Rules(&["lockstep-storage", "lockstep-watchcache", "lockstep-gather"]),
     ),
     row(
         "lockstep-store",

@@ -24,8 +24,8 @@ impl BucketKey {
 /// Splits a key below the prefix into its bucket and the rest: `[namespace/]name`.
 ///
 /// Custom resources lie below their group, which has a dot; so do built-in ones that upstream keeps
-/// below a group. A key without a rest belongs to nobody.
-pub(super) fn split(key: &Bytes) -> Option<(Bytes, Bytes)> {
+/// below a group. A key without a rest is no object and has no bucket.
+pub(crate) fn split(key: &Bytes) -> Option<(Bytes, Bytes)> {
     let slash = |from: usize| Some(from + key.get(from..)?.iter().position(|&b| b == b'/')?);
     let first = slash(0)?;
     let segment = key.get(..first)?;
@@ -35,7 +35,7 @@ pub(super) fn split(key: &Bytes) -> Option<(Bytes, Bytes)> {
     (!rest.is_empty()).then(|| (key.slice(..end), rest))
 }
 
-/// Which objects of a bucket somebody asks for.
+/// Scope of a list or watch inside a bucket.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Scope {
     /// All of them.
@@ -47,7 +47,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether an object with this key is meant.
+    /// True if the scope contains an object with this key.
+    #[inline]
     pub fn contains(&self, key: &[u8]) -> bool {
         match self {
             Self::All => true,
@@ -56,8 +57,8 @@ impl Scope {
         }
     }
 
-    /// What every key of the scope starts with.
-    pub(super) fn start(&self) -> Bytes {
+    /// Common prefix of the keys in the scope.
+    pub(crate) fn start(&self) -> Bytes {
         match self {
             Self::All => Bytes::new(),
             Self::Namespace(namespace) => [namespace.as_bytes(), b"/"].concat().into(),
@@ -66,8 +67,9 @@ impl Scope {
     }
 }
 
-/// The namespace in the key of an object; none if the object has none.
-pub(super) fn namespace_of(key: &[u8]) -> Option<&[u8]> {
+/// The namespace in the key of an object; `None` for cluster-scoped objects.
+#[inline]
+pub(crate) fn namespace_of(key: &[u8]) -> Option<&[u8]> {
     let slash = key.iter().position(|&b| b == b'/')?;
     key.get(..slash)
 }

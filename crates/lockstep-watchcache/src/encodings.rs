@@ -1,16 +1,16 @@
-//! Encodings of one state, shared by those who are being sent the same.
+//! Encoded lists of one state, shared by concurrent responses.
 
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::Scope;
+use crate::Scope;
 
-/// How many encodings of one state are shared. What is asked for in more ways is encoded again.
+/// Most encodings of one state that are shared; further ones are made for each response.
 const SHARED_MAX: usize = 8;
 
-/// Which encoding: of the objects of which scope, in which form (see [`Frame`](super::Frame)).
+/// Key of an encoded list: the scope, and the form as in [`Frame`](crate::Frame).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listing {
     /// The scope.
@@ -19,13 +19,13 @@ pub struct Listing {
     pub form: u64,
 }
 
-/// The encodings that somebody holds. Nothing is kept for those who may come.
+/// Encodings that a response still holds. They are weak references, so that idle lists cost no memory.
 #[derive(Default)]
-pub(super) struct Encodings(Mutex<Vec<(Listing, Weak<Vec<u8>>)>>);
+pub(crate) struct Encodings(Mutex<Vec<(Listing, Weak<Vec<u8>>)>>);
 
 impl Encodings {
-    /// An encoding that somebody holds, or a new one. Two who ask at once may both make it.
-    pub(super) fn share<E>(
+    /// Returns an encoding that is still held, or makes one. Concurrent callers may each make it.
+    pub(crate) fn share<E>(
         &self,
         listing: Listing,
         encode: impl FnOnce() -> Result<Vec<u8>, E>,
@@ -57,7 +57,7 @@ impl Encodings {
     }
 }
 
-/// Another state has encodings of its own.
+/// Starts empty, since a cloned state is about to change.
 impl Clone for Encodings {
     fn clone(&self) -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! One object as it is stored, and what selectors look at.
+//! One stored object, with its labels for selectors.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -8,19 +8,19 @@ use lockstep_object::selector::Labels;
 use lockstep_storage::{KeyValue, Revision};
 use serde::Deserialize;
 
-/// One version of one object. Nobody changes one after it was made.
+/// One immutable version of one object.
 #[derive(Debug)]
 pub struct Object {
     /// Its key inside the bucket: `[namespace/]name`.
     pub key: Bytes,
-    /// The revision that left it.
+    /// The revision that wrote it.
     pub revision: Revision,
     /// The stored bytes.
     pub value: Bytes,
     facts: OnceLock<Facts>,
 }
 
-/// What selectors look at.
+/// Properties that selectors match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     /// The labels.
@@ -28,7 +28,7 @@ pub struct Facts {
 }
 
 impl Object {
-    pub(super) fn new(key: Bytes, kv: &KeyValue) -> Arc<Self> {
+    pub(crate) fn new(key: Bytes, kv: &KeyValue) -> Arc<Self> {
         Arc::new(Self {
             key,
             revision: kv.mod_revision,
@@ -37,8 +37,8 @@ impl Object {
         })
     }
 
-    /// The same object with other bytes.
-    pub(crate) fn with_value(&self, value: Bytes) -> Arc<Self> {
+    /// Copies the object with other bytes, for instance after conversion.
+    pub fn with_value(&self, value: Bytes) -> Arc<Self> {
         Arc::new(Self {
             key: self.key.clone(),
             revision: self.revision,
@@ -47,7 +47,8 @@ impl Object {
         })
     }
 
-    /// What selectors look at; found on first use. Bytes that are no object have none.
+    /// Properties for selectors, read on first use. Bytes that are no valid object have none.
+    #[inline]
     pub fn facts(&self) -> &Facts {
         self.facts.get_or_init(|| Facts::read(&self.value))
     }

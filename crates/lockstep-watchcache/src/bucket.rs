@@ -1,4 +1,4 @@
-//! One resource: its newest state, its latest changes, and who waits for the next.
+//! One resource: its newest state, its latest changes, and its watchers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,58 +10,58 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::kept::Kept;
-use super::keys::namespace_of;
-use super::log::{Log, Place};
-use super::watching::{Fallen, Watching};
-use super::{Change, Object, Scope, Snapshot};
+use crate::keys::namespace_of;
+use crate::log::{Log, Place};
+use crate::pinned::PinnedSnapshots;
+use crate::watching::{Expired, Watching};
+use crate::{Change, Object, Scope, Snapshot};
 
 /// The objects of one resource.
 #[derive(Default)]
 pub struct Bucket {
     state: ArcSwap<Snapshot>,
-    pub(super) log: RwLock<Log>,
-    kept: Mutex<Kept>,
-    waiting: Mutex<BTreeMap<Scope, watch::Sender<News>>>,
+    pub(crate) log: RwLock<Log>,
+    pinned: Mutex<PinnedSnapshots>,
+    watched: Mutex<BTreeMap<Scope, watch::Sender<News>>>,
 }
 
-/// What those who wait for changes of one scope are told: that something happened, and what is
-/// lost to those who have not read it yet.
+/// Notification to the watchers of one scope, sent with every change of the scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct News {
-    /// All changes of the scope before this place are forgotten.
-    pub(super) forgotten: Place,
+pub(crate) struct News {
+    /// First position whose change the log still holds for this scope; a watcher before it has expired.
+    pub(crate) forgotten: Place,
 }
 
 impl Bucket {
-    /// A bucket that was empty at a revision.
-    pub(super) fn empty_at(revision: Revision) -> Self {
+    /// Creates a bucket that is empty at a revision.
+    pub(crate) fn empty_at(revision: Revision) -> Self {
         let bucket = Self::default();
         bucket.load(Vec::new(), revision);
         bucket
     }
 
     /// The newest state.
+    #[inline]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.state.load_full()
     }
 
-    /// The state at exactly this revision, if it is at hand. `seen` is what the cache had seen
-    /// before the call.
+    /// The state at exactly this revision, if it is the newest or pinned. `seen` is [`Cache::seen`](crate::Cache::seen)
+    /// as read before the call.
     pub fn snapshot_at(&self, revision: Revision, seen: Revision) -> Option<Arc<Snapshot>> {
         let newest = self.snapshot();
         if newest.revision() <= revision && revision <= seen {
             return Some(newest);
         }
-        self.kept.lock().get(revision).map(Arc::new)
+        self.pinned.lock().get(revision).map(Arc::new)
     }
 
-    /// Keeps a state for a list that goes on at this revision.
-    pub fn keep(&self, at: Revision, snapshot: &Snapshot) {
-        self.kept.lock().keep(at, snapshot);
+    /// Pins a state for the next pages of a list at this revision.
+    pub fn pin(&self, at: Revision, snapshot: &Snapshot) {
+        self.pinned.lock().pin(at, snapshot);
     }
 
-    /// The newest state, and a watch that goes on exactly behind it.
+    /// The newest state, and a watch of every later change.
     pub fn snapshot_and_watch(self: &Arc<Self>, scope: Scope) -> (Arc<Snapshot>, Watching) {
         let news = self.news(&scope);
         let log = self.log.read();
@@ -73,45 +73,45 @@ impl Bucket {
         )
     }
 
-    /// A watch of every change after a revision.
+    /// Watches every change after a revision; [`Expired`] if the log no longer holds them all.
     pub fn watch_after(
         self: &Arc<Self>,
         scope: Scope,
         revision: Revision,
-    ) -> Result<Watching, Fallen> {
+    ) -> Result<Watching, Expired> {
         let news = self.news(&scope);
         let place = self.log.read().after_revision(revision);
-        let place = place.ok_or(Fallen)?;
+        let place = place.ok_or(Expired)?;
         Ok(Watching::new(self.clone(), scope, place, news))
     }
 
     fn news(&self, scope: &Scope) -> watch::Receiver<News> {
-        let mut waiting = self.waiting.lock();
-        if let Some(news) = waiting.get(scope) {
+        let mut watched = self.watched.lock();
+        if let Some(news) = watched.get(scope) {
             return news.subscribe();
         }
         let (news, receiver) = watch::channel(News::default());
-        waiting.insert(scope.clone(), news);
+        watched.insert(scope.clone(), news);
         receiver
     }
 
-    /// A watcher of this scope, which is still counted, goes.
-    pub(super) fn left(&self, scope: &Scope) {
-        let mut waiting = self.waiting.lock();
+    /// Unsubscribes a watcher, whose receiver is still counted, and drops the sender with the last one.
+    pub(crate) fn unsubscribe(&self, scope: &Scope) {
+        let mut watched = self.watched.lock();
         let is_last = |news: &watch::Sender<News>| news.receiver_count() <= 1;
-        if waiting.get(scope).is_some_and(is_last) {
-            waiting.remove(scope);
+        if watched.get(scope).is_some_and(is_last) {
+            watched.remove(scope);
         }
     }
 
-    /// How many scopes somebody waits for.
+    /// Number of scopes with a watcher.
     #[cfg(test)]
-    pub(super) fn scopes_waited_for(&self) -> usize {
-        self.waiting.lock().len()
+    pub(crate) fn watched_scopes(&self) -> usize {
+        self.watched.lock().len()
     }
 
-    /// Fills the bucket anew. Watches of the state before are over.
-    pub(super) fn load(&self, objects: Vec<(Bytes, Arc<KeyValue>)>, revision: Revision) {
+    /// Replaces the state. All watches expire, since the changes between the two states are unknown.
+    pub(crate) fn load(&self, objects: Vec<(Bytes, Arc<KeyValue>)>, revision: Revision) {
         let mut snapshot = Snapshot::default();
         for (key, kv) in objects {
             snapshot.put(&Object::new(key, &kv));
@@ -120,15 +120,15 @@ impl Bucket {
         let mut log = self.log.write();
         let first = log.end() + 1;
         *log = Log::after(revision, first);
-        self.kept.lock().clear();
+        self.pinned.lock().clear();
         self.state.store(Arc::new(snapshot));
-        for news in self.waiting.lock().values() {
+        for news in self.watched.lock().values() {
             news.send_modify(|news| news.forgotten = first);
         }
     }
 
-    /// Takes in changes, in the order of their revisions.
-    pub(super) fn apply(&self, events: &[(Bytes, Event)], heard: Instant) {
+    /// Applies changes, which must be in the order of their revisions.
+    pub(crate) fn apply(&self, events: &[(Bytes, Event)], heard: Instant) {
         let mut log = self.log.write();
         let before = log.end();
         let mut snapshot = Snapshot::clone(&self.state.load());
@@ -138,28 +138,28 @@ impl Bucket {
                 log.push(Arc::new(change));
             }
         }
-        let waiting = self.waiting.lock();
+        let watched = self.watched.lock();
         log.trim(heard, |place, change| {
-            for news in concerned(&waiting, &change.key) {
+            for news in senders(&watched, &change.key) {
                 news.send_modify(|news| news.forgotten = place + 1);
             }
         });
         self.state.store(Arc::new(snapshot));
         for change in log.since(before) {
-            concerned(&waiting, &change.key).for_each(|news| news.send_modify(|_| ()));
+            senders(&watched, &change.key).for_each(|news| news.send_modify(|_| ()));
         }
     }
 }
 
-/// Those who wait for changes of this key.
-fn concerned<'a>(
-    waiting: &'a BTreeMap<Scope, watch::Sender<News>>,
+/// Senders to the watchers of a key.
+fn senders<'a>(
+    watched: &'a BTreeMap<Scope, watch::Sender<News>>,
     key: &Bytes,
 ) -> impl Iterator<Item = &'a watch::Sender<News>> {
-    scopes(key).filter_map(|scope| waiting.get(&scope))
+    scopes(key).filter_map(|scope| watched.get(&scope))
 }
 
-/// Every scope that a change of this key is news for.
+/// Scopes that contain a key.
 fn scopes(key: &Bytes) -> impl Iterator<Item = Scope> {
     let text = |bytes: &[u8]| std::str::from_utf8(bytes).map(Into::into).ok();
     let namespace = namespace_of(key).and_then(text).map(Scope::Namespace);
@@ -167,7 +167,7 @@ fn scopes(key: &Bytes) -> impl Iterator<Item = Scope> {
     std::iter::once(Scope::All).chain(namespace).chain(object)
 }
 
-/// What an event changes; nothing if it deletes what is not there.
+/// Applies an event to the snapshot; `None` if it deletes an object that does not exist.
 fn change(snapshot: &mut Snapshot, key: &Bytes, event: &Event, heard: Instant) -> Option<Change> {
     let revision = event.kv.mod_revision;
     let (before, now) = if event.kv.is_tombstone() {

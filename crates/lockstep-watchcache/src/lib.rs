@@ -1,23 +1,24 @@
-//! The objects of the store in memory, as the bytes they are stored as.
+//! The watch cache: the objects of a store in memory, as their stored bytes.
 //!
 //! One task, [`Cache::feed`], follows every change below the server's prefix and sorts it into
 //! buckets, one for each resource. A bucket holds the newest state as a persistent map, so that a
-//! list works on a snapshot that nobody can change, and a log of the latest changes, which all
-//! watchers of the resource read at their own pace. A watcher holds a place in the log and nothing
-//! else: it cannot slow anybody down, and one that falls behind the log is told so.
+//! list works on an immutable snapshot, and a log of the latest changes, which all watchers of the
+//! resource read at their own pace. A watcher holds only its position in the log: a slow one delays
+//! no other, and gets [`Expired`] once the log has dropped changes that it has not read.
 //!
-//! Nothing is parsed to follow a change. What selectors need of an object is found when the first
-//! selector asks, once for each object.
+//! Following a change parses nothing, since most objects are never matched against a selector.
+//! Labels are read on first use, once for each object. [`stored`] serves objects without parsing.
 
 mod bucket;
 mod change;
 mod encodings;
 mod feed;
-mod kept;
 mod keys;
 mod log;
 mod object;
+mod pinned;
 mod snapshot;
+pub mod stored;
 mod watching;
 
 #[cfg(test)]
@@ -40,12 +41,12 @@ pub use feed::FeedFailure;
 pub use keys::{BucketKey, Scope};
 pub use object::{Facts, Object};
 pub use snapshot::Snapshot;
-pub use watching::{Fallen, Watching};
+pub use watching::{Expired, Watching};
 
-/// How long a read waits for the cache to have seen a revision before it gives up.
+/// Longest wait of a read for the cache to reach a revision, as upstream's `blockTimeout`.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(3);
 
-/// The memory of one server, shared by all its requests.
+/// The watch cache of one server; clones share it.
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
@@ -53,19 +54,20 @@ pub struct Cache {
 
 struct Shared {
     store: Arc<dyn Store>,
-    /// Everything the server keeps lies below it.
+    /// Key prefix of all objects of the server.
     prefix: Bytes,
     buckets: RwLock<Buckets>,
-    /// Everything up to this revision is in the buckets; none before the first load.
+    /// Revision up to which the buckets are complete; [`Revision::NONE`] before the first load.
     seen: watch::Sender<Revision>,
-    /// Somebody waits for a revision that the feed may not hear of by itself.
+    /// Signalled when a read waits for a revision, so that the feed requests a progress notification: a write outside
+    /// the prefix raises the store's revision without an event.
     wanted: Notify,
 }
 
 #[derive(Default)]
 struct Buckets {
     by_name: BTreeMap<Bytes, Arc<Bucket>>,
-    /// The revision of the newest load. What was not filled then was empty.
+    /// Revision of the latest load, at which every bucket that it did not fill was empty.
     loaded: Revision,
 }
 
@@ -77,24 +79,24 @@ impl Buckets {
     }
 }
 
-/// Why a read could not be answered from the cache.
+/// Errors of a read from the cache.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CatchUpError {
     /// The cache has not seen this revision, and waiting did not help.
     #[error("Too large resource version: {wanted}, current: {current}")]
     Behind {
-        /// What was asked for.
+        /// The requested revision.
         wanted: Revision,
-        /// What the cache has seen.
+        /// The revision that the cache has reached.
         current: Revision,
     },
-    /// The store did not say what its newest revision is.
+    /// The store failed to return its newest revision.
     #[error(transparent)]
     Store(#[from] ReadFailure),
 }
 
 impl Cache {
-    /// An empty cache. It knows nothing until [`Cache::feed`] runs.
+    /// Creates an empty cache, which [`Cache::feed`] fills.
     pub fn new(store: Arc<dyn Store>, prefix: impl Into<Bytes>) -> Self {
         let (seen, _) = watch::channel(Revision::NONE);
         Self {
@@ -117,25 +119,25 @@ impl Cache {
         })
     }
 
-    /// Everything up to this revision is in the buckets.
+    /// Revision up to which the buckets are complete.
+    #[inline]
     pub fn seen(&self) -> Revision {
         *self.shared.seen.borrow()
     }
 
-    /// Follows how far the cache has come.
-    pub(crate) fn follow_seen(&self) -> watch::Receiver<Revision> {
+    /// Subscribes to [`Cache::seen`].
+    pub fn follow_seen(&self) -> watch::Receiver<Revision> {
         self.shared.seen.subscribe()
     }
 
-    /// Waits until the cache holds every write that was acknowledged before the call, through
-    /// whichever server, and returns a revision that it has seen.
+    /// Waits until the cache holds every write that was acknowledged before the call by any server of the store, and
+    /// returns the revision reached.
     pub async fn caught_up(&self) -> Result<Revision, CatchUpError> {
         let newest = self.shared.store.revision(Consistency::Linearizable);
         self.at_least(newest.await?).await
     }
 
-    /// Waits until the cache has seen a revision, for no longer than [`CATCH_UP_MAX`], and returns
-    /// what it has seen then.
+    /// Waits until the cache has reached a revision, at most [`CATCH_UP_MAX`], and returns the revision reached.
     pub async fn at_least(&self, wanted: Revision) -> Result<Revision, CatchUpError> {
         let current = self.seen();
         if current >= wanted {

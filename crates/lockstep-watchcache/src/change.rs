@@ -1,4 +1,4 @@
-//! One change of one object, shared by all who watch it.
+//! One change of one object, shared by all its watchers.
 
 use std::sync::Arc;
 
@@ -7,10 +7,9 @@ use lockstep_storage::Revision;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::Object;
+use crate::Object;
 
-/// How many encodings of one change are remembered. A change that is asked for in more ways is
-/// encoded again.
+/// Most encodings that a change caches; further ones are made for each request.
 const FRAMES_MAX: usize = 8;
 
 /// One change. At least one of `before` and `now` is there.
@@ -24,12 +23,12 @@ pub struct Change {
     pub before: Option<Arc<Object>>,
     /// The object after; none if it was deleted.
     pub now: Option<Arc<Object>>,
-    /// When the cache heard of it.
-    pub(super) heard: Instant,
+    /// Time at which the cache received it.
+    pub(crate) heard: Instant,
     frames: Mutex<Vec<(Frame, Bytes)>>,
 }
 
-/// Which encoding of a change: as what kind of event, in which form.
+/// Cache key of an encoded change: the watch event type and the form.
 ///
 /// The form is a number that the server gives to each pair of served version and media type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +40,7 @@ pub struct Frame {
 }
 
 impl Change {
-    pub(super) fn new(
+    pub(crate) fn new(
         revision: Revision,
         key: Bytes,
         before: Option<Arc<Object>>,
@@ -58,8 +57,8 @@ impl Change {
         }
     }
 
-    /// The bytes of an encoding, made by the first who asks and shared by the others. Two who ask
-    /// at once may both make them.
+    /// Returns the encoding from the cache, or makes it. Concurrent callers may each make it, since `encode` runs
+    /// without the lock.
     pub fn frame(&self, frame: Frame, encode: impl FnOnce() -> Bytes) -> Bytes {
         if let Some(bytes) = self.framed(frame) {
             return bytes;
@@ -73,15 +72,15 @@ impl Change {
         bytes
     }
 
-    /// The bytes of an encoding that somebody has made already.
+    /// The cached encoding, if there is one.
     pub fn framed(&self, frame: Frame) -> Option<Bytes> {
         let frames = self.frames.lock();
         let found = frames.iter().find(|(known, _)| *known == frame);
         found.map(|(_, bytes)| bytes.clone())
     }
 
-    /// What the log keeps alive for this change.
-    pub(super) fn weight(&self) -> usize {
+    /// Bytes that the log keeps in memory for this change.
+    pub(crate) fn weight(&self) -> usize {
         let value = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |o| o.value.len());
         size_of::<Self>() + self.key.len() + value(&self.before) + value(&self.now)
     }

@@ -1,4 +1,4 @@
-//! From the store into the buckets.
+//! The feed: loads the store into the buckets and follows its changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use lockstep_storage::{
 };
 use tokio::time::Instant;
 
-use super::{Cache, keys};
+use crate::{Cache, keys};
 
-/// How many objects are read from the store at a time.
+/// Page size of the initial load.
 const LOAD_PAGE: usize = 10_000;
-/// How long the feed waits after a failure, at first and at most.
+/// Bounds of the backoff after a failure.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// Why the feed has to begin anew.
+/// Errors after which the feed reloads everything.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FeedFailure {
     /// The objects could not be read.
@@ -31,9 +31,9 @@ pub enum FeedFailure {
 }
 
 impl Cache {
-    /// Fills the cache and keeps it filled. It never ends; whoever drops it stops the cache where
-    /// it is. Each failure is told, and then the feed begins anew: watches end, reads go on with
-    /// what was seen.
+    /// Loads the cache and follows the store. The future never completes; dropping it leaves the cache at its last
+    /// revision. After a failure, which is passed to `failed`, everything is loaded again: running watches expire,
+    /// while reads are served from the last state.
     pub async fn feed(self, mut failed: impl FnMut(&FeedFailure)) {
         let mut pause = PAUSE_MIN;
         loop {
@@ -49,7 +49,7 @@ impl Cache {
         }
     }
 
-    /// Loads everything and follows what comes after, until something fails.
+    /// Loads everything and follows later changes until a failure.
     async fn follow(&self) -> FeedFailure {
         match self.load().await {
             Ok(mut watch) => self.listen(&mut watch).await.into(),
@@ -91,11 +91,11 @@ impl Cache {
         let mut pairs = Vec::new();
         let mut first_page = None;
         loop {
-            let asked = self
+            let reading = self
                 .shared
                 .store
                 .range(range.clone(), Consistency::Linearizable);
-            let page = asked.await?;
+            let page = reading.await?;
             let revision = *first_page.get_or_insert(page.revision);
             let next = next_page(&range, &page, revision);
             pairs.extend(page.kvs);
@@ -110,7 +110,7 @@ impl Cache {
         loop {
             tokio::select! {
                 message = watch.next() => match message {
-                    Ok(message) => self.take_in(message),
+                    Ok(message) => self.apply_message(message),
                     Err(error) => return error,
                 },
                 () = self.shared.wanted.notified() => watch.request_progress(),
@@ -118,11 +118,11 @@ impl Cache {
         }
     }
 
-    fn take_in(&self, message: WatchMessage) {
+    fn apply_message(&self, message: WatchMessage) {
         let progress = match message {
             WatchMessage::Progress { progress } => progress,
             WatchMessage::Events { events, progress } => {
-                self.sort_in(events);
+                self.apply_events(events);
                 progress
             }
         };
@@ -133,7 +133,7 @@ impl Cache {
         });
     }
 
-    fn sort_in(&self, events: Vec<Event>) {
+    fn apply_events(&self, events: Vec<Event>) {
         let heard = Instant::now();
         let mut sorted: BTreeMap<Bytes, Vec<(Bytes, Event)>> = BTreeMap::new();
         for event in events {
@@ -147,7 +147,7 @@ impl Cache {
         }
     }
 
-    /// The bucket of a key of the store, and the key inside it.
+    /// Splits a key of the store into its bucket and the key inside it.
     fn place(&self, key: &Bytes) -> Option<(Bytes, Bytes)> {
         let below = key.starts_with(&self.shared.prefix);
         let key = below.then(|| key.slice(self.shared.prefix.len()..))?;

@@ -1,4 +1,4 @@
-//! The cache against a store in memory, and its limits one by one.
+//! The cache on a store in memory, and its limits one by one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
-use super::watching::TAKEN_MAX;
-use super::{
-    Bucket, BucketKey, Cache, CatchUpError, Change, Fallen, Frame, Listing, Scope, Snapshot, keys,
+use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
+use crate::watching::TAKEN_MAX;
+use crate::{
+    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Scope, Snapshot, keys,
 };
 
 const PREFIX: &str = "/registry/";
@@ -56,7 +56,7 @@ async fn delete(store: &MemoryStore, name: &str) -> Revision {
         .revision
 }
 
-/// A cache that was loaded from what the store holds, and the task that keeps it filled.
+/// A loaded cache and the task that feeds it.
 async fn fed(store: &Arc<MemoryStore>) -> (Cache, JoinSet<()>) {
     let cache = Cache::new(store.clone(), PREFIX);
     let mut feed = JoinSet::new();
@@ -71,7 +71,7 @@ async fn started() -> (Arc<MemoryStore>, Cache, JoinSet<()>) {
     (store, cache, feed)
 }
 
-fn told(change: &Change) -> String {
+fn text(change: &Change) -> String {
     let value = |object: &Option<Arc<super::Object>>| {
         let object = object.as_ref();
         object.map_or_else(String::new, |o| {
@@ -87,8 +87,8 @@ fn told(change: &Change) -> String {
     )
 }
 
-fn all_told(changes: &[Arc<Change>]) -> Vec<String> {
-    changes.iter().map(|change| told(change)).collect()
+fn all_texts(changes: &[Arc<Change>]) -> Vec<String> {
+    changes.iter().map(|change| text(change)).collect()
 }
 
 fn event(key: &str, revision: u64, value: Option<&str>) -> (Bytes, Event) {
@@ -215,16 +215,16 @@ async fn a_watcher_sees_each_change_once_with_what_was_before() {
         r#"6: default/a "3"->"""#,
     ];
     assert_eq!(
-        all_told(&all.next().await.expect("nothing is lost")),
+        all_texts(&all.next().await.expect("nothing is lost")),
         expected
     );
     let of_default = [expected[0], expected[2], expected[3]];
     assert_eq!(
-        all_told(&namespace.next().await.expect("nothing is lost")),
+        all_texts(&namespace.next().await.expect("nothing is lost")),
         of_default
     );
     assert_eq!(
-        all_told(&object.next().await.expect("nothing is lost")),
+        all_texts(&object.next().await.expect("nothing is lost")),
         [expected[1]]
     );
     assert_eq!(all.take().expect("nothing is lost").len(), 0);
@@ -241,7 +241,7 @@ async fn a_watch_goes_on_after_any_revision_that_is_kept() {
         .watch_after(Scope::All, first)
         .expect("the change is kept");
     let changes = watching.next().await.expect("nothing is lost");
-    assert_eq!(all_told(&changes), [r#"3: default/a "1"->"2""#]);
+    assert_eq!(all_texts(&changes), [r#"3: default/a "1"->"2""#]);
 }
 
 #[tokio::test]
@@ -268,13 +268,13 @@ fn a_snapshot_never_changes_and_is_found_again_at_its_revision() {
         now,
     );
     let old = bucket.snapshot();
-    bucket.keep(Revision(3), &old);
+    bucket.pin(Revision(3), &old);
     bucket.apply(&[event("n/a", 4, None)], now);
     let scope = Scope::Namespace("n".into());
     assert_eq!((old.count(&scope), bucket.snapshot().count(&scope)), (2, 1));
     let again = bucket
         .snapshot_at(Revision(3), Revision(9))
-        .expect("it was kept");
+        .expect("it was pinned");
     assert_eq!(again.count(&scope), 2);
     let newest = bucket
         .snapshot_at(Revision(7), Revision(9))
@@ -317,7 +317,7 @@ fn objects_come_in_key_order_after_the_last_one_of_a_page() {
 
 /// api-machinery.md §7/watch-end: what waits for a slow reader is bounded.
 #[test]
-fn a_watcher_that_falls_behind_the_log_is_told_and_a_quiet_one_is_not() {
+fn a_watcher_that_falls_behind_the_log_expires_and_a_quiet_one_does_not() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));
     let start = Instant::now();
     let (_, mut busy) = bucket.snapshot_and_watch(Scope::Namespace("busy".into()));
@@ -327,10 +327,10 @@ fn a_watcher_that_falls_behind_the_log_is_told_and_a_quiet_one_is_not() {
         bucket.apply(&[event("busy/a", revision, Some("1"))], start);
     }
     bucket.apply(&[event("quiet/a", 900, Some("1"))], start + AGE_MIN * 2);
-    assert_eq!(busy.take().map(|c| c.len()), Err(Fallen));
-    assert_eq!(all.take().map(|c| c.len()), Err(Fallen));
+    assert_eq!(busy.take().map(|c| c.len()), Err(Expired));
+    assert_eq!(all.take().map(|c| c.len()), Err(Expired));
     let seen = quiet.take().expect("its only change is kept");
-    assert_eq!(all_told(&seen), [r#"900: quiet/a ""->"1""#]);
+    assert_eq!(all_texts(&seen), [r#"900: quiet/a ""->"1""#]);
 }
 
 /// api-machinery.md §7/window: 75 seconds, and 100 changes however old they are.
@@ -383,11 +383,11 @@ fn a_watch_is_over_when_the_cache_is_filled_anew() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));
     let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
     bucket.load(Vec::new(), Revision(9));
-    assert_eq!(watching.take().map(|c| c.len()), Err(Fallen));
+    assert_eq!(watching.take().map(|c| c.len()), Err(Expired));
     let (_, mut after) = bucket.snapshot_and_watch(Scope::All);
     bucket.apply(&[event("n/a", 10, Some("1"))], Instant::now());
     assert_eq!(
-        all_told(&after.take().expect("it began after")),
+        all_texts(&after.take().expect("it began after")),
         [r#"10: n/a ""->"1""#]
     );
 }
@@ -423,7 +423,7 @@ fn an_encoding_of_a_state_is_shared_as_long_as_somebody_holds_it() {
     let encode = |snapshot: &Snapshot, scope: Scope, form| {
         let encoded = snapshot.encoded(Listing { scope, form }, || {
             let number = made.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, Fallen>(number.to_string().into_bytes())
+            Ok::<_, Expired>(number.to_string().into_bytes())
         });
         encoded.expect("it is made")
     };
@@ -453,9 +453,9 @@ fn nobody_is_remembered_who_no_longer_listens() {
     let watchers: Vec<_> = (0..3)
         .map(|_| bucket.snapshot_and_watch(scope.clone()))
         .collect();
-    assert_eq!(bucket.scopes_waited_for(), 1);
+    assert_eq!(bucket.watched_scopes(), 1);
     drop(watchers);
-    assert_eq!(bucket.scopes_waited_for(), 0);
+    assert_eq!(bucket.watched_scopes(), 0);
 }
 
 proptest! {
@@ -498,7 +498,7 @@ proptest! {
             prop_assert_eq!(snapshot.count(&scope), expected);
         }
         for (scope, from, mut watching) in watchers {
-            let seen = all_told(&watching.take().expect("the log is long enough"));
+            let seen = all_texts(&watching.take().expect("the log is long enough"));
             let expected: Vec<String> = history[from..].iter()
                 .filter(|(key, _)| scope.contains(key.as_bytes()))
                 .map(|(_, told)| told.clone())

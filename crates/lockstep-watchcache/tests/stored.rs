@@ -1,7 +1,7 @@
-//! Stored bytes, and what clients see of them.
+//! Stored bytes, and objects as served from them.
 
-use lockstep_apiserver::stored::{Layout, NotAnObject, TypeMeta, encode};
 use lockstep_storage::Revision;
+use lockstep_watchcache::stored::{Layout, NotAnObject, TypeMeta, encode};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

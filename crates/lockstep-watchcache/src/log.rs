@@ -1,4 +1,4 @@
-//! The latest changes of a bucket, numbered.
+//! The log of a bucket: its latest changes, numbered.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,34 +7,34 @@ use std::time::Duration;
 use lockstep_storage::Revision;
 use tokio::time::Instant;
 
-use super::{Change, Scope};
+use crate::{Change, Scope};
 
-/// Changes that are kept however old they are.
-pub(super) const CHANGES_MIN: usize = 100;
-/// Changes that are kept however young the oldest is.
-pub(super) const CHANGES_MAX: usize = 102_400;
-/// Bytes of objects that a log keeps alive, beyond the fewest changes.
-pub(super) const WEIGHT_MAX: usize = 64 << 20;
-/// How long a change is kept if nothing else limits it.
-pub(super) const AGE_MIN: Duration = Duration::from_secs(75);
+/// Changes that are kept regardless of age and size.
+pub(crate) const CHANGES_MIN: usize = 100;
+/// Most changes that are kept, regardless of age.
+pub(crate) const CHANGES_MAX: usize = 102_400;
+/// Most bytes that a log with more than [`CHANGES_MIN`] changes keeps in memory.
+pub(crate) const WEIGHT_MAX: usize = 64 << 20;
+/// Age up to which a change is kept unless a size limit is reached.
+pub(crate) const AGE_MIN: Duration = Duration::from_secs(75);
 
-/// A number for each change of a bucket, from 0, without a gap.
-pub(super) type Place = u64;
+/// Position of a change in the log: consecutive numbers from 0.
+pub(crate) type Place = u64;
 
 /// The latest changes.
 #[derive(Default)]
-pub(super) struct Log {
-    /// The place of the first change that is kept.
+pub(crate) struct Log {
+    /// Position of the oldest change in the log.
     first: Place,
     changes: VecDeque<Arc<Change>>,
     weight: usize,
-    /// Every change after this revision is kept.
+    /// Revision after which the log holds every change.
     complete_after: Revision,
 }
 
 impl Log {
-    /// An empty log that knows every change after a revision.
-    pub(super) fn after(revision: Revision, first: Place) -> Self {
+    /// Creates an empty log that is complete after a revision.
+    pub(crate) fn after(revision: Revision, first: Place) -> Self {
         Self {
             first,
             complete_after: revision,
@@ -42,13 +42,13 @@ impl Log {
         }
     }
 
-    /// The place of the next change.
-    pub(super) fn end(&self) -> Place {
+    /// Position of the next change.
+    pub(crate) fn end(&self) -> Place {
         self.first + self.changes.len() as Place
     }
 
-    /// The place of the first change after a revision; none if it may be forgotten.
-    pub(super) fn after_revision(&self, revision: Revision) -> Option<Place> {
+    /// Position of the first change after a revision; `None` if the log may have dropped it.
+    pub(crate) fn after_revision(&self, revision: Revision) -> Option<Place> {
         if revision < self.complete_after {
             return None;
         }
@@ -56,8 +56,8 @@ impl Log {
         Some(self.first + before as Place)
     }
 
-    /// Changes of a scope from a place on, at most so many, and the place to read on from.
-    pub(super) fn read(
+    /// Reads at most `changes_max` changes of a scope from a position on; returns the position to continue from.
+    pub(crate) fn read(
         &self,
         from: Place,
         scope: &Scope,
@@ -76,20 +76,20 @@ impl Log {
         (found, self.end())
     }
 
-    /// Adds a change; revisions never fall.
-    pub(super) fn push(&mut self, change: Arc<Change>) {
+    /// Appends a change. Revisions must not decrease.
+    pub(crate) fn push(&mut self, change: Arc<Change>) {
         self.weight += change.weight();
         self.changes.push_back(change);
     }
 
-    /// The changes from a place on.
-    pub(super) fn since(&self, from: Place) -> impl Iterator<Item = &Arc<Change>> {
+    /// The changes from a position on.
+    pub(crate) fn since(&self, from: Place) -> impl Iterator<Item = &Arc<Change>> {
         let skipped = usize::try_from(from.saturating_sub(self.first)).unwrap_or(usize::MAX);
         self.changes.iter().skip(skipped)
     }
 
-    /// Forgets what is beyond the limits, and tells what that is.
-    pub(super) fn trim(&mut self, now: Instant, mut forgotten: impl FnMut(Place, &Change)) {
+    /// Drops the oldest changes beyond the limits and passes each to `forgotten`.
+    pub(crate) fn trim(&mut self, now: Instant, mut forgotten: impl FnMut(Place, &Change)) {
         while let Some(oldest) = self.changes.front() {
             let is_spare = self.changes.len() > CHANGES_MIN;
             let is_old = now.saturating_duration_since(oldest.heard) > AGE_MIN;

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_storage::{KeyValue, Revision};
 
-use super::encodings::{Encodings, Listing};
-use super::keys::namespace_of;
-use super::{Object, Scope};
+use crate::encodings::{Encodings, Listing};
+use crate::keys::namespace_of;
+use crate::{Object, Scope};
 
 /// The objects of a resource at one revision. Cheap to clone, and never changes.
 #[derive(Clone, Default)]
 pub struct Snapshot {
     revision: Revision,
     objects: imbl::OrdMap<Bytes, Arc<Object>>,
-    /// How many objects each namespace has; those without one are under the empty name.
+    /// Number of objects by namespace; cluster-scoped objects count under the empty name.
     counts: imbl::OrdMap<Bytes, usize>,
     encodings: Encodings,
 }
 
 impl Snapshot {
-    /// The state at a revision as the store tells it. Keys are cut by `prefix_bytes`.
+    /// Builds the state at a revision from pairs of the store, whose keys lose their first `prefix_bytes` bytes.
     pub fn of(pairs: Vec<Arc<KeyValue>>, prefix_bytes: usize, revision: Revision) -> Self {
         let mut snapshot = Self::default();
         for kv in pairs {
@@ -32,17 +32,19 @@ impl Snapshot {
         snapshot
     }
 
-    /// The revision of the newest change in it, or of the load that made it.
+    /// The revision of its newest change, or of the load that made it.
+    #[inline]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
     /// One object by its key: `[namespace/]name`.
+    #[inline]
     pub fn get(&self, key: &[u8]) -> Option<&Arc<Object>> {
         self.objects.get(key)
     }
 
-    /// How many objects a scope has.
+    /// Number of objects in a scope.
     pub fn count(&self, scope: &Scope) -> usize {
         match scope {
             Scope::All => self.objects.len(),
@@ -55,6 +57,7 @@ impl Snapshot {
     }
 
     /// The objects of a scope in key order, those after `after` if it is given.
+    #[inline]
     pub fn objects<'a>(
         &'a self,
         scope: &'a Scope,
@@ -71,8 +74,8 @@ impl Snapshot {
             .take_while(|object| scope.contains(&object.key))
     }
 
-    /// The bytes of a listing of this state, made by `encode` unless somebody is being sent them. They
-    /// are kept as long as anybody holds them.
+    /// Returns the bytes of a list of this state, made by `encode` unless a response that is still being sent holds
+    /// them.
     pub fn encoded<E>(
         &self,
         listing: Listing,
@@ -81,7 +84,7 @@ impl Snapshot {
         self.encodings.share(listing, encode)
     }
 
-    pub(super) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
+    pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         let before = self.objects.insert(object.key.clone(), object.clone());
         if before.is_none() {
             *self.counts.entry(group(&object.key)).or_default() += 1;
@@ -89,7 +92,7 @@ impl Snapshot {
         before
     }
 
-    pub(super) fn remove(&mut self, key: &Bytes) -> Option<Arc<Object>> {
+    pub(crate) fn remove(&mut self, key: &Bytes) -> Option<Arc<Object>> {
         let before = self.objects.remove(key)?;
         let group = group(key);
         match self.counts.get_mut(&group) {
@@ -99,7 +102,7 @@ impl Snapshot {
         Some(before)
     }
 
-    pub(super) fn advance(&mut self, revision: Revision) {
+    pub(crate) fn advance(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision);
     }
 }

@@ -1,8 +1,8 @@
-//! Objects as stored bytes: how they are laid out, and how they are served without being parsed.
+//! Stored bytes of objects: their layout, and serving them without parsing.
 //!
 //! A stored object is compact JSON that starts with `{"apiVersion":"…","kind":"…","metadata":{` and
-//! has no `resourceVersion`: that is the revision of its key. Serving one is three copies: what
-//! stands before the inside of the metadata, the `resourceVersion`, and the rest.
+//! has no `resourceVersion`: that is the revision of its key. Serving one is three copies: the bytes
+//! up to the first field of the metadata, the `resourceVersion`, and the rest.
 
 use std::io::Write as _;
 
@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 const METADATA: &[u8] = br#"","metadata":{"#;
-/// What most objects are written in without growing.
+/// Initial buffer size, enough for most objects.
 const WRITTEN_BYTES: usize = 4096;
 
-/// Where the parts of a stored object lie. Found by looking at its first bytes only.
+/// Positions of the parts of a stored object, found from its first bytes only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout<'a> {
     /// The version it is stored in.
@@ -23,14 +23,14 @@ pub struct Layout<'a> {
     pub kind: &'a str,
     /// Everything behind the brace that opens the metadata.
     inside: &'a [u8],
-    /// The same with the brace.
+    /// The metadata and everything behind it, from the opening brace on.
     metadata: &'a [u8],
 }
 
-/// Which `apiVersion` and `kind` an object is served with.
+/// `apiVersion` and `kind` that an object is served with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeMeta<'a> {
-    /// The ones it is stored with.
+    /// Those that it is stored with.
     Stored,
     /// These.
     Served {
@@ -52,6 +52,7 @@ pub struct NotAnObject;
 
 impl<'a> Layout<'a> {
     /// Reads the first bytes of a stored object.
+    #[inline]
     pub fn of(stored: &'a [u8]) -> Result<Self, NotAnObject> {
         let rest = stored.strip_prefix(br#"{"apiVersion":""#.as_slice());
         let (api_version, rest) = rest.and_then(plain_text).ok_or(NotAnObject)?;
@@ -67,6 +68,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Writes the object as clients see it.
+    #[inline]
     pub fn serve(&self, type_meta: TypeMeta<'_>, revision: Revision, out: &mut Vec<u8>) {
         let (api_version, kind) = match type_meta {
             TypeMeta::Stored => (["", self.api_version], self.kind),
@@ -91,8 +93,7 @@ impl<'a> Layout<'a> {
         self.serve_inside(revision, out);
     }
 
-    /// Writes the metadata as clients see it and nothing else, after looking for where it ends.
-    /// Tells whether it ends.
+    /// Writes only the metadata, as clients see it. Returns false, and writes nothing, if it is not valid JSON.
     pub fn serve_metadata(&self, revision: Revision, out: &mut Vec<u8>) -> bool {
         let values = serde_json::Deserializer::from_slice(self.metadata);
         let Some(Ok(metadata)) = values.into_iter::<&RawValue>().next() else {
@@ -104,6 +105,7 @@ impl<'a> Layout<'a> {
         true
     }
 
+    #[inline]
     fn serve_inside(&self, revision: Revision, out: &mut Vec<u8>) {
         out.extend_from_slice(br#""resourceVersion":""#);
         write!(out, "{}", revision.0).expect("memory does not fail to be written");
@@ -113,7 +115,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A text without escapes up to its closing quote, and the rest from that quote on.
+/// Splits a string without escapes from the rest, which starts with its closing quote.
+#[inline]
 fn plain_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().position(|&b| matches!(b, b'"' | b'\\'))?;
     let (text, rest) = bytes.split_at(end);
@@ -123,10 +126,10 @@ fn plain_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
         .map(|text| (text, rest))
 }
 
-/// The bytes to store of an object: its `apiVersion`, `kind` and `metadata` first, and no
-/// `resourceVersion`. `encode` prints a value.
+/// Encodes an object for storage: `apiVersion`, `kind` and `metadata` first, without `resourceVersion`. `encode`
+/// prints a value.
 ///
-/// An object without one of the three cannot be stored.
+/// Fails with [`NotAnObject`] if one of the three fields is missing.
 pub fn encode(
     object: &Map<String, Value>,
     mut encode: impl FnMut(&Value, &mut Vec<u8>),
@@ -162,7 +165,7 @@ pub fn encode(
         out.pop();
     }
     out.push(b'}');
-    // It is kept for long, and room that nothing uses with it.
+    // The watch cache keeps the bytes for long, and their unused capacity with them.
     out.shrink_to_fit();
     Ok(out)
 }
