@@ -15,6 +15,7 @@ use hyper::header::{
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use lockstep_callout::ResponseBody;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -205,7 +206,7 @@ impl Dashboard {
             body: body.to_bytes(),
             method: head.method,
         };
-        match self.backend.ask(asked, &self.tasks).await {
+        match self.backend.ask(asked).await {
             Ok(answer) => handed_back(answer),
             Err(error) => {
                 tracing::warn!(error, "the API server cannot be reached");
@@ -294,7 +295,7 @@ fn asset(path: &str, method: &Method, headers: &HeaderMap) -> Response<Body> {
 }
 
 /// What the API server answered, with the headers that a page needs.
-fn handed_back(answer: Response<Incoming>) -> Response<Body> {
+fn handed_back(answer: Response<ResponseBody>) -> Response<Body> {
     let (head, body) = answer.into_parts();
     let mut response = Response::new(body.boxed());
     *response.status_mut() = head.status;

@@ -15,6 +15,8 @@ pub(super) enum Layer {
     Wires,
     /// What keeps bytes.
     Stores,
+    /// Connections to other servers, and the identity of clients.
+    Edges,
     /// What answers requests.
     Servers,
     /// The program that people start.
@@ -137,10 +139,16 @@ const TABLE: &[Row] = &[
         Layer::Stores,
         MayUse::Words(&["lockstep-etcd-api", "lockstep-mvcc"]),
     ),
+    row("lockstep-callout", Layer::Edges, MayUse::Words(&[])),
     row(
         "lockstep-apiserver",
         Layer::Servers,
-        MayUse::Rules(&["lockstep-storage", "lockstep-watchcache", "lockstep-gather"]),
+        MayUse::Rules(&[
+            "lockstep-storage",
+            "lockstep-watchcache",
+            "lockstep-gather",
+            "lockstep-callout",
+        ]),
     ),
     row(
         "lockstep-store",
@@ -153,7 +161,11 @@ const TABLE: &[Row] = &[
             "lockstep-gather",
         ]),
     ),
-    row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),
+    row(
+        "lockstep-dashboard",
+        Layer::Servers,
+        MayUse::Words(&["lockstep-callout"]),
+    ),
     row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),
     row(

@@ -1,4 +1,4 @@
-//! Which webhooks are who they say they are.
+//! TLS configurations: verification of servers, and client certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,20 +7,82 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::ConfigError;
+use crate::ConfigError;
+use crate::unverified::Unverified;
 
-/// TLS towards a webhook whose certificate is in a bundle of PEM, or was signed by one in it; with
-/// an empty bundle, by one that the system trusts.
-pub(super) fn tls(ca_bundle: &[u8]) -> Result<ClientConfig, ConfigError> {
+/// Verification of a server by [`tls_config`].
+#[derive(Clone, Copy)]
+pub enum ServerTrust<'a> {
+    /// Certificate authorities in PEM.
+    Authorities(&'a [u8]),
+    /// No verification.
+    Unverified,
+}
+
+/// Errors of [`tls_config`], worded for users of a kubeconfig.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The authorities are not PEM.
+    #[error("certificate-authority is not in PEM form")]
+    AuthoritiesNotPem,
+    /// There is no authority.
+    #[error("no certificate authority is known for it; name a kubeconfig with `--kubeconfig`")]
+    NoAuthority,
+    /// The client certificate or its key is not PEM.
+    #[error("client-certificate or client-key is not in PEM form")]
+    IdentityNotPem,
+    /// The parts do not fit together.
+    #[error(transparent)]
+    Rustls(#[from] Error),
+}
+
+/// TLS towards a server whose authorities are known, with a client certificate and key in PEM if given.
+pub fn tls_config(
+    trust: ServerTrust<'_>,
+    identity: Option<(&[u8], &[u8])>,
+) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
+    let builder = match trust {
+        ServerTrust::Authorities(pem) => builder.with_root_certificates(authorities(pem)?),
+        ServerTrust::Unverified => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Unverified(provider))),
+    };
+    let Some((certificate, key)) = identity else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    let (Ok(chain), Ok(key)) = (chain, PrivateKeyDer::from_pem_slice(key)) else {
+        return Err(TlsError::IdentityNotPem);
+    };
+    Ok(builder.with_client_auth_cert(chain, key)?)
+}
+
+fn authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let certificates = certificates.map_err(|_| TlsError::AuthoritiesNotPem)?;
+    if certificates.is_empty() {
+        return Err(TlsError::NoAuthority);
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(certificates);
+    Ok(roots)
+}
+
+/// TLS towards a webhook whose certificate is in a PEM bundle, or was signed by one in it; with an empty bundle, by an
+/// authority of the system.
+pub(crate) fn tls(ca_bundle: &[u8]) -> Result<ClientConfig, ConfigError> {
     let certificates = if ca_bundle.is_empty() {
-        of_the_system()?
+        system_authorities()?
     } else {
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(ca_bundle).collect();
         read.map_err(|_| ConfigError::NoCertificate)?
@@ -58,7 +120,7 @@ pub(super) fn tls(ca_bundle: &[u8]) -> Result<ClientConfig, ConfigError> {
     Ok(config)
 }
 
-fn of_the_system() -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+fn system_authorities() -> Result<Vec<CertificateDer<'static>>, ConfigError> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
@@ -67,8 +129,8 @@ fn of_the_system() -> Result<Vec<CertificateDer<'static>>, ConfigError> {
     Ok(found.certs)
 }
 
-/// Chains that end in a certificate of the bundle, and besides, as Go has it, exactly a certificate
-/// of the bundle: one that signed itself is its own authority.
+/// Verifier that accepts chains to a certificate of the bundle and, as Go does, a certificate of the bundle itself:
+/// webhooks often serve a self-signed certificate, which webpki rejects as a leaf.
 #[derive(Debug)]
 struct Trust {
     provider: Arc<CryptoProvider>,
@@ -94,7 +156,7 @@ impl ServerCertVerifier for Trust {
         let verified =
             chains.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         verified.map_err(|error| match error {
-            // It says that it is an authority, and not one of the bundle's.
+            // An authority that is not in the bundle; webpki only says that it cannot be a leaf.
             Error::InvalidCertificate(CertificateError::Other(_)) if is_authority(end_entity) => {
                 unknown()
             }
@@ -128,7 +190,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// What is left to check of a certificate that is trusted by itself: its time, its use, its names.
+/// Checks validity period, key usage and names of a pinned certificate, which has no chain to verify.
 fn check_pinned(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,

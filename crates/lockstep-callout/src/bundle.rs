@@ -1,9 +1,9 @@
-//! Whether a bundle of certificates can be used, in the words of Go.
+//! Validation of `caBundle`, with the messages of Go.
 
 use rustls::pki_types::pem::{PemObject as _, SectionKind};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-/// Why a bundle holds no certificate; none of it is wrong as long as one certificate can be read.
+/// Validates a bundle, which is valid as soon as one of its certificates parses: upstream ignores the others.
 pub fn check_bundle(bundle: &[u8]) -> Result<(), String> {
     let sections = <(SectionKind, Vec<u8>)>::pem_slice_iter(bundle);
     let (mut is_pem, mut has_certificate) = (false, false);
@@ -37,7 +37,7 @@ mod tests {
 
     /// api-machinery.md §11/versions: caBundle.
     #[test]
-    fn one_certificate_is_enough_and_none_is_told_in_the_words_of_go() {
+    fn one_certificate_is_enough_and_none_is_an_error_in_the_words_of_go() {
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let good = own.cert.pem();
         let wrong = |why: &str| Err(format!("unable to load root certificates: {why}"));

@@ -1,7 +1,7 @@
-//! Servers that close a connection without saying so in TLS first.
+//! Connections that are closed without a TLS `close_notify` alert.
 //!
-//! Small servers of HTTP/1.0 do: their answer ends where the connection ends. How long an answer is, is known otherwise
-//! or judged by its text: one that is cut short is no JSON.
+//! Small HTTP/1.0 servers close that way, and their response ends with the connection. Truncation is still detected: by
+//! the length of the response if it has one, and otherwise because truncated JSON does not parse.
 
 use std::io;
 use std::pin::Pin;
@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream that ends where the other side hangs up.
-pub(super) struct UntilHangup<S>(pub(super) S);
+/// A stream that treats a missing `close_notify` as its end.
+pub(crate) struct UntilHangup<S>(pub(crate) S);
 
 impl<S: AsyncRead + Unpin> AsyncRead for UntilHangup<S> {
     fn poll_read(

@@ -1,4 +1,4 @@
-//! Where a webhook is.
+//! The `clientConfig` of a webhook.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,15 +6,15 @@ use http::Uri;
 use lockstep_object::Value;
 use rustls::pki_types::ServerName;
 
-/// The port of services and addresses that name none.
+/// Default port of Services and URLs.
 const PORT: u16 = 443;
 
-/// Where a webhook is, and whom to trust there.
+/// Endpoint of a webhook and the certificates to trust.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientConfig {
-    /// Where it is.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// Certificates in PEM; empty to trust whom the system trusts.
+    /// Certificates in PEM; if empty, the trust store of the system.
     pub ca_bundle: Vec<u8>,
 }
 
@@ -31,46 +31,46 @@ pub enum Endpoint {
         name: String,
         /// One of its ports.
         port: u16,
-        /// What is asked for there.
+        /// Path of the request.
         path: String,
     },
 }
 
-/// A configuration that names no place to call.
+/// Errors of a `clientConfig`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// There is neither an address nor a service.
+    /// Neither `url` nor `service` is set.
     #[error("webhook configuration must have either service or URL")]
     NoEndpoint,
-    /// The address is none.
+    /// The URL is not valid.
     #[error("the address {0:?} cannot be called; it should be https://host[:port]/path")]
     Url(String),
-    /// The certificates are not base64.
+    /// `caBundle` is not base64.
     #[error("the caBundle is not base64")]
     NotBase64,
-    /// The certificates are not PEM.
+    /// `caBundle` contains no certificate in PEM.
     #[error("the caBundle holds no certificate in PEM")]
     NoCertificate,
-    /// No certificate can be trusted.
+    /// The trust store of the system is empty.
     #[error("there is no caBundle, and the system trusts no authority: {0}")]
     NoSystemTrust(String),
-    /// The certificates cannot be used.
+    /// The certificates cannot be used as trust anchors.
     #[error("the caBundle cannot be used: {0}")]
     Trust(String),
 }
 
-/// An address taken apart.
+/// A parsed endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// A name or an address, without brackets.
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// Host and port as the address has them.
-    pub(super) authority: String,
-    pub(super) path: String,
-    pub(super) server_name: ServerName<'static>,
-    /// The Service that is meant, if one is: its namespace and name.
-    pub(super) service: Option<(String, String)>,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Host and port as written in the URL.
+    pub(crate) authority: String,
+    pub(crate) path: String,
+    pub(crate) server_name: ServerName<'static>,
+    /// Namespace and name of the Service, if the endpoint is one.
+    pub(crate) service: Option<(String, String)>,
 }
 
 impl ClientConfig {
@@ -104,8 +104,8 @@ impl ClientConfig {
         })
     }
 
-    /// Takes the address apart.
-    pub(super) fn target(&self) -> Result<Target, ConfigError> {
+    /// Parses the endpoint.
+    pub(crate) fn target(&self) -> Result<Target, ConfigError> {
         match &self.endpoint {
             Endpoint::Url(url) => from_url(url).ok_or_else(|| ConfigError::Url(url.clone())),
             Endpoint::Service {
@@ -146,7 +146,7 @@ fn from_url(url: &str) -> Option<Target> {
     })
 }
 
-/// The path as the caller sends it: one slash between its parts and none at its end, `.` and `..` followed.
+/// Normalises a path as upstream does with `path.Join`: single slashes, none at the end, `.` and `..` resolved.
 /// A suite of controller-runtime registers `https://127.0.0.1:PORT//mutate` and serves `/mutate`.
 fn cleaned(path: &str) -> String {
     let mut parts = Vec::new();
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn told(config: &Value) -> String {
+    fn target_text(config: &Value) -> String {
         let target = ClientConfig::read(config).and_then(|config| config.target());
         match target {
             Ok(t) => format!("{} {} {} {}", t.host, t.port, t.authority, t.path),
@@ -179,7 +179,7 @@ mod tests {
     /// api-machinery.md §11/versions: url https only or service; §16: `https://127.0.0.1:PORT/convert`; §12/webhook-places: envtest
     /// writes `https://127.0.0.1:PORT//path`.
     #[test]
-    fn an_address_or_a_service_says_where_a_webhook_is() {
+    fn a_url_or_a_service_names_the_endpoint_of_a_webhook() {
         let service = json!({ "namespace": "n", "name": "s", "path": "/convert" });
         let ported = json!({ "namespace": "n", "name": "s", "port": 8443 });
         let rows = [
@@ -214,7 +214,7 @@ mod tests {
             ),
         ];
         for (config, expected) in rows {
-            assert_eq!(told(&config), expected, "{config}");
+            assert_eq!(target_text(&config), expected, "{config}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Calling one webhook.
+//! The client of one webhook.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,34 +13,34 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
-use super::config::Target;
-use super::connection::{Connection, Failure};
-use super::{CallError, ClientConfig, ConfigError, Problem, Services, trust};
+use crate::config::Target;
+use crate::connection::{Connection, Failure};
+use crate::server::{ConnectError, handshake};
+use crate::{CallError, ClientConfig, ConfigError, Problem, ResolveService, trust};
 
-/// How many connections to one webhook stay open while nobody calls it.
+/// Most idle connections to one webhook.
 const IDLE_CONNECTIONS_MAX: usize = 8;
-/// How long.
+/// Age at which an idle connection is no longer used.
 const IDLE_MAX: Duration = Duration::from_secs(90);
-/// How much of the body of an error is told.
+/// Length of an error body that is quoted in the error.
 const REFUSAL_BYTES_MAX: usize = 512;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What bounds a call.
+/// Limits of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallLimits {
-    /// How long it may take, all in all.
+    /// Total time, including connecting.
     pub timeout: Duration,
-    /// How large the answer may be.
+    /// Largest response body.
     pub answer_bytes_max: usize,
 }
 
 /// The client of one webhook.
 pub struct Client {
     config: ClientConfig,
-    /// Where Services are, if somebody knows.
-    services: Option<Services>,
-    /// Made of the configuration when it is first needed.
+    resolve: Option<ResolveService>,
+    /// Derived from the configuration on the first call, so that an unused webhook with a bad bundle costs nothing.
     route: OnceLock<Result<Route, ConfigError>>,
     idle: Mutex<Vec<Connection>>,
 }
@@ -51,33 +51,34 @@ struct Route {
 }
 
 impl Client {
-    pub(crate) fn new(config: ClientConfig, services: Option<Services>) -> Self {
+    /// Creates a client, which connects on its first call.
+    pub fn new(config: ClientConfig, resolve: Option<ResolveService>) -> Self {
         Self {
             config,
-            services,
+            resolve,
             route: OnceLock::new(),
             idle: Mutex::default(),
         }
     }
 
-    /// Where the webhook is.
+    /// The configuration that it was made from.
     pub fn config(&self) -> &ClientConfig {
         &self.config
     }
 
-    /// Sends JSON and returns what comes back, if it comes with a code of success.
+    /// Sends a POST with a JSON body and returns the body of a 2xx response.
     pub async fn post(&self, body: Bytes, limits: CallLimits) -> Result<Bytes, CallError> {
         let path = &self.route()?.target.path;
-        let asked = format!("{path}?timeout={}s", limits.timeout.as_secs());
-        let request = Request::post(&asked).header(CONTENT_TYPE, JSON);
-        self.send(&asked, request, body, limits).await
+        let uri = format!("{path}?timeout={}s", limits.timeout.as_secs());
+        let request = Request::post(&uri).header(CONTENT_TYPE, JSON);
+        self.send(&uri, request, body, limits).await
     }
 
-    /// Asks for what is there, if it comes with a code of success.
-    pub(crate) async fn get(&self, limits: CallLimits) -> Result<Bytes, CallError> {
-        let asked = self.route()?.target.path.clone();
-        let request = Request::get(&asked);
-        self.send(&asked, request, Bytes::new(), limits).await
+    /// Sends a GET and returns the body of a 2xx response.
+    pub async fn get(&self, limits: CallLimits) -> Result<Bytes, CallError> {
+        let uri = self.route()?.target.path.clone();
+        let request = Request::get(&uri);
+        self.send(&uri, request, Bytes::new(), limits).await
     }
 
     fn route(&self) -> Result<&Route, ConfigError> {
@@ -87,15 +88,15 @@ impl Client {
 
     async fn send(
         &self,
-        asked: &str,
+        uri: &str,
         request: http::request::Builder,
         body: Bytes,
         limits: CallLimits,
     ) -> Result<Bytes, CallError> {
         let route = self.route()?;
         let authority = &route.target.authority;
-        let told = |problem| CallError::Call {
-            url: format!("https://{authority}{asked}"),
+        let error = |problem| CallError::Call {
+            url: format!("https://{authority}{uri}"),
             problem,
         };
         let request = request
@@ -103,11 +104,11 @@ impl Client {
             .header(ACCEPT, JSON)
             .header(USER_AGENT, "lockstep")
             .body(Full::new(body))
-            .map_err(|_| ConfigError::Url(asked.to_owned()))?;
+            .map_err(|_| ConfigError::Url(uri.to_owned()))?;
         let calling = self.call(route, request, limits.answer_bytes_max);
         match tokio::time::timeout(limits.timeout, calling).await {
-            Ok(answer) => answer.map_err(told),
-            Err(_) => Err(told(Problem::Timeout(limits.timeout))),
+            Ok(answer) => answer.map_err(error),
+            Err(_) => Err(error(Problem::Timeout(limits.timeout))),
         }
     }
 
@@ -120,14 +121,14 @@ impl Client {
         while let Some(mut connection) = self.idle_connection().await {
             match connection.send(request).await {
                 Ok(response) => return self.finish(connection, response, bytes_max).await,
-                Err(Failure::Unsent(again)) => request = *again,
+                Err(Failure::Unsent(again, _)) => request = *again,
                 Err(Failure::Failed(error)) => return Err(Problem::Http(error)),
             }
         }
-        let mut connection = route.connect(self.services.as_ref()).await?;
+        let mut connection = route.connect(self.resolve.as_ref()).await?;
         match connection.send(request).await {
             Ok(response) => self.finish(connection, response, bytes_max).await,
-            Err(Failure::Unsent(_)) => Err(Problem::Connect {
+            Err(Failure::Unsent(..)) => Err(Problem::Connect {
                 address: route.target.authority.clone(),
                 error: std::io::ErrorKind::ConnectionReset.into(),
             }),
@@ -135,7 +136,7 @@ impl Client {
         }
     }
 
-    /// A connection that was used before and is still good.
+    /// Takes an idle connection that is still open.
     async fn idle_connection(&self) -> Option<Connection> {
         loop {
             let mut connection = self.idle.lock().pop()?;
@@ -145,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Reads the rest of an answer, and keeps the connection.
+    /// Reads the response body and returns the connection to the pool.
     async fn finish(
         &self,
         mut connection: Connection,
@@ -175,7 +176,7 @@ impl Client {
         }
         if body.is_empty() {
             let content_type = head.headers.get(CONTENT_TYPE);
-            let content_type = content_type.and_then(|told| told.to_str().ok());
+            let content_type = content_type.and_then(|value| value.to_str().ok());
             return Err(Problem::Empty {
                 code: code.as_u16(),
                 content_type: content_type.unwrap_or_default().to_owned(),
@@ -204,18 +205,18 @@ impl Route {
         })
     }
 
-    async fn connect(&self, services: Option<&Services>) -> Result<Connection, Problem> {
-        let stream = self.dial(services).await?;
+    async fn connect(&self, resolve: Option<&ResolveService>) -> Result<Connection, Problem> {
+        let stream = self.dial(resolve).await?;
         let name = self.target.server_name.clone();
-        let stream = self.tls.connect(name, stream).await.map_err(untrusted)?;
-        Connection::open(stream).await.map_err(Problem::Http)
+        let connected = handshake(&self.tls, name, stream).await;
+        connected.map_err(|error| self.problem(error))
     }
 
-    /// The first of the places of the Service, or of the host, where somebody listens.
-    async fn dial(&self, services: Option<&Services>) -> Result<TcpStream, Problem> {
+    /// Opens a TCP connection to the first place of the Service or host that accepts one.
+    async fn dial(&self, resolve: Option<&ResolveService>) -> Result<TcpStream, Problem> {
         let Target { host, port, .. } = &self.target;
-        let places = match (&self.target.service, services) {
-            (Some((namespace, name)), Some(services)) => services.find(namespace, name, *port)?,
+        let places = match (&self.target.service, resolve) {
+            (Some((namespace, name)), Some(resolve)) => resolve(namespace, name, *port)?,
             _ => vec![(host.clone(), *port)],
         };
         let mut last = None;
@@ -225,10 +226,10 @@ impl Route {
                 Err(problem) => last = Some(problem),
             }
         }
-        Err(last.expect("there is a place, or it is told why not"))
+        Err(last.expect("a resolved Service has at least one place"))
     }
 
-    /// The first of the addresses of a host that somebody listens on.
+    /// Opens a TCP connection to the first address of a host that accepts one.
     async fn dial_at(&self, host: &str, port: u16) -> Result<TcpStream, Problem> {
         let unknown = |error: std::io::Error| {
             let host = host.to_owned();
@@ -241,11 +242,7 @@ impl Route {
         let mut last = unknown(std::io::ErrorKind::NotFound.into());
         for address in found.map_err(unknown)? {
             match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    // Requests are small and wait for their answers; if it fails, they wait longer.
-                    let _best_effort = stream.set_nodelay(true);
-                    return Ok(stream);
-                }
+                Ok(stream) => return Ok(stream),
                 Err(error) => {
                     last = Problem::Connect {
                         address: address.to_string(),
@@ -256,10 +253,25 @@ impl Route {
         }
         Err(last)
     }
+
+    fn problem(&self, error: ConnectError) -> Problem {
+        match error {
+            ConnectError::Tls(error) => tls_problem(error),
+            ConnectError::Http(error) => Problem::Http(error),
+            ConnectError::Tcp(error) => Problem::Connect {
+                address: self.target.authority.clone(),
+                error,
+            },
+            ConnectError::Host(error) => Problem::Connect {
+                address: self.target.authority.clone(),
+                error: std::io::Error::other(error),
+            },
+        }
+    }
 }
 
-/// Who is not trusted is another problem than who does not speak TLS.
-fn untrusted(error: std::io::Error) -> Problem {
+/// Separates an untrusted certificate, for which the error names the `caBundle`, from a failed TLS handshake.
+fn tls_problem(error: std::io::Error) -> Problem {
     let inner = error
         .get_ref()
         .and_then(|e| e.downcast_ref::<rustls::Error>());
