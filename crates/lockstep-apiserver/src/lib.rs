@@ -9,13 +9,12 @@
 pub mod accounts;
 pub mod admission;
 pub mod audit;
-pub mod authn;
+mod authn_host;
 pub mod authz;
 mod blocking_pool;
 pub mod builtin;
 mod clock;
 pub mod crd;
-mod credentials;
 pub mod discovery;
 mod endpoints;
 pub mod expressions;
@@ -25,7 +24,6 @@ mod frame;
 pub mod limits;
 mod loops;
 mod metrics;
-pub mod oidc;
 mod openapi;
 mod request;
 pub mod resources;
@@ -36,16 +34,17 @@ mod server;
 mod standard;
 mod start;
 mod transport;
-pub mod trust;
 pub mod version;
 pub mod views;
 pub mod webhooks;
 mod whole;
 
-pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
 pub use failure::respond;
 pub use frame::Notes;
+pub use lockstep_authn::{
+    self as authn, CredentialError, CredentialFiles, Credentials, oidc, trust,
+};
 pub use lockstep_builtins::services::ServiceRange;
 pub use lockstep_controllers::Switches;
 pub use lockstep_watchcache::{self as cache, stored};

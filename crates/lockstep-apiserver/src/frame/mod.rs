@@ -189,7 +189,7 @@ async fn authenticate(
     received: Moment,
 ) -> Result<(), Refusal> {
     let user = server.authentication.authenticate(
-        &server.api,
+        &*server.api,
         &connection.chain,
         &request.headers,
         received.wall,
@@ -214,7 +214,7 @@ async fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refus
         let attributes = Attributes {
             user: &request.user,
             verb: "impersonate",
-            target,
+            target: target.into(),
         };
         judged(&attributes, &ask(server, &attributes).await)?;
     }

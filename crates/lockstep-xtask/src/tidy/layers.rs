@@ -141,6 +141,11 @@ const TABLE: &[Row] = &[
     ),
     row("lockstep-callout", Layer::Edges, MayUse::Words(&[])),
     row(
+        "lockstep-authn",
+        Layer::Edges,
+        MayUse::Words(&["lockstep-callout"]),
+    ),
+    row(
         "lockstep-apiserver",
         Layer::Servers,
         MayUse::Rules(&[
@@ -148,6 +153,7 @@ const TABLE: &[Row] = &[
             "lockstep-watchcache",
             "lockstep-gather",
             "lockstep-callout",
+            "lockstep-authn",
         ]),
     ),
     row(

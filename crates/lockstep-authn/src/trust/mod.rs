@@ -1,8 +1,8 @@
-//! Who the server is, and whose word it takes: certificates, keys and the files they live in.
+//! Certificates and keys of the server, the authorities that it trusts, and the files of both.
 //!
 //! ```text
 //! ca.crt ca.key                the server's own authority, made on the first start and kept
-//! apiserver.crt apiserver.key  what the server shows; issued again when it runs out or its names change
+//! apiserver.crt apiserver.key  the serving certificate; renewed before it expires or when its names change
 //! admin.crt admin.key          the administrator, in group `system:masters`
 //! sa.key sa.pub                signs tokens of service accounts
 //! ```

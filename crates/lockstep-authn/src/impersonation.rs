@@ -1,15 +1,14 @@
-//! Acting as somebody else: what the headers ask for, and what that takes.
+//! Impersonation headers, and the permissions that they require.
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use super::User;
-use super::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
-use crate::authz::Target;
+use crate::User;
+use crate::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 
-/// What the names of all these headers begin with.
+/// Common prefix of the headers.
 const PREFIX: &str = "impersonate-";
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
@@ -18,13 +17,13 @@ const EXTRA_PREFIX: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 const AUTHENTICATION_GROUP: &str = "authentication.k8s.io";
 
-/// Why the headers make no sense.
+/// Errors of impersonation headers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ImpersonationError {
-    /// Groups, a uid or extras of nobody.
+    /// Groups, a uid or extra attributes without a user.
     #[error("requested {what} without impersonating a user")]
     WithoutUser {
-        /// What was asked for.
+        /// The requested attributes.
         what: String,
     },
     /// A header that is not text.
@@ -35,7 +34,7 @@ pub enum ImpersonationError {
     },
 }
 
-/// Who somebody wants to act as.
+/// The user that a request impersonates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Impersonation {
     user: String,
@@ -44,10 +43,25 @@ pub struct Impersonation {
     extra: BTreeMap<String, Vec<String>>,
 }
 
+/// A resource on which the requester needs the verb `impersonate`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImpersonationTarget<'a> {
+    /// The API group.
+    pub group: &'a str,
+    /// `users`, `groups`, `serviceaccounts`, `userextras` or `uids`.
+    pub resource: &'a str,
+    /// Key of an extra attribute.
+    pub subresource: &'a str,
+    /// Namespace of a service account.
+    pub namespace: &'a str,
+    /// The user, group or value.
+    pub name: &'a str,
+}
+
 impl Impersonation {
-    /// Takes the headers out; nothing if there are none.
-    pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Self>, ImpersonationError> {
-        // Hardly anybody asks; to look for each by its name would cost more than all names.
+    /// Removes the impersonation headers and parses them; `None` if there are none.
+    pub fn take(headers: &mut HeaderMap) -> Result<Option<Self>, ImpersonationError> {
+        // Almost no request has these headers, and one pass over all names is cheaper than a lookup of each.
         let mut names = headers.keys().map(http::HeaderName::as_str);
         if !names.any(|name| name.starts_with(PREFIX)) {
             return Ok(None);
@@ -84,13 +98,13 @@ impl Impersonation {
         {
             headers.remove(name);
         }
-        let asked = Self {
+        let requested = Self {
             user,
             uid,
             groups,
             extra,
         };
-        asked.check()
+        requested.check()
     }
 
     fn check(self) -> Result<Option<Self>, ImpersonationError> {
@@ -114,14 +128,13 @@ impl Impersonation {
         Err(ImpersonationError::WithoutUser { what })
     }
 
-    /// What the requester must be allowed to `impersonate`.
-    pub(crate) fn targets(&self) -> Vec<Target<'_>> {
-        let target = |group, resource, subresource, namespace, name| Target::Resource {
+    /// Resources that the requester must be allowed to `impersonate`.
+    pub fn targets(&self) -> Vec<ImpersonationTarget<'_>> {
+        let target = |group, resource, subresource, namespace, name| ImpersonationTarget {
             group,
-            version: "v1",
-            namespace,
             resource,
             subresource,
+            namespace,
             name,
         };
         let mut targets = vec![match self.service_account() {
@@ -152,8 +165,8 @@ impl Impersonation {
         good.then_some((namespace, name))
     }
 
-    /// The user to act as.
-    pub(crate) fn user(&self) -> User {
+    /// The impersonated user.
+    pub fn user(&self) -> User {
         let mut groups = self.groups.clone();
         if groups.is_empty()
             && let Some((namespace, _)) = self.service_account()
@@ -162,12 +175,12 @@ impl Impersonation {
             groups.push(format!("system:serviceaccounts:{namespace}"));
         }
         let has = |name: &str| groups.iter().any(|group| group == name);
-        let everybody = if self.user == ANONYMOUS {
+        let membership = if self.user == ANONYMOUS {
             (!has(UNAUTHENTICATED)).then_some(UNAUTHENTICATED)
         } else {
             (!has(AUTHENTICATED) && !has(UNAUTHENTICATED)).then_some(AUTHENTICATED)
         };
-        groups.extend(everybody.map(str::to_owned));
+        groups.extend(membership.map(str::to_owned));
         User {
             name: self.user.clone(),
             uid: self.uid.clone().unwrap_or_default(),
@@ -194,16 +207,16 @@ mod tests {
     /// api-machinery.md §13/impersonation.
     #[test]
     fn a_group_without_a_user_is_an_error() {
-        let told = take(&[(GROUP, "dev")]).unwrap_err().to_string();
+        let error = take(&[(GROUP, "dev")]).unwrap_err().to_string();
         assert_eq!(
-            told,
+            error,
             "requested groups [\"dev\"] without impersonating a user"
         );
         assert_eq!(take(&[]), Ok(None));
     }
 
     #[test]
-    fn a_service_account_gets_its_groups_and_everybody_is_authenticated() {
+    fn a_service_account_gets_its_groups_and_every_user_is_authenticated() {
         let asked = take(&[(USER, "system:serviceaccount:ns:sa")])
             .unwrap()
             .unwrap();
@@ -217,12 +230,11 @@ mod tests {
         );
         assert_eq!(
             asked.targets(),
-            [Target::Resource {
+            [ImpersonationTarget {
                 group: "",
-                version: "v1",
-                namespace: "ns",
                 resource: "serviceaccounts",
                 subresource: "",
+                namespace: "ns",
                 name: "sa"
             }]
         );
@@ -246,18 +258,26 @@ mod tests {
         let user = asked.user();
         assert_eq!(user.extra["acme.io/scopes"], ["view", "edit"]);
         assert_eq!(user.uid, "7");
-        let wanted: Vec<String> = asked
+        let wanted: Vec<_> = asked
             .targets()
             .iter()
-            .map(|target| format!("{target}"))
+            .map(|target| {
+                [
+                    target.group,
+                    target.resource,
+                    target.subresource,
+                    target.name,
+                ]
+            })
             .collect();
+        let group = AUTHENTICATION_GROUP;
         assert_eq!(
             wanted,
             [
-                "users \"alice\"",
-                "userextras/acme.io/scopes.authentication.k8s.io \"view\"",
-                "userextras/acme.io/scopes.authentication.k8s.io \"edit\"",
-                "uids.authentication.k8s.io \"7\""
+                ["", "users", "", "alice"],
+                [group, "userextras", "acme.io/scopes", "view"],
+                [group, "userextras", "acme.io/scopes", "edit"],
+                [group, "uids", "", "7"],
             ]
         );
     }

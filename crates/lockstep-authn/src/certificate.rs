@@ -1,4 +1,4 @@
-//! A user by client certificate: the common name is the user, the organizations are the groups.
+//! Client certificates: the common name is the user, the organizations are the groups.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 use x509_parser::der_parser::{Oid, oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{Unauthenticated, User};
 use crate::trust::ClientTrust;
+use crate::{Unauthenticated, User};
 
-/// Where a certificate's subject may carry a user's uid.
+/// Attribute of the subject that carries the user's uid.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
-/// The extra that names the certificate.
+/// Extra attribute with the digest of the certificate.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// The certificates that a client showed when it connected; none is fine.
+/// Certificate chain of a client connection; may be empty.
 #[derive(Debug, Default)]
 pub struct ClientChain {
     certificates: Vec<CertificateDer<'static>>,
-    /// The last check that succeeded, so that it is not repeated for each request.
+    /// The last successful verification, so that requests on one connection do not repeat it.
     verified: Mutex<Option<Verified>>,
 }
 
@@ -33,15 +33,16 @@ struct Verified {
 }
 
 impl ClientChain {
-    pub(crate) fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
+    /// Takes the chain as TLS received it, unverified.
+    pub fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
         Self {
             certificates,
             verified: Mutex::new(None),
         }
     }
 
-    /// The user, if the client showed a certificate that names one. A certificate is checked again
-    /// when it has ended or other authorities are trusted.
+    /// The user that the certificate names, if any. The chain is verified again once the certificate has expired or the
+    /// trusted authorities have changed.
     pub(crate) fn user(
         &self,
         trust: &Arc<ClientTrust>,
@@ -71,7 +72,7 @@ impl ClientChain {
     }
 }
 
-/// The end of the certificate, and the user it names. Without a common name it names none.
+/// Expiry of a certificate and the user it names; no user without a common name.
 fn read(der: &CertificateDer<'_>) -> Option<(Timestamp, Option<User>)> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let until = Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()?;

@@ -1,8 +1,8 @@
-//! The names a client may reach the server by.
+//! Names in the serving certificate.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How pods reach an API server, in every cluster.
+/// Names of the API server inside every cluster.
 const SERVICE_NAMES: [&str; 4] = [
     "kubernetes",
     "kubernetes.default",
@@ -20,8 +20,7 @@ pub struct ServingNames {
 }
 
 impl ServingNames {
-    /// The names of a server on `host` that listens on `bind`. An address that stands for all
-    /// interfaces is no name.
+    /// Names of a server on `host` that listens on `bind`; the unspecified address is none.
     pub fn new(host: Option<&str>, bind: IpAddr) -> Self {
         let mut dns: Vec<String> = SERVICE_NAMES.map(str::to_owned).to_vec();
         dns.push("localhost".to_owned());

@@ -9,13 +9,13 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 use super::{ServingNames, TrustError, certificate::Facts};
 
-/// How long the authority is good for.
+/// Lifetime of the authority.
 const AUTHORITY_DAYS: i64 = 3650;
-/// How long what it issues is good for.
+/// Lifetime of issued certificates.
 const ISSUED_DAYS: i64 = 365;
-/// A certificate that ends sooner than this is issued again.
+/// Remaining lifetime below which a certificate is renewed.
 const RENEW_BEFORE_DAYS: i64 = 30;
-/// What the authority calls itself.
+/// Common name of the authority.
 const AUTHORITY_NAME: &str = "lockstep-ca";
 
 /// A certificate and its key as text.
@@ -32,7 +32,7 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Makes a new authority.
+    /// Creates a new authority.
     pub(crate) fn make(now: Timestamp) -> Result<Pair, TrustError> {
         let key = KeyPair::generate()?;
         let mut params = validity(now, AUTHORITY_DAYS)?;
@@ -50,7 +50,7 @@ impl Authority {
         })
     }
 
-    /// Takes an authority from its two texts.
+    /// Reads an authority from PEM.
     pub(crate) fn read(certificate: &str, key: &str) -> Result<Self, TrustError> {
         let key = KeyPair::from_pem(key).map_err(|_| TrustError::AuthorityKey)?;
         let der = CertificateDer::from_pem_slice(certificate.as_bytes());
@@ -74,7 +74,7 @@ impl Authority {
         &self.facts
     }
 
-    /// A certificate to show to clients.
+    /// Issues a serving certificate.
     pub(crate) fn issue_serving(
         &self,
         names: &ServingNames,
@@ -92,7 +92,7 @@ impl Authority {
         self.issue(params)
     }
 
-    /// A certificate for a client: its user, and one group.
+    /// Issues a client certificate for a user in one group.
     pub(crate) fn issue_client(
         &self,
         user: &str,
@@ -117,13 +117,13 @@ impl Authority {
     }
 }
 
-/// Whether a certificate should be issued again.
+/// True if a certificate is due for renewal.
 pub(crate) fn is_due(facts: &Facts, now: Timestamp) -> bool {
     let renew_from = facts.not_after.as_second() - RENEW_BEFORE_DAYS * 24 * 3600;
     now.as_second() >= renew_from || now < facts.not_before
 }
 
-/// From the day before, for clocks that differ, to so many days after.
+/// Validity period from the day before, against clock skew, to `days` days after.
 fn validity(now: Timestamp, days: i64) -> Result<CertificateParams, TrustError> {
     let today = now.to_zoned(TimeZone::UTC).date();
     let day = |days: i64| {

@@ -1,4 +1,4 @@
-//! The keys of an issuer, as a set of keys (RFC 7517) tells them.
+//! The key set of an issuer (RFC 7517).
 
 use aws_lc_rs::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
@@ -7,18 +7,18 @@ use lockstep_object::Value;
 use super::settings::{SigningAlgorithm, Verification};
 use crate::accounts::jws::{self, NotSigned};
 
-/// Keys that tell whether an issuer signed a token.
+/// Keys that verify tokens of an issuer.
 #[derive(Default)]
 pub(super) struct KeySet {
     keys: Vec<Key>,
-    /// Whether an issuer told them, be it none.
-    is_told: bool,
+    /// True once the set was fetched, even if it is empty.
+    is_fetched: bool,
 }
 
 struct Key {
-    /// Empty if it has none.
+    /// Key id; empty if it has none.
     id: String,
-    /// The one algorithm that it is for; empty if it does not say.
+    /// The only algorithm of the key; empty if it does not name one.
     algorithm: String,
     material: Material,
 }
@@ -33,24 +33,24 @@ enum Material {
 }
 
 impl KeySet {
-    /// Reads a set; none if it is none. Keys of other kinds, and for other uses, are left out.
+    /// Reads a key set; `None` if it is malformed. Keys of other types and for other uses are skipped.
     pub(super) fn read(set: &Value) -> Option<Self> {
         let keys = set["keys"].as_array()?.iter().filter_map(Key::read);
         Some(Self {
             keys: keys.collect(),
-            is_told: true,
+            is_fetched: true,
         })
     }
 
-    pub(super) fn is_told(&self) -> bool {
-        self.is_told
+    pub(super) fn is_fetched(&self) -> bool {
+        self.is_fetched
     }
 
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The payload of a token that one of the keys signed in one of these ways.
+    /// Verifies a token with one of the keys and algorithms, and returns its payload.
     pub(super) fn verify(
         &self,
         algorithms: &[SigningAlgorithm],
@@ -103,7 +103,7 @@ impl Key {
         })
     }
 
-    /// Whether the other half of the key signed a text; none if the algorithm needs another kind of key.
+    /// Verifies a signature; `None` if the algorithm needs another type of key.
     fn has_signed(
         &self,
         algorithm: SigningAlgorithm,
@@ -144,7 +144,7 @@ mod tests {
         BASE64.encode(value.to_string())
     }
 
-    /// The public half of a key as issuers tell it, without its algorithm.
+    /// The public key as a JWK without algorithm.
     fn told(pair: &KeyPair, id: &str) -> Value {
         let mut key = PublicKey::read_all(pair.public_key_pem().as_bytes())[0].as_jwk();
         let fields = key.as_object_mut().unwrap();

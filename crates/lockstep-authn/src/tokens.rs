@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::User;
+use crate::User;
 use crate::trust::{FileError, read_file};
 
-/// Why a token file cannot be used.
+/// Errors of a token file.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
-    /// The file.
+    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A line that is not what it should be.
+    /// A malformed line.
     #[error("token file `{}`: {what}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where. Never shows a token.
+        /// The problem and its line. Never shows a token.
         what: String,
     },
 }
 
-/// Users by token. Tokens are kept as digests: finding one takes the same time however much of it
-/// is right, and none can be read from memory or a log.
+/// Users by token. Tokens are stored as digests, so that a lookup takes no longer the more of a token is right, and no
+/// token can be read from memory or a log.
 pub struct Tokens {
     users: HashMap<[u8; 32], Arc<User>>,
 }
@@ -80,7 +80,7 @@ impl Tokens {
         Ok(Self { users })
     }
 
-    /// The user whose token this is.
+    /// Looks up the user of a token.
     pub(crate) fn user(&self, token: &str) -> Option<Arc<User>> {
         self.users.get(&digest(token)).cloned()
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_told_by_line_and_shows_no_token() {
+    fn a_broken_file_is_reported_by_line_and_shows_no_token() {
         for (text, expected) in [
             (
                 "t1,alice\n",
@@ -118,8 +118,8 @@ mod tests {
             ("t1,a,1\n,b,2\n", "line 2 has an empty token or user name"),
             ("t1,a,1\nt1,b,2\n", "line 2 repeats a token"),
         ] {
-            let told = Tokens::parse(text.as_bytes()).map(|_| ());
-            assert_eq!(told, Err(expected.to_owned()), "{text}");
+            let parsed = Tokens::parse(text.as_bytes()).map(|_| ());
+            assert_eq!(parsed, Err(expected.to_owned()), "{text}");
         }
     }
 }

@@ -1,28 +1,28 @@
-//! What an issuer tells of itself: its discovery document, and its keys.
+//! Discovery document and key set of an issuer.
 
 use std::time::Duration;
 
 use lockstep_object::Value;
 
 use super::keys::KeySet;
-use crate::webhooks::{CallError, CallLimits, Client, ClientConfig, Endpoint};
+use lockstep_callout::{CallError, CallLimits, Client, ClientConfig, Endpoint};
 
-/// Where an issuer tells where its keys are.
+/// Path of the discovery document.
 const DISCOVERY: &str = "/.well-known/openid-configuration";
-/// What bounds a question.
+/// Limits of a fetch.
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(10),
     answer_bytes_max: 1 << 20,
 };
 
-/// Asks an issuer.
+/// Client of an issuer.
 pub(super) struct Provider {
     issuer: String,
-    /// In PEM; empty to trust whom the system trusts.
+    /// Authorities in PEM; if empty, the trust store of the system.
     authorities: Vec<u8>,
 }
 
-/// Why an issuer did not tell its keys.
+/// Errors of fetching the keys.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProviderError {
     #[error(transparent)]
@@ -45,7 +45,7 @@ impl Provider {
         }
     }
 
-    /// The keys that the issuer has now.
+    /// Fetches the current keys.
     pub(super) async fn keys(&self) -> Result<KeySet, ProviderError> {
         let base = self.issuer.strip_suffix('/').unwrap_or(&self.issuer);
         let document = self.get(format!("{base}{DISCOVERY}")).await?;

@@ -1,4 +1,4 @@
-//! The files the server makes for itself.
+//! Files that the server creates for itself.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const ADMIN_USER: &str = "kubernetes-admin";
 /// The group that may do everything.
 const ADMIN_GROUP: &str = "system:masters";
 
-/// Why the server's own credentials cannot be used or made.
+/// Errors of loading or creating the server's credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// A file.
@@ -76,15 +76,15 @@ pub enum TrustError {
     Make(#[from] rcgen::Error),
 }
 
-/// The credentials of a server, made where they are missing.
+/// The credentials of a server, created where they are missing.
 pub(crate) struct OwnFiles {
-    /// The authority behind them.
+    /// The authority that issued them.
     pub(crate) authority: Authority,
-    /// The certificate to show.
+    /// The serving certificate.
     pub(crate) serving_certificate: PathBuf,
     /// Its key.
     pub(crate) serving_key: PathBuf,
-    /// Whether our authority issued it.
+    /// True if the own authority issued it.
     pub(crate) serving_is_ours: bool,
     /// Signs tokens of service accounts.
     pub(crate) service_account_key: PathBuf,
@@ -92,9 +92,9 @@ pub(crate) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Reads the credentials in `folder`, makes those that are missing, and renews what the server
-    /// issued itself and what is about to end or lacks a name. The certificate to show lives in
-    /// `serving_folder`; one that somebody else issued is never touched.
+    /// Loads the credentials in `folder`, creates missing ones, and renews certificates of the own authority that are
+    /// about to expire or lack a name. The serving certificate is in `serving_folder`; one of another authority is never
+    /// replaced.
     pub(crate) fn prepare(
         folder: &Path,
         serving_folder: &Path,
@@ -133,7 +133,7 @@ impl OwnFiles {
     }
 }
 
-/// Where a certificate and its key live.
+/// Paths of a certificate and its key.
 struct Place {
     certificate: PathBuf,
     key: PathBuf,
@@ -147,7 +147,7 @@ impl Place {
         }
     }
 
-    /// Whether both files are there. One alone is an error: replacing the other could lock people out.
+    /// True if both files exist. One alone is an error: replacing it could lock administrators out.
     fn exists(&self) -> Result<bool, TrustError> {
         let (certificate, key) = (self.certificate.exists(), self.key.exists());
         let half = |there: &PathBuf, missing: &PathBuf| TrustError::Half {

@@ -1,12 +1,12 @@
-//! What tells others how to check our tokens: the discovery document of `OpenID`, and the keys.
+//! Discovery document and key set of `OpenID` Connect, with which others verify tokens of this server.
 
 use serde_json::{Value, json};
 
 use super::ServiceAccounts;
 
 impl ServiceAccounts {
-    /// The discovery document; none if the issuer is not a place where one could look.
-    pub(crate) fn discovery(&self, address: &str) -> Option<Value> {
+    /// The discovery document; `None` if the issuer is no HTTPS URL.
+    pub fn discovery(&self, address: &str) -> Option<Value> {
         let issuer = self.issuers.first()?;
         if !issuer.starts_with("https://") {
             return None;
@@ -29,8 +29,8 @@ impl ServiceAccounts {
         }))
     }
 
-    /// The keys that tokens are checked with.
-    pub(crate) fn key_set(&self) -> Value {
+    /// The key set that verifies tokens.
+    pub fn key_set(&self) -> Value {
         let keys: Vec<Value> = self.keys.iter().map(super::PublicKey::as_jwk).collect();
         json!({ "keys": keys })
     }

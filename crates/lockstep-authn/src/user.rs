@@ -1,16 +1,16 @@
-//! A user, as rules and logs see one.
+//! The authenticated user.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// Everybody who proved who they are.
+/// Group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// Everybody else.
+/// Group of anonymous requests.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of everybody else.
+/// User name of anonymous requests.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
-/// Who does something.
+/// The user of a request, as in `UserInfo`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct User {
     /// The name.
@@ -19,13 +19,13 @@ pub struct User {
     pub uid: String,
     /// The groups, in the order in which they were given.
     pub groups: Vec<String>,
-    /// What else is known.
+    /// Extra attributes, for instance the id of the credential.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// A user who proved to be one: in the given groups and in that of all such users.
-    pub(crate) fn authenticated(name: String, uid: String, mut groups: Vec<String>) -> Self {
+    /// Creates an authenticated user, who is also in `system:authenticated`.
+    pub fn authenticated(name: String, uid: String, mut groups: Vec<String>) -> Self {
         if !groups.iter().any(|group| group == AUTHENTICATED) {
             groups.push(AUTHENTICATED.to_owned());
         }
@@ -37,19 +37,19 @@ impl User {
         }
     }
 
-    /// Who presented nothing.
+    /// The user of requests without credentials.
     pub fn anonymous() -> Arc<Self> {
-        static NOBODY: LazyLock<Arc<User>> = LazyLock::new(|| {
+        static USER: LazyLock<Arc<User>> = LazyLock::new(|| {
             Arc::new(User {
                 name: ANONYMOUS.to_owned(),
                 groups: vec![UNAUTHENTICATED.to_owned()],
                 ..User::default()
             })
         });
-        Arc::clone(&NOBODY)
+        Arc::clone(&USER)
     }
 
-    /// Whether the user is in a group.
+    /// True if the user is in a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|own| own == group)
     }

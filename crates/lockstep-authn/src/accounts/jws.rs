@@ -1,5 +1,5 @@
-//! Signed texts: `header.payload.signature`, each part in base64 for URLs. What a signature is worth
-//! is the crypto library's to say; here is which key and algorithm it is asked with.
+//! JSON Web Signatures in compact form: `header.payload.signature`, each part in base64url. The choice of key and
+//! algorithm is made here, the cryptography is the library's.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
@@ -12,24 +12,24 @@ use serde_json::json;
 
 use super::keys::{Curve, PublicKey, Secret, SigningKey};
 
-/// The longest text that is looked at.
+/// Longest token that is parsed.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
-/// Why a text is not what one of the keys signed.
+/// Errors of verifying a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum NotSigned {
-    /// It does not have the three parts, or they are not what they should be.
+    /// The token does not have three well-formed parts.
     #[error("the token is malformed")]
     Malformed,
-    /// It was signed with a key or an algorithm that does not count here.
+    /// The key or algorithm is not accepted.
     #[error("the token was signed with a key that is not known")]
     Stranger,
-    /// The signature does not fit.
+    /// The signature is wrong.
     #[error("the signature of the token is wrong")]
     Forged,
 }
 
-/// How the signatures of a key are made, in the words of RFC 7518.
+/// Signature algorithm of a key (RFC 7518).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Algorithm {
     Rs256,
@@ -66,7 +66,7 @@ impl Algorithm {
     }
 }
 
-/// Signs a payload; none if the key cannot, which is a matter of its size.
+/// Signs a payload; `None` if the key cannot, which depends on its size.
 pub(crate) fn sign(key: &SigningKey, payload: &Value) -> Option<String> {
     let header = json!({ "alg": key.public.algorithm.name(), "kid": key.public.id });
     let encode = |value: &Value| BASE64.encode(value.to_string());
@@ -84,28 +84,28 @@ pub(crate) fn sign(key: &SigningKey, payload: &Value) -> Option<String> {
     Some(format!("{text}.{}", BASE64.encode(signature)))
 }
 
-/// The payload of a text, whoever signed it. Nothing may be believed of it but whose key to look for.
+/// The unverified payload of a token, which may only be used to choose the key.
 pub(crate) fn peek(token: &str) -> Option<Value> {
     let [_, payload, _] = parts(token)?;
     json_of(payload)
 }
 
-/// A text taken apart, of which nothing was checked.
+/// The parts of an unverified token.
 pub(crate) struct Apart<'t> {
-    /// What says how it was signed.
+    /// The header, which names key and algorithm.
     pub(crate) header: Value,
-    /// What was signed.
+    /// The signed text.
     pub(crate) signed: &'t str,
     pub(crate) signature: Vec<u8>,
     payload: &'t str,
 }
 
-/// Takes a text apart.
+/// Splits a token into its parts.
 pub(crate) fn take_apart(token: &str) -> Result<Apart<'_>, NotSigned> {
     let [header, payload, signature] = parts(token).ok_or(NotSigned::Malformed)?;
     let header = json_of(header).ok_or(NotSigned::Malformed)?;
     let signature = BASE64.decode(signature).map_err(|_| NotSigned::Malformed)?;
-    // What must be understood and is not is a reason to refuse.
+    // RFC 7515 §4.1.11: a token with critical extensions that are not understood must be rejected.
     if header.get("crit").is_some() {
         return Err(NotSigned::Malformed);
     }
@@ -118,13 +118,13 @@ pub(crate) fn take_apart(token: &str) -> Result<Apart<'_>, NotSigned> {
 }
 
 impl Apart<'_> {
-    /// What it says, which may be believed once the signature was found good.
+    /// The payload, to be trusted only after the signature was verified.
     pub(crate) fn payload(&self) -> Result<Value, NotSigned> {
         json_of(self.payload).ok_or(NotSigned::Malformed)
     }
 }
 
-/// The payload of a text that one of the keys signed.
+/// Verifies a token with one of the keys and returns its payload.
 pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned> {
     let apart = take_apart(token)?;
     let header = &apart.header;
@@ -132,7 +132,7 @@ pub(crate) fn verify(keys: &[PublicKey], token: &str) -> Result<Value, NotSigned
     let mut told = NotSigned::Stranger;
     for key in keys {
         let is_meant = id.is_empty() || key.id == id;
-        // The key decides on the algorithm, never the text.
+        // The key determines the algorithm: trusting the header would allow algorithm confusion.
         if !is_meant || header["alg"] != key.algorithm.name() {
             continue;
         }

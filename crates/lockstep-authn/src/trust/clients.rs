@@ -1,4 +1,4 @@
-//! Which client certificates the server believes.
+//! Verification of client certificates.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use rustls::server::{WebPkiClientVerifier, danger::ClientCertVerifier};
 use super::files;
 use super::own::TrustError;
 
-/// A certificate that nobody the server trusts has vouched for, or not at this time, or not for clients.
+/// The chain leads to no trusted authority, has expired, or is not for client authentication.
 #[derive(Debug, thiserror::Error)]
 #[error("the client certificate is not trusted: {0}")]
 pub(crate) struct Untrusted(rustls::Error);
 
-/// The authorities whose client certificates count.
+/// Trusted authorities of client certificates.
 #[derive(Debug)]
 pub struct ClientTrust {
     verifier: Arc<dyn ClientCertVerifier>,
@@ -53,12 +53,12 @@ impl ClientTrust {
         })
     }
 
-    /// Whether both trust the same authorities.
+    /// True if both trust the same authorities.
     pub fn is_same(&self, other: &Self) -> bool {
         self.certificates == other.certificates
     }
 
-    /// Checks a chain as a client showed it, its own certificate first.
+    /// Verifies a chain, leaf first.
     pub(crate) fn verify(
         &self,
         chain: &[CertificateDer<'_>],

@@ -1,18 +1,18 @@
-//! From what a token says to a user.
+//! Mapping of claims to a user.
 
 use std::collections::BTreeMap;
 
 use lockstep_object::Value;
 
 use super::OidcSettings;
-use crate::authn::User;
+use crate::User;
 
-/// By how much clocks may differ when a token is not good yet.
+/// Tolerated clock skew for `nbf`.
 const NOT_BEFORE_LEEWAY_SECONDS: i64 = 60;
-/// Who calls itself by an older name.
+/// Google issues tokens under an older issuer name without scheme.
 const GOOGLE: (&str, &str) = ("accounts.google.com", "https://accounts.google.com");
 
-/// What becomes of claims.
+/// Mapping of claims.
 pub(super) struct Mapping {
     pub(super) issuer: String,
     client_id: String,
@@ -23,7 +23,7 @@ pub(super) struct Mapping {
     required_claims: BTreeMap<String, String>,
 }
 
-/// Who issued a token, if it is to be believed.
+/// The unverified issuer of a token.
 pub(super) fn issuer(payload: &Value) -> Option<String> {
     let issuer = payload["iss"].as_str()?;
     let (old, new) = GOOGLE;
@@ -34,7 +34,7 @@ impl Mapping {
     pub(super) fn of(settings: OidcSettings) -> Self {
         let username_prefix = match settings.username_prefix.as_deref() {
             Some("-") => String::new(),
-            // Addresses are apart from all other names.
+            // Email addresses cannot collide with other user names and need no prefix.
             None | Some("") if settings.username_claim == "email" => String::new(),
             None | Some("") => format!("{}#", settings.issuer),
             Some(prefix) => prefix.to_owned(),
@@ -50,7 +50,7 @@ impl Mapping {
         }
     }
 
-    /// The user of a token that is well signed, or why it is nobody's.
+    /// Maps a verified token to its user.
     pub(super) fn user(&self, payload: &Value, now: i64) -> Result<User, String> {
         self.check(payload, now)?;
         let name = self.name(payload)?;
@@ -79,7 +79,7 @@ impl Mapping {
         Ok(user)
     }
 
-    /// Whether the token is from the issuer, for this server, and good at this time.
+    /// Checks issuer, audience and validity period.
     fn check(&self, payload: &Value, now: i64) -> Result<(), String> {
         let wrong = |why: String| Err(format!("oidc: verify token: {why}"));
         if issuer(payload).as_ref() != Some(&self.issuer) {
@@ -129,7 +129,7 @@ impl Mapping {
         let Some(claim) = &self.groups_claim else {
             return Ok(Vec::new());
         };
-        // Groups that have to be fetched elsewhere are not nothing.
+        // Distributed groups would have to be fetched; ignoring them would silently drop memberships.
         let is_elsewhere = !payload["_claim_names"][claim].is_null();
         if payload[claim].is_null() && is_elsewhere {
             return Err(format!(
@@ -148,7 +148,7 @@ impl Mapping {
     }
 }
 
-/// A text, or several.
+/// A string or a list of strings.
 fn texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(vec![text.clone()]),

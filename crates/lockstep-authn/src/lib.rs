@@ -1,9 +1,17 @@
-//! Who is asking: client certificates, static tokens, tokens of service accounts or of an issuer
-//! elsewhere, or nobody in particular.
+//! Authentication: maps a request to a [`User`] by client certificate, static token, service-account token or OIDC
+//! token, or to `system:anonymous`.
+//!
+//! [`Authentication`] tries the authenticators in turn. [`Credentials`] loads what they rest on from files, creates what
+//! is missing and reloads it. [`Host`] is all that it needs from the API server.
 
+pub mod accounts;
 mod certificate;
+mod credentials;
+mod host;
 mod impersonation;
+pub mod oidc;
 mod tokens;
+pub mod trust;
 mod user;
 
 use std::sync::Arc;
@@ -14,36 +22,37 @@ use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 
 pub use certificate::ClientChain;
-pub use impersonation::{Impersonation, ImpersonationError};
+pub use credentials::{CredentialError, CredentialFiles, Credentials};
+pub use host::Host;
+pub use impersonation::{Impersonation, ImpersonationError, ImpersonationTarget};
 pub use tokens::{TokenFileError, Tokens};
 pub use user::User;
 
-use crate::accounts::{Doubt, Judged, ServiceAccounts};
-use crate::oidc::{self, Oidc};
-use crate::resources::Api;
+use crate::accounts::{AuthenticatedToken, ServiceAccounts, TokenError};
+use crate::oidc::Oidc;
 use crate::trust::ClientTrust;
 
-/// A credential was presented and is not good.
+/// A credential was presented and is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unauthenticated;
 
-/// The ways to say who one is. What they rest on may be exchanged while the server runs.
+/// The authenticators of a server. Trust anchors and tokens can be replaced while the server runs.
 #[derive(Debug)]
 pub struct Authentication {
-    /// Whose client certificates count.
+    /// Authorities of client certificates.
     pub clients: ArcSwap<ClientTrust>,
     /// Static tokens.
     pub tokens: ArcSwapOption<Tokens>,
-    /// Tokens of service accounts.
+    /// Service-account tokens.
     pub accounts: Option<ServiceAccounts>,
-    /// Users of an issuer elsewhere.
+    /// Tokens of an OIDC issuer.
     pub oidc: Option<Oidc>,
-    /// Whether a request without a credential is served at all.
+    /// True if a request without a credential is served as `system:anonymous`.
     pub anonymous: bool,
 }
 
 impl Authentication {
-    /// Certificates only, and anonymous requests.
+    /// Creates an authenticator for client certificates only.
     pub fn new(clients: ClientTrust, anonymous: bool) -> Self {
         Self {
             clients: ArcSwap::from_pointee(clients),
@@ -54,11 +63,11 @@ impl Authentication {
         }
     }
 
-    /// Tries each way in turn: the first that succeeds counts. If one was tried and none succeeded,
-    /// the request is refused; anonymous is only who presented nothing.
-    pub(crate) async fn authenticate(
+    /// Tries the authenticators in turn and returns the first user. A request with a credential that none accepts is
+    /// rejected: only a request without any credential is anonymous.
+    pub async fn authenticate(
         &self,
-        api: &Api,
+        host: &impl Host,
         chain: &ClientChain,
         headers: &HeaderMap,
         now: Timestamp,
@@ -67,7 +76,7 @@ impl Authentication {
         if let Ok(Some(user)) = by_certificate {
             return Ok(user);
         }
-        let by_token = self.by_token(api, headers, now).await;
+        let by_token = self.by_token(host, headers, now).await;
         if let Ok(Some(user)) = by_token {
             return Ok(user);
         }
@@ -79,7 +88,7 @@ impl Authentication {
 
     async fn by_token(
         &self,
-        api: &Api,
+        host: &impl Host,
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
@@ -92,53 +101,55 @@ impl Authentication {
         let Some(token) = bearer(text) else {
             return Ok(None);
         };
-        let found = self.user_of_token(api, token, &[], now).await;
+        let found = self.user_of_token(host, token, &[], now).await;
         found
             .map(|found| Some(found.user))
             .map_err(|_| Unauthenticated)
     }
 
-    /// Whose token this is, for one of these audiences or else for this server. The error is why
-    /// it is nobody's.
-    pub(crate) async fn user_of_token(
+    /// Authenticates a bearer token for one of the audiences, or for this server if there are none.
+    pub async fn user_of_token(
         &self,
-        api: &Api,
+        host: &impl Host,
         token: &str,
         audiences: &[String],
         now: Timestamp,
-    ) -> Result<Judged, Doubt> {
+    ) -> Result<AuthenticatedToken, TokenError> {
         let by_file = self
             .tokens
             .load()
             .as_ref()
             .and_then(|tokens| tokens.user(token));
         if let Some(user) = by_file {
-            return self.for_anybody(user, audiences);
+            return self.for_own_audiences(user, audiences);
         }
         let by_account = match &self.accounts {
-            Some(accounts) => accounts.judge(api, token, audiences, now).await,
-            None => Err(Doubt::NotOurs),
+            Some(accounts) => accounts.authenticate(host, token, audiences, now).await,
+            None => Err(TokenError::Unrecognized),
         };
-        let (Err(doubt), Some(oidc)) = (&by_account, &self.oidc) else {
+        let (Err(error), Some(oidc)) = (&by_account, &self.oidc) else {
             return by_account;
         };
-        let seconds = &api.meters().token_seconds;
-        match oidc.judge(token, now, seconds).await {
-            Ok(user) => self.for_anybody(user, audiences),
-            Err(oidc::Doubt::NotTheirs) => Err(doubt.clone()),
-            Err(oidc::Doubt::Bad(why)) => Err(Doubt::Bad(why)),
+        match oidc.authenticate(host, token, now).await {
+            Ok(user) => self.for_own_audiences(user, audiences),
+            Err(TokenError::Unrecognized) => Err(error.clone()),
+            Err(invalid) => Err(invalid),
         }
     }
 
-    /// A user whose token does not say for whom of this server's names it is: for all of them.
-    fn for_anybody(&self, user: Arc<User>, audiences: &[String]) -> Result<Judged, Doubt> {
+    /// Intersects the requested audiences with the server's, for tokens that carry none of their own.
+    fn for_own_audiences(
+        &self,
+        user: Arc<User>,
+        audiences: &[String],
+    ) -> Result<AuthenticatedToken, TokenError> {
         let own = self.audiences();
-        let is_meant = |own: &&String| audiences.is_empty() || audiences.contains(own);
-        let common: Vec<String> = own.iter().filter(is_meant).cloned().collect();
+        let is_requested = |own: &&String| audiences.is_empty() || audiences.contains(own);
+        let common: Vec<String> = own.iter().filter(is_requested).cloned().collect();
         if common.is_empty() && !own.is_empty() {
-            return Err(Doubt::NotOurs);
+            return Err(TokenError::Unrecognized);
         }
-        Ok(Judged {
+        Ok(AuthenticatedToken {
             user,
             audiences: common,
         })
@@ -152,7 +163,7 @@ impl Authentication {
     }
 }
 
-/// The token in an `Authorization` header; other schemes and empty tokens are none.
+/// The token of a `Bearer` authorization header; `None` for other schemes and empty tokens.
 fn bearer(text: &str) -> Option<&str> {
     let (scheme, rest) = text.trim().split_once(' ')?;
     let token = rest.split(' ').next().unwrap_or_default();

@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 /// The largest file with keys or certificates that is read.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Why a file of the trust store cannot be used.
+/// Errors of files with credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Others may read a secret.
+    /// Other users may read a secret.
     #[error("`{}` holds a secret and others may read it (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
     Open {
         /// The file.
@@ -36,7 +36,7 @@ pub enum FileError {
     },
 }
 
-/// Reads a file that may be large only by mistake.
+/// Reads a file up to a limit that only a mistaken path exceeds.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let wrong = |source| FileError::Read {
         path: path.to_owned(),
@@ -53,13 +53,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Whether others may read a file. What somebody else made may be meant so, as with files that a
-/// container gets mounted.
+/// True if other users may read a file. For supplied files this is only a warning: container mounts are often
+/// world-readable on purpose.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     matches!(refuse_readable_by_others(path), Err(FileError::Open { .. }))
 }
 
-/// Reads a file with a secret, and refuses one that others may read.
+/// Reads a file with a secret; an error if other users may read it.
 pub(crate) fn read_private(path: &Path) -> Result<Vec<u8>, FileError> {
     refuse_readable_by_others(path)?;
     read(path)
@@ -110,7 +110,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Makes a directory that only its owner may enter. One that exists is left as it is.
+/// Creates a directory with mode 0700. An existing one is left unchanged.
 pub(crate) fn make_private_folder(folder: &Path) -> Result<(), FileError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

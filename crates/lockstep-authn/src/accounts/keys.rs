@@ -1,5 +1,5 @@
-//! Keys that sign tokens and keys that tell whether they did, from PEM files: private keys, public keys
-//! and certificates, of RSA and of the three curves that Kubernetes takes.
+//! Keys that sign and verify tokens, from PEM files: private keys, public keys and certificates, of RSA and of the three
+//! curves that Kubernetes accepts.
 
 use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
 use aws_lc_rs::rsa::KeyPair as RsaKeyPair;
@@ -18,7 +18,7 @@ use x509_parser::x509::SubjectPublicKeyInfo;
 
 use super::jws::Algorithm;
 
-/// The fewest bits of an RSA key that is worth something.
+/// Smallest RSA key that is accepted, in bits.
 const RSA_BITS_MIN: usize = 2048;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ impl Curve {
         }
     }
 
-    /// The bytes of a coordinate, and the name in a set of keys.
+    /// Length of a coordinate in bytes, and the name in a JWK.
     fn form(self) -> (usize, &'static str) {
         match self {
             Self::P256 => (32, "P-256"),
@@ -49,13 +49,13 @@ impl Curve {
     }
 }
 
-/// A key that tells whether a token was signed with its other half.
+/// A key that verifies tokens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PublicKey {
-    /// Told in tokens, so that the right key is tried.
+    /// Key id in the header of tokens, which selects the key.
     pub(crate) id: String,
     pub(crate) algorithm: Algorithm,
-    /// As certificates hold it.
+    /// The `SubjectPublicKeyInfo` in DER.
     pub(super) der: Vec<u8>,
 }
 
@@ -140,7 +140,7 @@ impl PublicKey {
         })
     }
 
-    /// The key as a member of a set of keys (RFC 7517).
+    /// The key as a JWK (RFC 7517).
     pub(crate) fn as_jwk(&self) -> Value {
         let mut key = json!({ "use": "sig", "kid": self.id, "alg": self.algorithm.name() });
         let info = SubjectPublicKeyInfo::from_der(&self.der);
@@ -172,7 +172,7 @@ fn without_zeros(number: &[u8]) -> &[u8] {
     &number[zeros..]
 }
 
-/// The curve of an uncompressed point, which its length tells.
+/// The curve of an uncompressed point, by its length.
 fn curve_of(point: &[u8]) -> Option<Curve> {
     let (first, coordinates) = point.split_first()?;
     let fits = |curve: &Curve| *first == 4 && coordinates.len() == 2 * curve.form().0;

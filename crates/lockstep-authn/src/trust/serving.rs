@@ -1,4 +1,4 @@
-//! The certificate that the server shows, which may change while it runs.
+//! The serving certificate, which can be replaced while the server runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl ServingIdentity {
         }))
     }
 
-    /// Reads both files again and tells whether they changed. On an error the old ones stay in use.
+    /// Reads both files again; true if they changed. After an error, the old ones stay in use.
     pub fn reload(&self, now: Timestamp) -> Result<bool, TrustError> {
         let read = read(&self.certificate, &self.key, now)?;
         let changed = read.cert != self.current.load().cert;

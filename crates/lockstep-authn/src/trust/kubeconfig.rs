@@ -1,4 +1,4 @@
-//! The file with which an administrator begins.
+//! The administrator's kubeconfig.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -13,8 +13,8 @@ pub(crate) struct Admin {
     pub(crate) key: Vec<u8>,
 }
 
-/// A kubeconfig for the administrator of the server at `address`, whose certificate `authority`
-/// vouches for. It is JSON, which every reader of YAML reads.
+/// Kubeconfig for the administrator of the server at `address`, with `authority` as its trust anchor. It is written as
+/// JSON, which is valid YAML.
 pub(crate) fn admin_kubeconfig(own: &OwnFiles, address: SocketAddr, authority: &[u8]) -> String {
     let data = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
     let config = json!({

@@ -1,47 +1,61 @@
-//! What a token of a service account says.
+//! Claims of service-account tokens.
 
 use std::collections::BTreeMap;
 
 use lockstep_object::Value;
 use serde_json::json;
 
-/// Before the names of users that are service accounts.
+/// Prefix of user names of service accounts.
 const USER_PREFIX: &str = "system:serviceaccount:";
-/// The claim that holds what only Kubernetes asks.
+/// Claim with the attributes of Kubernetes.
 const PRIVATE: &str = "kubernetes.io";
-/// How far clocks of servers may be apart.
+/// Tolerated clock skew between servers.
 const LEEWAY_SECONDS: i64 = 60;
 
-/// An object by its name, and which of those that had the name.
+/// An object by name and uid.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Reference {
-    pub(crate) name: String,
-    pub(crate) uid: String,
+pub struct Reference {
+    /// The name.
+    pub name: String,
+    /// The uid.
+    pub uid: String,
 }
 
-/// What a token is bound to: it ends with that object.
+/// The object that a token is bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Bound {
+pub enum Bound {
+    /// A pod, and its node once it is scheduled.
     Pod(Reference, Option<Reference>),
+    /// A node.
     Node(Reference),
+    /// A secret.
     Secret(Reference),
 }
 
-/// The claims of a token.
+/// Claims of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Claims {
-    pub(crate) id: String,
-    pub(crate) issuer: String,
-    pub(crate) audiences: Vec<String>,
-    pub(crate) issued: i64,
-    pub(crate) not_before: i64,
-    pub(crate) expires: i64,
-    pub(crate) namespace: String,
-    pub(crate) account: Reference,
-    pub(crate) bound: Option<Bound>,
+pub struct Claims {
+    /// Unique id of the token (`jti`).
+    pub id: String,
+    /// The issuer (`iss`).
+    pub issuer: String,
+    /// The audiences (`aud`).
+    pub audiences: Vec<String>,
+    /// Time of issue in Unix seconds (`iat`).
+    pub issued: i64,
+    /// Start of validity in Unix seconds (`nbf`).
+    pub not_before: i64,
+    /// Expiry in Unix seconds (`exp`).
+    pub expires: i64,
+    /// Namespace of the account.
+    pub namespace: String,
+    /// The account.
+    pub account: Reference,
+    /// The bound object, if any.
+    pub bound: Option<Bound>,
 }
 
-/// The user that a service account is.
+/// User name of a service account.
 pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
@@ -76,7 +90,7 @@ impl Claims {
         })
     }
 
-    /// Reads the payload of a token; the error is why it is none of ours.
+    /// Reads the payload of a token; the error is the message of upstream.
     pub(crate) fn read(payload: &Value) -> Result<Self, &'static str> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let reference = |value: &Value| {
@@ -117,7 +131,7 @@ impl Claims {
         })
     }
 
-    /// Whether the token counts at a time.
+    /// Checks the validity period.
     pub(crate) fn check_time(&self, now: i64) -> Result<(), &'static str> {
         if now.saturating_add(LEEWAY_SECONDS) < self.not_before {
             return Err("service account token is not valid yet");
@@ -128,7 +142,7 @@ impl Claims {
         Ok(())
     }
 
-    /// What else is known of the user.
+    /// Extra attributes of the user.
     pub(crate) fn extra(&self) -> BTreeMap<String, Vec<String>> {
         let mut extra = BTreeMap::new();
         let mut add = |name: &str, value: &str| {

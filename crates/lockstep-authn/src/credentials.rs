@@ -1,5 +1,4 @@
-//! Everything that tells the server and its clients who is who, from files, and again when the
-//! files change.
+//! Credentials of a server and of its clients, loaded from files and reloaded when the files change.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,37 +8,37 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::Timestamp;
 
 use crate::accounts::{AccountError, AccountSettings, ServiceAccounts};
-use crate::authn::{Authentication, TokenFileError, Tokens};
 use crate::oidc::{Oidc, OidcError, OidcSettings};
 use crate::trust::{
     ClientTrust, FileError, OwnFiles, ServingIdentity, ServingNames, TrustError, admin_kubeconfig,
     is_open_to_others, read_file, read_private, write_private,
 };
+use crate::{Authentication, TokenFileError, Tokens};
 
-/// Where credentials are.
+/// Paths and settings of credentials.
 #[derive(Clone, Debug)]
 pub struct CredentialFiles {
-    /// The directory with what the server makes for itself.
+    /// Directory of the files that the server creates for itself.
     pub own: PathBuf,
-    /// The directory with `apiserver.crt` and `apiserver.key`.
+    /// Directory with `apiserver.crt` and `apiserver.key`.
     pub serving: PathBuf,
-    /// A certificate and its key in place of those.
+    /// Serving certificate and key that replace those.
     pub serving_pair: Option<(PathBuf, PathBuf)>,
-    /// Authorities of client certificates, besides the server's own.
+    /// Authorities of client certificates, in addition to the server's own.
     pub client_authorities: Vec<PathBuf>,
     /// Static tokens.
     pub tokens: Option<PathBuf>,
-    /// How tokens of service accounts are issued and believed.
+    /// Settings of service-account tokens.
     pub accounts: AccountSettings,
-    /// The issuer whose users may log in.
+    /// Settings of the OIDC issuer.
     pub oidc: Option<OidcSettings>,
-    /// Where the administrator's kubeconfig goes.
+    /// Path of the administrator's kubeconfig.
     pub kubeconfig: PathBuf,
-    /// The names the server is reached by.
+    /// Names in the serving certificate.
     pub names: ServingNames,
 }
 
-/// Why credentials cannot be used.
+/// Errors of loading credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// A certificate or key.
@@ -67,7 +66,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Reads what is there and makes what is missing.
+    /// Loads existing credentials and creates missing ones.
     pub fn prepare(
         files: CredentialFiles,
         anonymous: bool,
@@ -108,12 +107,12 @@ impl Credentials {
         })
     }
 
-    /// What the server shows to clients.
+    /// The serving certificate and key.
     pub fn identity(&self) -> Arc<ServingIdentity> {
         Arc::clone(&self.identity)
     }
 
-    /// How clients say who they are.
+    /// The authenticators that rest on these credentials.
     pub fn authentication(&self) -> Arc<Authentication> {
         Arc::clone(&self.authentication)
     }
@@ -134,7 +133,7 @@ impl Credentials {
         Ok(())
     }
 
-    /// The authority, in PEM, by which clients know the server.
+    /// Authority of the serving certificate, in PEM.
     pub fn root_ca(&self, now: Timestamp) -> Result<String, CredentialError> {
         let own = self.files.own_files(now)?;
         let authority = self.authority(&own)?;
@@ -158,11 +157,11 @@ impl Credentials {
         if is_ours {
             return Ok(own.authority.certificate().as_bytes().to_vec());
         }
-        // A client that trusts exactly what it is shown needs nobody else's word.
+        // The authority of a supplied certificate is unknown, so that clients have to trust the certificate itself.
         Ok(read_file(self.identity.certificate_file())?)
     }
 
-    /// Renews what is about to end and reads every file again. What cannot be read stays as it was.
+    /// Renews certificates that are about to expire and reads every file again. After an error, the old ones stay.
     pub fn reload(&self, address: SocketAddr, now: Timestamp) -> Result<(), CredentialError> {
         let own = self.files.own_files(now)?;
         if self.identity.reload(now)? {

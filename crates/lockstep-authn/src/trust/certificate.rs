@@ -1,4 +1,4 @@
-//! What is read from a certificate.
+//! Properties of a certificate.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::ServingNames;
 
-/// The facts about a certificate that decide whether it is issued again.
+/// Properties of a certificate that decide on its renewal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Facts {
     pub(crate) names: ServingNames,
@@ -22,7 +22,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Reads a certificate; nothing if it is none.
+    /// Parses a certificate.
     pub(crate) fn read(der: &CertificateDer<'_>) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         let mut facts = Self {
@@ -67,14 +67,14 @@ impl Facts {
         }
     }
 
-    /// Whether `authority` says that it issued this one.
+    /// True if `authority` is named as its issuer.
     pub(crate) fn is_issued_by(&self, authority: &Facts) -> bool {
         self.issuer == authority.subject
             && authority.key_id.is_some()
             && self.issuer_key_id == authority.key_id
     }
 
-    /// Whether it is for all of these names.
+    /// True if it covers all of these names.
     pub(crate) fn covers(&self, names: &ServingNames) -> bool {
         let dns = names.dns.iter().all(|name| self.names.dns.contains(name));
         let mut addresses = names.addresses.iter();

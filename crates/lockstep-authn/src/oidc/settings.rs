@@ -1,4 +1,4 @@
-//! The flags `--oidc-…`, and whether they make sense together.
+//! Settings of the flags `--oidc-…` and their validation.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,35 +15,35 @@ use http::Uri;
 
 use crate::trust::{FileError, read_file};
 
-/// How long an issuer is left alone after it was asked for its keys, whoever names keys that are not known.
+/// Shortest time between fetches of the keys: tokens with made-up key ids must not flood the issuer.
 pub const ASK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The issuer that is believed, and what is believed of it.
+/// An OIDC issuer and the mapping of its claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OidcSettings {
-    /// Where it is, and who it says it is in tokens.
+    /// URL of the issuer, equal to the `iss` claim.
     pub issuer: String,
-    /// Whom tokens are for that are good here.
+    /// Client id that tokens must have as audience.
     pub client_id: String,
-    /// Authorities of its certificate; those that the system trusts if there are none.
+    /// Authorities of its certificate; by default the trust store of the system.
     pub ca_file: Option<PathBuf>,
-    /// What of a token is the name of the user.
+    /// Claim with the user name.
     pub username_claim: String,
-    /// What comes before it; `-` means nothing, none what keeps names of others apart.
+    /// Prefix of the user name; `-` disables it, `None` derives it from the issuer.
     pub username_prefix: Option<String>,
-    /// What of a token are the groups of the user.
+    /// Claim with the groups.
     pub groups_claim: Option<String>,
-    /// What comes before each.
+    /// Prefix of each group.
     pub groups_prefix: String,
-    /// What a token has to say besides.
+    /// Required claims.
     pub required_claims: BTreeMap<String, String>,
-    /// How tokens may be signed.
+    /// Accepted signature algorithms.
     pub algorithms: Vec<SigningAlgorithm>,
-    /// How long the issuer is left alone after it was asked for its keys.
+    /// Shortest time between fetches of the keys.
     pub ask_interval: Duration,
 }
 
-/// Why an issuer cannot be believed.
+/// Errors of the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
     /// The address of the issuer.
@@ -51,7 +51,7 @@ pub enum OidcError {
     Issuer {
         /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// The claim of the name.
@@ -65,7 +65,7 @@ pub enum OidcError {
     NoCertificate(PathBuf),
 }
 
-/// How a token may be signed, in the words of RFC 7518.
+/// Signature algorithms of RFC 7518.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "these are the names of RFC 7518")]
 pub enum SigningAlgorithm {
@@ -80,7 +80,7 @@ pub enum SigningAlgorithm {
     Ps512,
 }
 
-/// The key that an algorithm needs, and how it is used.
+/// Type of key and parameters of an algorithm.
 pub(super) enum Verification {
     Rsa(&'static RsaParameters),
     /// On the curve with this name.
@@ -143,7 +143,7 @@ impl FromStr for SigningAlgorithm {
 }
 
 impl OidcSettings {
-    /// Refuses what makes no sense. `others` are issuers whose tokens are believed already.
+    /// Validates the settings. `others` are issuers that are accepted already.
     pub fn check(&self, others: &[String]) -> Result<(), OidcError> {
         let wrong = |why| {
             Err(OidcError::Issuer {
@@ -196,7 +196,7 @@ impl OidcSettings {
 mod tests {
     use super::*;
 
-    /// api-machinery.md §13/oidc: flags that make no sense are told at the start.
+    /// api-machinery.md §13/oidc: invalid flags are reported at the start.
     #[test]
     fn an_issuer_is_an_https_address_that_is_nobody_elses() {
         let check = |issuer: &str| {
