@@ -226,7 +226,7 @@ fn fraction_of(digits: &str, unit: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// dependencies.md §3, durations
+    /// api-machinery.md §4/timeout; dependencies.md §3, durations
     #[test]
     fn parse_errors_have_the_wording_of_go() {
         for (text, expected) in [
