@@ -8,13 +8,11 @@
 
 pub mod accounts;
 pub mod audit;
-pub mod authn;
+mod authn_host;
 pub mod authz;
 mod blocking_pool;
-pub mod cache;
 mod clock;
 pub mod crd;
-mod credentials;
 mod endpoints;
 pub mod expressions;
 mod failure;
@@ -23,7 +21,6 @@ mod frame;
 pub mod limits;
 mod loops;
 mod metrics;
-pub mod oidc;
 mod openapi;
 mod request;
 pub mod resources;
@@ -33,22 +30,23 @@ pub mod route;
 mod server;
 mod standard;
 mod start;
-pub mod stored;
 mod transport;
-pub mod trust;
 pub mod version;
 pub mod views;
 pub mod webhooks;
 mod whole;
 mod write;
 
-pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use endpoints::{BoxFuture, Handler, Milestone};
 pub use failure::respond;
-pub use frame::{Notes, parse_go_duration};
+pub use frame::Notes;
+pub use lockstep_authn::{
+    self as authn, CredentialError, CredentialFiles, Credentials, oidc, trust,
+};
 pub use lockstep_builtins::services::ServiceRange;
 pub use lockstep_catalog::{builtin, discovery};
 pub use lockstep_controllers::Switches;
+pub use lockstep_watchcache::{self as cache, stored};
 pub use loops::LoopConfig;
 pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};
 pub use response::{Response, ResponseBody, Stream, bytes, text};

@@ -1,6 +1,6 @@
 //! `LimitRanger` admission: defaults from the limit ranges of a namespace, and their constraints.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
 
 use crate::amounts::{self, Amounts, amount};

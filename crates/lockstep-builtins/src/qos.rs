@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 
 use crate::look::{entries, list};

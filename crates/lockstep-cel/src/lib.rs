@@ -24,7 +24,6 @@ mod cost;
 mod env;
 mod estimate;
 mod eval;
-pub mod ext;
 pub mod issue;
 mod lexer;
 mod library;

@@ -1,39 +1,27 @@
-//! Proxy to the API server.
+//! Requests to the API server.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_util::task::TaskTracker;
+use lockstep_callout::{ResponseBody, Server};
 
-/// Timeout for a connection and the response headers.
+/// Time limit for the connection and the head of the response.
 const ANSWER_BEGINS_MAX: Duration = Duration::from_secs(30);
 const NAME: &str = concat!("lockstep-dashboard/", env!("CARGO_PKG_VERSION"));
 
 /// An API server.
 pub struct Backend {
-    /// Host name, as in its certificate.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// CA bundle, and the client certificate if there is one.
-    pub tls: Arc<ClientConfig>,
-    /// `Authorization` header that replaces the viewer's.
+    /// Its address and the TLS configuration for it.
+    pub server: Server,
+    /// `Authorization` header that replaces the one of the viewer.
     pub authorization: Option<HeaderValue>,
 }
 
-/// A request to proxy.
-pub(crate) struct ProxiedRequest {
+/// A request of a browser, reduced to the parts that are forwarded.
+pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) accept: Option<HeaderValue>,
@@ -43,54 +31,25 @@ pub(crate) struct ProxiedRequest {
 }
 
 impl Backend {
-    /// Sends a request on a new connection, which is closed with the response.
-    pub(crate) async fn ask(
-        &self,
-        asked: ProxiedRequest,
-        tasks: &TaskTracker,
-    ) -> Result<Response<Incoming>, String> {
-        let asking = tokio::time::timeout(ANSWER_BEGINS_MAX, self.send(asked, tasks)).await;
+    /// Sends a request on a connection of its own, which lives as long as the response.
+    pub(crate) async fn ask(&self, asked: Asked) -> Result<Response<ResponseBody>, String> {
+        let asking = tokio::time::timeout(ANSWER_BEGINS_MAX, self.send(asked)).await;
         asking.unwrap_or_else(|_| Err("it does not answer".to_owned()))
     }
 
-    async fn send(
-        &self,
-        asked: ProxiedRequest,
-        tasks: &TaskTracker,
-    ) -> Result<Response<Incoming>, String> {
-        let text = |error: &dyn std::error::Error| error.to_string();
-        let request = self.request(asked).map_err(|error| text(&error))?;
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
-        let stream = stream.map_err(|error| text(&error))?;
-        let name = ServerName::try_from(self.host.clone()).map_err(|error| text(&error))?;
-        let stream = TlsConnector::from(Arc::clone(&self.tls))
-            .connect(name, stream)
-            .await;
-        let stream = stream.map_err(|error| text(&error))?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| text(&error))?;
-        tasks.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "the connection to the API server ended");
-            }
-        });
-        sender
-            .send_request(request)
-            .await
-            .map_err(|error| text(&error))
+    async fn send(&self, asked: Asked) -> Result<Response<ResponseBody>, String> {
+        let request = self.request(asked).map_err(|error| error.to_string())?;
+        let connection = self.server.connect().await;
+        let connection = connection.map_err(|error| error.to_string())?;
+        let sent = connection.send_streaming(request).await;
+        sent.map_err(|error| error.to_string())
     }
 
-    fn request(&self, asked: ProxiedRequest) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
-        let host = if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        };
+    fn request(&self, asked: Asked) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
         let mut request = Request::builder()
             .method(asked.method)
             .uri(asked.path)
-            .header(HOST, host)
+            .header(HOST, self.server.authority())
             .header(USER_AGENT, NAME);
         let authorization = self.authorization.clone().or(asked.authorization);
         let headers = [

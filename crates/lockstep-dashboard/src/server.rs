@@ -1,4 +1,4 @@
-//! HTTP server of the dashboard.
+//! Requests of browsers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use hyper::header::{
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use lockstep_callout::ResponseBody;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -22,40 +23,41 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::assets::{self, Coding};
-use crate::guard::{self, Rejected};
-use crate::proxy::{Backend, ProxiedRequest};
+use crate::guard::{self, Refused};
+use crate::proxy::{Asked, Backend};
 use crate::session::Sessions;
 
-/// Timeout for the request headers.
+/// How long a browser may take to send the head of a request.
 const HEAD_MAX: Duration = Duration::from_secs(10);
-/// Maximum request body, enough for a review.
+/// The largest body that is handed on: a review.
 const BODY_BYTES_MAX: usize = 64 << 10;
-/// Grace period for running responses at shutdown.
+/// How long running answers get at the end.
 const DRAIN_MAX: Duration = Duration::from_millis(200);
-/// Delay after a failed accept.
+/// How long accepting rests after a failure.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Path prefixes proxied to the API server.
-const PROXIED: [&str; 4] = ["/api/", "/apis/", "/openapi/v3", "/version"];
-/// Path prefix that allows `POST`: access reviews, which change nothing.
+/// What may be asked of the API server, by the beginning of its path.
+const HANDED_ON: [&str; 4] = ["/api/", "/apis/", "/openapi/v3", "/version"];
+/// What may be created: questions, which change nothing.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/";
-/// Path of sessions.
+/// Where sessions begin.
 const SESSION: &str = "/ui/session";
 const POLICY: &str =
     "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// Credentials used for the API server.
+/// Whose credentials the API server sees.
 pub enum Viewer {
-    /// Credentials of the user who started the program, for the browser that presents the one-time invitation.
+    /// Those of the user who started the program, for whoever brings the invitation. The function
+    /// makes tokens that nobody can guess.
     Invited {
-        /// One-time token of the first session.
+        /// Good for one session.
         invitation: String,
-        /// Generates unpredictable session tokens.
+        /// Makes the tokens of sessions.
         fresh: fn() -> String,
     },
-    /// The viewer's bearer token; anonymous without one.
+    /// The bearer token that the viewer sends, or nobody's.
     Own,
 }
 
@@ -75,7 +77,7 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// Creates the dashboard of an API server.
+    /// For an API server.
     pub fn new(backend: Backend, viewer: Viewer) -> Self {
         let access = match viewer {
             Viewer::Own => Access::Own,
@@ -91,8 +93,8 @@ impl Dashboard {
         }
     }
 
-    /// Serves until `shutdown` completes. The listener must be on a loopback address, because tokens are sent
-    /// unencrypted.
+    /// Answers until `shutdown` is done. The listener must be on a loopback address: tokens are sent
+    /// in the clear.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let dashboard = Arc::new(self);
         let closing = CancellationToken::new();
@@ -108,7 +110,7 @@ impl Dashboard {
 
     async fn answer(&self, listener: SocketAddr, request: Request<Incoming>) -> Response<Body> {
         let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
-        let asked = guard::OriginHeaders {
+        let asked = guard::Asked {
             host: text(HOST),
             origin: text(ORIGIN),
             fetch_site: text(HeaderName::from_static("sec-fetch-site")),
@@ -144,7 +146,7 @@ impl Dashboard {
         }
     }
 
-    /// Session endpoint: `GET` returns the sign-in mode, `POST` starts a session.
+    /// What a page asks first: `GET` tells how viewers sign in, `POST` begins a session.
     fn session(&self, request: &Request<Incoming>) -> Response<Body> {
         match (&self.access, request.method()) {
             (Access::Own, &Method::GET) => document(StatusCode::OK, &json!({ "signIn": "token" })),
@@ -173,7 +175,7 @@ impl Dashboard {
 
     async fn hand_on(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
-        let is_known = PROXIED.iter().any(|prefix| path.starts_with(prefix));
+        let is_known = HANDED_ON.iter().any(|prefix| path.starts_with(prefix));
         if !is_known || path.contains("..") {
             return failure(StatusCode::NOT_FOUND, "there is no such page");
         }
@@ -196,7 +198,7 @@ impl Dashboard {
             return failure(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
         };
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        let asked = ProxiedRequest {
+        let asked = Asked {
             path: path.to_owned(),
             accept: head.headers.get(ACCEPT).cloned(),
             content_type: head.headers.get(CONTENT_TYPE).cloned(),
@@ -204,8 +206,8 @@ impl Dashboard {
             body: body.to_bytes(),
             method: head.method,
         };
-        match self.backend.ask(asked, &self.tasks).await {
-            Ok(answer) => proxied_response(answer),
+        match self.backend.ask(asked).await {
+            Ok(answer) => handed_back(answer),
             Err(error) => {
                 tracing::warn!(error, "the API server cannot be reached");
                 failure(StatusCode::BAD_GATEWAY, "the API server cannot be reached")
@@ -292,8 +294,8 @@ fn asset(path: &str, method: &Method, headers: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// Response of the API server with the headers that a page needs.
-fn proxied_response(answer: Response<Incoming>) -> Response<Body> {
+/// What the API server answered, with the headers that a page needs.
+fn handed_back(answer: Response<ResponseBody>) -> Response<Body> {
     let (head, body) = answer.into_parts();
     let mut response = Response::new(body.boxed());
     *response.status_mut() = head.status;
@@ -320,12 +322,12 @@ fn redirect(to: &'static str) -> Response<Body> {
     response
 }
 
-fn refusal(refused: Rejected) -> Response<Body> {
+fn refusal(refused: Refused) -> Response<Body> {
     let why = match refused {
-        Rejected::Host => {
+        Refused::Host => {
             "the dashboard is not called by this name; open the address that was printed"
         }
-        Rejected::Origin => "another page may not ask this one",
+        Refused::Origin => "another page may not ask this one",
     };
     failure(StatusCode::FORBIDDEN, why)
 }

@@ -22,9 +22,11 @@ async fn unreachable_backend() -> Backend {
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
     Backend {
-        host: "127.0.0.1".to_owned(),
-        port,
-        tls: Arc::new(tls),
+        server: lockstep_callout::Server {
+            host: "127.0.0.1".to_owned(),
+            port,
+            tls: Arc::new(tls),
+        },
         authorization: None,
     }
 }

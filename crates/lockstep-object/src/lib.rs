@@ -14,7 +14,6 @@
 //! ```
 
 pub mod field;
-pub mod go;
 pub mod incoming;
 pub mod json;
 pub mod json_path;
@@ -33,6 +32,7 @@ pub use kinds::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind,
     GroupVersionResource,
 };
+pub use lockstep_gotext::print as go;
 pub use object::Object;
 pub use serde_json::{Map, Number, Value};
 pub use status::{Cause, Details, Outcome, Reason, Status};

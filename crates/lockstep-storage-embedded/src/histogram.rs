@@ -1,15 +1,15 @@
 //! Histogram of durations.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Lock-free histogram with fixed bucket bounds.
+use prometheus::HistogramOpts;
+use prometheus::core::Metric as _;
+
+/// A Prometheus histogram of durations with bounds in microseconds.
 #[derive(Debug)]
 pub struct Histogram {
     bounds_micros: &'static [u64],
-    /// One bucket for each bound, and one for longer durations.
-    counts: Vec<AtomicU64>,
-    sum_nanos: AtomicU64,
+    seconds: prometheus::Histogram,
 }
 
 /// Snapshot of a histogram.
@@ -26,36 +26,33 @@ pub struct Counted {
 impl Histogram {
     /// Creates an empty histogram with ascending bounds.
     pub fn new(bounds_micros: &'static [u64]) -> Self {
-        let counts = (0..=bounds_micros.len()).map(|_| AtomicU64::default());
+        let seconds = |micros: &u64| Duration::from_micros(*micros).as_secs_f64();
+        let bounds = bounds_micros.iter().map(seconds).collect();
+        // The store's own exporter writes the names of metrics; this one appears nowhere.
+        let options = HistogramOpts::new("duration_seconds", "Durations").buckets(bounds);
         Self {
             bounds_micros,
-            counts: counts.collect(),
-            sum_nanos: AtomicU64::default(),
+            seconds: prometheus::Histogram::with_opts(options).expect("the bounds ascend"),
         }
     }
 
     /// Adds a duration.
     pub fn observe(&self, duration: Duration) {
-        let within = |bound: &u64| Duration::from_micros(*bound) < duration;
-        let bucket = self.bounds_micros.partition_point(within);
-        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        self.sum_nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.seconds.observe(duration.as_secs_f64());
     }
 
-    /// A snapshot of the counts.
+    /// Takes a snapshot.
     pub fn counted(&self) -> Counted {
-        let mut count = 0;
-        let mut upto = self.counts.iter().map(|bucket| {
-            count += bucket.load(Ordering::Relaxed);
-            count
-        });
-        let buckets = self.bounds_micros.iter().copied().zip(&mut upto).collect();
-        upto.for_each(drop);
+        let metric = self.seconds.metric();
+        let histogram = metric.get_histogram();
+        let counts = histogram
+            .get_bucket()
+            .iter()
+            .map(|bucket| bucket.cumulative_count());
         Counted {
-            buckets,
-            count,
-            sum: Duration::from_nanos(self.sum_nanos.load(Ordering::Relaxed)),
+            buckets: self.bounds_micros.iter().copied().zip(counts).collect(),
+            count: histogram.get_sample_count(),
+            sum: Duration::from_secs_f64(histogram.get_sample_sum()),
         }
     }
 }

@@ -44,7 +44,7 @@ async fn serve(address: SocketAddr, backend: Backend) -> Result<Exit, Failure> {
     let invitation = fresh();
     output::tell(&format!(
         "dashboard of https://{}:{}\n  http://{}/ui/#t={invitation}\n",
-        backend.host, backend.port, listening.address
+        backend.server.host, backend.server.port, listening.address
     ));
     let dashboard = Dashboard::new(backend, Viewer::Invited { invitation, fresh });
     let mut exit = Exit::Yes;

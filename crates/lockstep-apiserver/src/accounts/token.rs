@@ -1,25 +1,24 @@
-//! `serviceaccounts/token`: a token for an account.
+//! The subresource `serviceaccounts/token`, which issues tokens.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{Seconds, check_namespace};
 use lockstep_object::{GroupKind, GroupResource, GroupVersionKind, Object, Status, Value, json};
 use serde_json::json;
 
-use super::claims::{Bound, Claims, Reference};
-use super::{ServiceAccounts, jws};
+use super::{Bound, Claims, Reference, ServiceAccounts};
 use crate::resources::{Answer, Request, Subresource, check_scope};
 use crate::server::Server;
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
-/// How long a token lives if nobody says.
+/// Default lifetime of a token.
 const LIFETIME_SECONDS: i64 = 3600;
-/// The shortest life of a token.
+/// Shortest lifetime of a token.
 const LIFETIME_SECONDS_MIN: i64 = 600;
-/// The longest life of a token.
+/// Longest lifetime of a token.
 const LIFETIME_SECONDS_MAX: i64 = 1 << 32;
 
-/// Issues a token to the account that a request names.
+/// Issues a token for the account that a request names.
 pub(crate) async fn create(
     server: &Server,
     accounts: &ServiceAccounts,
@@ -60,7 +59,7 @@ pub(crate) async fn create(
     let issued = request.now.unix();
     let claims = Claims {
         id: uuid::Uuid::new_v4().to_string(),
-        issuer: accounts.issuers.first().cloned().unwrap_or_default(),
+        issuer: accounts.issuer().to_owned(),
         audiences: spec.audiences.clone(),
         issued,
         not_before: issued,
@@ -72,7 +71,7 @@ pub(crate) async fn create(
         },
         bound,
     };
-    let token = jws::sign(&accounts.signing, &claims.write());
+    let token = accounts.sign(&claims);
     let token = token.ok_or_else(|| Status::internal_error("the token cannot be signed"))?;
     let expires = Seconds::from_unix(claims.expires);
     let expires = expires.map(|expires| expires.to_string());
@@ -97,7 +96,7 @@ pub(crate) async fn create(
     Ok(Answer::created(json::encode(asked.as_value())))
 }
 
-/// What somebody wants of a token.
+/// The `spec` of a TokenRequest.
 struct Wanted {
     audiences: Vec<String>,
     seconds: i64,
@@ -112,7 +111,7 @@ impl Wanted {
         let given: Vec<String> = given.filter_map(Value::as_str).map(str::to_owned).collect();
         Self {
             audiences: if given.is_empty() {
-                accounts.audiences.clone()
+                accounts.audiences().to_vec()
             } else {
                 given
             },
@@ -135,9 +134,9 @@ impl Wanted {
         Err(Status::invalid(kind, "", &[error]))
     }
 
-    /// The life of the token, no longer than the server allows.
+    /// Lifetime of the token, at most that of the server.
     fn lifetime(&self, accounts: &ServiceAccounts, request: &Request<'_>) -> i64 {
-        let most = accounts.lifetime_max.map(|most| most.as_secs());
+        let most = accounts.lifetime_max().map(|most| most.as_secs());
         let most = most.and_then(|most| i64::try_from(most).ok());
         match most {
             Some(most) if self.seconds > most => {
@@ -152,7 +151,7 @@ impl Wanted {
     }
 }
 
-/// Finds the object that a token is to be bound to.
+/// Resolves the bound object reference.
 async fn bind(
     server: &Server,
     namespace: &str,
@@ -209,7 +208,7 @@ async fn bind(
     }))
 }
 
-/// The node of a pod, which may be gone.
+/// The node of a pod; without uid if it no longer exists.
 async fn node_of(server: &Server, name: &str) -> Option<Reference> {
     if name.is_empty() {
         return None;

@@ -13,7 +13,7 @@ pub use modes::{allow_all, stored_rules_only};
 pub use stored::StoredRules;
 pub(crate) use stored::subject;
 
-use crate::authn::User;
+use crate::authn::{ImpersonationTarget, User};
 use crate::request::RequestInfo;
 
 /// What somebody wants to do.
@@ -92,6 +92,19 @@ impl<'a> Target<'a> {
                 subresource: &path.subresource,
                 name: &path.name,
             },
+        }
+    }
+}
+
+impl<'a> From<ImpersonationTarget<'a>> for Target<'a> {
+    fn from(target: ImpersonationTarget<'a>) -> Self {
+        Target::Resource {
+            group: target.group,
+            version: "v1",
+            namespace: target.namespace,
+            resource: target.resource,
+            subresource: target.subresource,
+            name: target.name,
         }
     }
 }

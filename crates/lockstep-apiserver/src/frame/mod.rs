@@ -24,7 +24,6 @@ use http::header::{
 use http::{HeaderName, Method, Version};
 use hyper::body::Incoming;
 
-pub use deadline::parse_go_duration;
 pub(crate) use inflight::InFlight;
 pub use notes::Notes;
 pub(crate) use own::record as record_own;
@@ -190,7 +189,7 @@ async fn authenticate(
     received: Moment,
 ) -> Result<(), Refusal> {
     let user = server.authentication.authenticate(
-        &server.api,
+        &*server.api,
         &connection.chain,
         &request.headers,
         received.wall,
@@ -215,7 +214,7 @@ async fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refus
         let attributes = Attributes {
             user: &request.user,
             verb: "impersonate",
-            target,
+            target: target.into(),
         };
         judged(&attributes, &ask(server, &attributes).await)?;
     }

@@ -118,7 +118,7 @@ impl Api {
         };
         if page.next.is_some() {
             let bucket = self.cache.bucket(&request.served.resource.bucket);
-            bucket.keep(revision, &snapshot);
+            bucket.pin(revision, &snapshot);
         }
         Ok(page)
     }

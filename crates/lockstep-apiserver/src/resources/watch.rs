@@ -262,7 +262,7 @@ impl WatchStream {
         tokio::select! {
             biased;
             // The next turn takes them, unless the end came before.
-            () = self.watching.told() => {}
+            () = self.watching.changed() => {}
             at = ended => self.end(at),
             () = self.timer.as_mut() => self.tick(),
         }

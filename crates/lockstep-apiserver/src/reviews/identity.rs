@@ -4,7 +4,7 @@ use lockstep_object::{Status, Value};
 use serde_json::json;
 
 use super::spec::Spec;
-use crate::accounts::Doubt;
+use crate::accounts::TokenError;
 use crate::authn::User;
 use crate::clock;
 use crate::server::Server;
@@ -19,15 +19,15 @@ pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, 
         ));
     }
     let authentication = &server.authentication;
-    let judged = authentication.user_of_token(&server.api, token, &audiences, clock::now().wall);
+    let judged = authentication.user_of_token(&*server.api, token, &audiences, clock::now().wall);
     Ok(match judged.await {
         Ok(judged) => json!({
             "authenticated": true,
             "user": user_info(&judged.user),
             "audiences": judged.audiences,
         }),
-        Err(Doubt::NotOurs) => json!({ "user": {}, "error": "invalid bearer token" }),
-        Err(Doubt::Bad(why)) => {
+        Err(TokenError::Unrecognized) => json!({ "user": {}, "error": "invalid bearer token" }),
+        Err(TokenError::Invalid(why)) => {
             json!({ "user": {}, "error": format!("[invalid bearer token, {why}]") })
         }
     })

@@ -1,18 +1,16 @@
-//! Where a Service of the cluster is: behind its endpoints, or where its address leads.
+//! Resolution of Services through EndpointSlices, Endpoints or the cluster IP.
 
 use std::sync::Arc;
 
+use lockstep_callout::{Place, Unresolved};
 use lockstep_object::Value;
 
 use crate::cache::{BucketKey, Cache, Scope};
 
-/// The label by which a slice of endpoints says whose it is.
+/// Label of an EndpointSlice that names its Service.
 const SLICE_OF: &str = "kubernetes.io/service-name";
 
-/// A name or address, and a port.
-pub(super) type Place = (String, u16);
-
-/// Knows the Services of a cluster.
+/// Service resolution from the watch cache.
 #[derive(Clone)]
 pub struct Services {
     cache: Cache,
@@ -22,7 +20,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Those in a cache, below these buckets.
+    /// Reads Services, Endpoints and EndpointSlices from these buckets.
     pub(crate) fn new(
         cache: Cache,
         all: BucketKey,
@@ -37,7 +35,7 @@ impl Services {
         }
     }
 
-    /// Where a port of a Service is.
+    /// Places to connect to for a port of a Service, in order.
     pub(super) fn find(
         &self,
         namespace: &str,
@@ -64,26 +62,7 @@ impl Services {
     }
 }
 
-/// Why a Service leads nowhere.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Unresolved {
-    /// There is none.
-    #[error("service {0:?} not found")]
-    Service(String),
-    /// It has no such port.
-    #[error("no service port {port} found for service {name:?}")]
-    Port {
-        /// Its name.
-        name: String,
-        /// What it has not.
-        port: u16,
-    },
-    /// Nobody is behind it, and it has no address.
-    #[error("no endpoints available for service {0:?}")]
-    Endpoints(String),
-}
-
-/// Where a port of a Service is: who is ready behind it, else its own address.
+/// Ready endpoints of a port, else the cluster IP.
 fn places(
     service: &Value,
     slices: &[Value],
@@ -127,7 +106,7 @@ fn places(
     }
 }
 
-/// Each address with the port of a name.
+/// Pairs each address with the named port.
 fn meet(addresses: impl Iterator<Item = String>, ports: &Value, name: &str) -> Vec<Place> {
     let mut ports = items(ports);
     let port = ports.find(|port| text(&port["name"]) == name);
@@ -158,7 +137,7 @@ mod tests {
 
     /// api-machinery.md §12/webhook-places: a service is resolved through its endpoints.
     #[test]
-    fn a_service_is_where_its_endpoints_are_or_where_its_address_leads() {
+    fn a_service_resolves_to_its_endpoints_or_to_its_cluster_ip() {
         let plain = service(&json!({ "clusterIP": "10.0.0.9", "ports": [{ "port": 443 }] }));
         let named = service(&json!({
             "clusterIP": "None",
@@ -193,7 +172,7 @@ mod tests {
             at(&named, &[], None),
             Err(Unresolved::Endpoints("s".to_owned()))
         );
-        let told = places(&plain, &[], None, 80).unwrap_err().to_string();
-        assert_eq!(told, "no service port 80 found for service \"s\"");
+        let error = places(&plain, &[], None, 80).unwrap_err().to_string();
+        assert_eq!(error, "no service port 80 found for service \"s\"");
     }
 }

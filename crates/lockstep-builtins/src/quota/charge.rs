@@ -1,6 +1,6 @@
 //! Quota admission: charges a write to the quotas it matches.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 use lockstep_object::metadata::Seconds;
 

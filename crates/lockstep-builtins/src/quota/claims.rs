@@ -1,6 +1,6 @@
 //! Quota usage of persistent volume claims.
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 
 use super::scopes;

@@ -17,7 +17,7 @@ mod services;
 
 use std::collections::BTreeMap;
 
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
 
 pub use charge::{Attempt, Charge, charge};

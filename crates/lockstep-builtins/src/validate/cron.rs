@@ -1,6 +1,8 @@
-//! Validation of cron schedules: five fields or a macro such as `@daily`.
+//! Schedules: five fields, or a word that stands for them.
 
-/// Schedule macros.
+use lockstep_gotext::duration::Duration;
+
+/// Words that stand for schedules.
 const DESCRIPTORS: [&str; 7] = [
     "@yearly",
     "@annually",
@@ -51,7 +53,7 @@ const FIELDS: [Bounds; 5] = [
     },
 ];
 
-/// Validates a schedule.
+/// Whether a text is a schedule; else what is wrong with it.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     let mut rest = schedule;
     if schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=") {
@@ -79,39 +81,10 @@ fn descriptor(text: &str) -> Result<(), String> {
         return Ok(());
     }
     match text.strip_prefix("@every ") {
-        Some(every) if is_duration(every) => Ok(()),
+        Some(every) if Duration::parse(every).is_ok() => Ok(()),
         Some(_) => Err(format!("failed to parse duration {text}")),
         None => Err(format!("unrecognized descriptor: {text}")),
     }
-}
-
-/// True for a Go duration: `1h30m`.
-fn is_duration(text: &str) -> bool {
-    const UNITS: [&str; 7] = ["ns", "us", "µs", "ms", "s", "m", "h"];
-    let mut rest = text;
-    let mut parts = 0;
-    while !rest.is_empty() {
-        let digits = rest
-            .bytes()
-            .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
-            .count();
-        let (number, after) = rest.split_at(digits);
-        let is_unit = |unit: &&str| {
-            let next = after.strip_prefix(unit);
-            next.is_some_and(|next| {
-                next.is_empty() || next.starts_with(|c: char| c.is_ascii_digit())
-            })
-        };
-        let Some(unit) = UNITS.iter().find(|unit| is_unit(unit)) else {
-            return false;
-        };
-        if number.parse::<f64>().is_err() {
-            return false;
-        }
-        rest = &after[unit.len()..];
-        parts += 1;
-    }
-    parts > 0
 }
 
 impl Bounds {

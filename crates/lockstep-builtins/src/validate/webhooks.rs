@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lockstep_cel::ext::go_url::parse_request_uri;
+use lockstep_gotext::url::parse_request_uri;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Value, names};

@@ -37,7 +37,7 @@ mod tests {
 
     /// api-machinery.md §11/versions: caBundle.
     #[test]
-    fn one_certificate_is_enough_and_none_is_told_in_the_words_of_go() {
+    fn one_certificate_is_enough_and_none_is_an_error_in_the_words_of_go() {
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let good = own.cert.pem();
         let wrong = |why: &str| Err(format!("unable to load root certificates: {why}"));

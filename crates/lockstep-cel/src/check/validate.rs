@@ -1,9 +1,12 @@
 //! AST validators that run after type checking: homogeneous literals and constant arguments.
 
+use lockstep_gotext::duration::Duration;
+use lockstep_gotext::re2::Pattern;
+use lockstep_gotext::timestamp::Timestamp;
+
 use super::{Checked, Reference, format, type_mismatch};
 use crate::ast::{Ast, Element, Entry, Expr, Literal, NodeId, for_each_child};
 use crate::env::{Env, Feature, Profile};
-use crate::ext;
 use crate::issue::{Issue, Phase};
 use crate::types::Type;
 
@@ -123,13 +126,11 @@ impl Validator<'_> {
             return;
         };
         let valid = match (function, literal) {
-            ("duration", Literal::String(text)) => ext::go_duration::Duration::parse(text).is_ok(),
+            ("duration", Literal::String(text)) => Duration::parse(text).is_ok(),
             ("duration", Literal::Int(_)) => false,
-            ("timestamp", Literal::String(text)) => ext::timestamp::Timestamp::parse(text).is_ok(),
-            ("timestamp", Literal::Int(seconds)) => {
-                ext::timestamp::Timestamp::from_unix_seconds(*seconds).is_ok()
-            }
-            ("matches", Literal::String(text)) => ext::re2::Pattern::compile(text).is_ok(),
+            ("timestamp", Literal::String(text)) => Timestamp::parse(text).is_ok(),
+            ("timestamp", Literal::Int(seconds)) => Timestamp::from_unix_seconds(*seconds).is_ok(),
+            ("matches", Literal::String(text)) => Pattern::compile(text).is_ok(),
             _ => true,
         };
         if !valid {

@@ -4,10 +4,10 @@ use super::Machine;
 use super::overload::no_qualifier;
 use crate::activation::{Binding, Lazy};
 use crate::env::Profile;
-use crate::ext::number_text::double_text;
 use crate::plan::{Attribute, Key, Root};
 use crate::schema::Schema;
 use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
+use lockstep_gotext::number_text::double_text;
 
 /// The outcome of one selection.
 enum Found<'a> {

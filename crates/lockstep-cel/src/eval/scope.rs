@@ -1,8 +1,8 @@
 //! Context of library functions during an evaluation.
 
 use crate::env::Profile;
-use crate::ext::re2::Pattern;
 use crate::value::{Arena, Eval, Fault, Value, code_points, decode, equal_counted};
+use lockstep_gotext::re2::Pattern;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;

@@ -5,8 +5,8 @@ use crate::authorizer::{Authorization, Decision, ResourceAttributes, ResourceChe
 use crate::cost::AUTHORIZATION_CHECK;
 use crate::cost::Cost::{Fixed, One, Selector};
 use crate::eval::Scope;
-use crate::ext::formats::NamedFormat;
 use crate::value::{Eval, Fault, Opaque, Value};
+use lockstep_gotext::formats::NamedFormat;
 
 pub(super) const ROWS: &[Row] = &[
     row(

@@ -4,8 +4,8 @@ use super::arithmetic::{OVERFLOW, UNSIGNED_OVERFLOW};
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
 use crate::eval::Scope;
-use crate::ext::number_text;
 use crate::value::{Eval, Fault, Opaque, Value};
+use lockstep_gotext::number_text;
 
 pub(super) const ROWS: &[Row] = &[
     row("int64_to_int64", "int(int) -> int", One, int),

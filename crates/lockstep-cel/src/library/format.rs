@@ -2,9 +2,9 @@
 
 use crate::env::Profile;
 use crate::eval::Scope;
-use crate::ext::go_quote;
-use crate::ext::number_text::{self, HexCase, Integer, NumberStyle};
 use crate::value::{Eval, Map, Value};
+use lockstep_gotext::number_text::{self, HexCase, Integer, NumberStyle};
+use lockstep_gotext::text::quote;
 use std::fmt::{self, Write as _};
 
 const PRECISION_DEFAULT: usize = 6;
@@ -294,22 +294,22 @@ impl Writer {
             Value::Int(value) => value.to_string(),
             Value::Uint(value) => value.to_string(),
             Value::Double(double) if literal && !double.is_finite() => {
-                go_quote::quote(&number_text::double_text(*double))
+                quote(&number_text::double_text(*double))
             }
             Value::Double(double) if literal => {
                 // Thousands are grouped by `%f` alone, not inside a list or map.
                 number_text::fixed(*double, PRECISION_DEFAULT, NumberStyle::Spec)
                     .map_err(|error| error.to_string())?
             }
-            Value::String(text) if literal => go_quote::quote(text),
+            Value::String(text) if literal => quote(text),
             Value::Bytes(bytes) if literal => {
-                format!("b{}", go_quote::quote(&String::from_utf8_lossy(bytes)))
+                format!("b{}", quote(&String::from_utf8_lossy(bytes)))
             }
             Value::Timestamp(at) if literal => {
-                format!("timestamp({})", go_quote::quote(&at.to_string()))
+                format!("timestamp({})", quote(&at.to_string()))
             }
             Value::Duration(span) if literal => {
-                format!("duration({})", go_quote::quote(&span.to_string()))
+                format!("duration({})", quote(&span.to_string()))
             }
             Value::Type(name) if literal => format!("type({name})"),
             Value::List(list) => {

@@ -3,8 +3,8 @@
 use super::{Row, row};
 use crate::cost::Cost::{One, Validate};
 use crate::eval::Scope;
-use crate::ext::formats::NamedFormat;
 use crate::value::{Eval, Fault, List, Opaque, Value};
+use lockstep_gotext::formats::NamedFormat;
 
 pub(super) const ROWS: &[Row] = &[
     row(

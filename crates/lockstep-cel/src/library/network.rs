@@ -6,8 +6,8 @@ use crate::cost::Cost::{
 };
 use crate::env::Profile;
 use crate::eval::Scope;
-use crate::ext::ip::{self, Cidr, Ip};
 use crate::value::{Eval, Fault, Opaque, Value};
+use lockstep_gotext::ip::{self, Cidr, Ip};
 use std::net::Ipv6Addr;
 
 pub(super) const ROWS: &[Row] = &[

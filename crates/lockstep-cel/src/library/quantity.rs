@@ -3,8 +3,8 @@
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
 use crate::eval::Scope;
-use crate::ext::quantity::{Quantity, QuantityError};
 use crate::value::{Eval, Fault, Opaque, Value};
+use lockstep_gotext::quantity::{Quantity, QuantityError};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[

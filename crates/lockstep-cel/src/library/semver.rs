@@ -3,8 +3,8 @@
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
 use crate::eval::Scope;
-use crate::ext::semver::{Normalize, Semver, SemverError};
 use crate::value::{Eval, Fault, Opaque, Value};
+use lockstep_gotext::semver::{Normalize, Semver, SemverError};
 use std::cmp::Ordering;
 
 pub(super) const ROWS: &[Row] = &[

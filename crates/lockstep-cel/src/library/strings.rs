@@ -4,9 +4,8 @@ use super::{Row, format, row};
 use crate::cost::Cost::{Elements, Fifth, Join, One, Search, Tenth};
 use crate::env::Profile;
 use crate::eval::Scope;
-use crate::ext::go_quote;
-use crate::ext::text::{self, OffsetBeyondEnd, TextError};
 use crate::value::{Eval, List, Value};
+use lockstep_gotext::text::{self, OffsetBeyondEnd, TextError};
 
 pub(super) const STANDARD_ROWS: &[Row] = &[
     row(
@@ -286,7 +285,7 @@ fn reverse<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
 }
 
 fn quote<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
-    scope.text(&go_quote::quote(args[0].as_text()?))
+    scope.text(&text::quote(args[0].as_text()?))
 }
 
 fn escape_key<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {

@@ -3,8 +3,8 @@
 use super::{Row, row};
 use crate::cost::Cost::One;
 use crate::eval::Scope;
-use crate::ext::timestamp::{CivilTime, Zone};
 use crate::value::{Duration, Eval, Fault, Timestamp, Value};
+use lockstep_gotext::timestamp::{CivilTime, Zone};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -202,16 +202,16 @@ fn timestamp<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     }
 }
 
-fn duration<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
+fn duration<'a>(_: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     match args[0] {
         Value::Duration(span) => Ok(Value::Duration(span)),
         // The overload is declared and converts nothing, as upstream.
         Value::Int(_) => Err(Fault::Fixed(
             "type conversion error from 'int' to 'google.protobuf.Duration'",
         )),
-        Value::String(text) => Duration::parse(text)
-            .map(Value::Duration)
-            .map_err(|error| scope.fault(error)),
+        Value::String(text) => Duration::parse(text).map(Value::Duration).map_err(|_| {
+            Fault::Fixed("type conversion error from 'string' to 'google.protobuf.Duration'")
+        }),
         _ => Err(Fault::NoSuchOverload),
     }
 }

@@ -3,8 +3,8 @@
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
 use crate::eval::Scope;
-use crate::ext::go_url::{Url, parse_request_uri};
 use crate::value::{BuiltMap, Eval, Fault, List, Map, Opaque, Value};
+use lockstep_gotext::url::{Url, parse_request_uri};
 
 pub(super) const ROWS: &[Row] = &[
     row("string_to_url", "url(string) -> URL", Tenth, url),

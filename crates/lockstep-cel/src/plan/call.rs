@@ -6,8 +6,8 @@ use crate::ast::NodeId;
 use crate::check::{Reference, dotted};
 use crate::cost::Cost;
 use crate::eval::Scope;
-use crate::ext::re2::Pattern;
 use crate::value::{Arena, Constant, code_points};
+use lockstep_gotext::re2::Pattern;
 
 /// Conversions of constants are computed when planned.
 const CONVERSIONS: [&str; 10] = [

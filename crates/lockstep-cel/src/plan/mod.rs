@@ -9,11 +9,11 @@ pub(crate) use build::plan;
 
 use crate::cost::Cost;
 use crate::env::Profile;
-use crate::ext::re2::Pattern;
 use crate::library::Run;
 use crate::schema::Schema;
 use crate::types::Type;
 use crate::value::Constant;
+use lockstep_gotext::re2::Pattern;
 use std::sync::Arc;
 
 /// A node of a plan.

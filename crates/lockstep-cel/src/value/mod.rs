@@ -9,8 +9,6 @@ mod json;
 mod opaque;
 mod order;
 
-pub use crate::ext::go_duration::Duration;
-pub use crate::ext::timestamp::Timestamp;
 pub use arena::Arena;
 pub(crate) use collection::{BuiltMap, Merged};
 pub use collection::{List, Map, Object};
@@ -19,6 +17,8 @@ pub(crate) use digest::{Digests, digest};
 pub(crate) use equality::{equal, equal_counted};
 pub use json::ConversionError;
 pub(crate) use json::{decode, of_json, of_typed};
+pub use lockstep_gotext::duration::Duration;
+pub use lockstep_gotext::timestamp::Timestamp;
 pub use opaque::Opaque;
 pub(crate) use order::{compare, compare_numbers, key_order};
 

@@ -1,11 +1,11 @@
 //! Opaque values, which support only methods and equality.
 
 use crate::authorizer::{Authorization, Decision, GroupCheck, PathCheck, ResourceCheck};
-use crate::ext::formats::NamedFormat;
-use crate::ext::go_url::Url;
-use crate::ext::ip::{Cidr, Ip};
-use crate::ext::quantity::Quantity;
-use crate::ext::semver::Semver;
+use lockstep_gotext::formats::NamedFormat;
+use lockstep_gotext::ip::{Cidr, Ip};
+use lockstep_gotext::quantity::Quantity;
+use lockstep_gotext::semver::Semver;
+use lockstep_gotext::url::Url;
 
 /// A value of one of the library types.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Type errors of typed decoding.
 
-use lockstep_cel::ext::quantity::QuantityError;
+use lockstep_gotext::quantity::QuantityError;
 use lockstep_object::Value;
 
 use super::place::Place;

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use lockstep_cel::ext::quantity::Quantity;
+use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 
 use super::error::TypeError;

@@ -2,7 +2,7 @@
 
 use super::nested::{self, Link};
 use crate::keywords::{entries, flag, given, list, schema as subschema, text, texts};
-use lockstep_cel::ext::re2::Pattern;
+use lockstep_gotext::re2::Pattern;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use serde_json::{Map, Value};
 

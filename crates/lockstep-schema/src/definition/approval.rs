@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lockstep_cel::ext::go_url::parse_request_uri;
+use lockstep_gotext::url::parse_request_uri;
 use lockstep_object::Object;
 
 /// Annotation that records the approval.

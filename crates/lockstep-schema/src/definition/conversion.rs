@@ -1,7 +1,7 @@
 //! Conversion between versions.
 
 use crate::keywords::{given, integer, list, schema as subschema, text};
-use lockstep_cel::ext::go_url::parse_request_uri;
+use lockstep_gotext::url::parse_request_uri;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::names;
 use serde_json::Value;

@@ -23,7 +23,7 @@ fn is_variant(digit: u8) -> bool {
 
 /// A UUID of this version; dashes are optional.
 fn is_uuid_of(text: &str, version: u8, variant: impl Fn(u8) -> bool) -> bool {
-    use lockstep_cel::ext::formats::NamedFormat;
+    use lockstep_gotext::formats::NamedFormat;
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
     NamedFormat::Uuid.validate(text).is_empty() && digits[12] == version && variant(digits[16])
 }

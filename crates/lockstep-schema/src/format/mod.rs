@@ -7,8 +7,8 @@ mod network;
 
 use crate::node::Type;
 use lockstep_cel::Version;
-use lockstep_cel::ext::formats::NamedFormat;
-use lockstep_cel::ext::go_duration::Duration;
+use lockstep_gotext::duration::Duration;
+use lockstep_gotext::formats::NamedFormat;
 use lockstep_object::names;
 
 /// A format that is judged.

@@ -1,7 +1,7 @@
 //! Value constraints of a schema.
 
 use super::maybe::Absent;
-use lockstep_cel::ext::re2::Pattern;
+use lockstep_gotext::re2::Pattern;
 use serde_json::Value;
 use std::sync::OnceLock;
 

@@ -15,6 +15,8 @@ pub(super) enum Layer {
     Wires,
     /// What keeps bytes.
     Stores,
+    /// Connections to other servers, and the identity of clients.
+    Edges,
     /// What answers requests.
     Servers,
     /// The program that people start.
@@ -45,7 +47,12 @@ enum MayUse {
 }
 
 const TABLE: &[Row] = &[
-    row("lockstep-object", Layer::Words, MayUse::Only(&[])),
+    row("lockstep-gotext", Layer::Words, MayUse::Only(&[])),
+    row(
+        "lockstep-object",
+        Layer::Words,
+        MayUse::Only(&["lockstep-gotext"]),
+    ),
     row(
         "lockstep-featuregate-macros",
         Layer::Words,
@@ -67,15 +74,11 @@ const TABLE: &[Row] = &[
         Layer::Rules,
         MayUse::Words(&["lockstep-cel"]),
     ),
-    row(
-        "lockstep-kinds",
-        Layer::Rules,
-        MayUse::Words(&["lockstep-cel"]),
-    ),
+    row("lockstep-kinds", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-builtins",
         Layer::Rules,
-        MayUse::Words(&["lockstep-cel", "lockstep-kinds"]),
+        MayUse::Words(&["lockstep-kinds"]),
     ),
     row(
         "lockstep-openapi",
@@ -126,6 +129,11 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-mvcc"]),
     ),
     row(
+        "lockstep-watchcache",
+        Layer::Stores,
+        MayUse::Words(&["lockstep-storage"]),
+    ),
+    row(
         "lockstep-etcd-api",
         Layer::Stores,
         MayUse::Words(&["lockstep-mvcc"]),
@@ -145,10 +153,22 @@ const TABLE: &[Row] = &[
         Layer::Stores,
         MayUse::Words(&["lockstep-etcd-api", "lockstep-mvcc"]),
     ),
+    row("lockstep-callout", Layer::Edges, MayUse::Words(&[])),
+    row(
+        "lockstep-authn",
+        Layer::Edges,
+        MayUse::Words(&["lockstep-callout"]),
+    ),
     row(
         "lockstep-apiserver",
         Layer::Servers,
-        MayUse::Rules(&["lockstep-storage", "lockstep-gather"]),
+        MayUse::Rules(&[
+            "lockstep-storage",
+            "lockstep-watchcache",
+            "lockstep-gather",
+            "lockstep-callout",
+            "lockstep-authn",
+        ]),
     ),
     row(
         "lockstep-store",
@@ -161,7 +181,11 @@ const TABLE: &[Row] = &[
             "lockstep-gather",
         ]),
     ),
-    row("lockstep-dashboard", Layer::Servers, MayUse::Words(&[])),
+    row(
+        "lockstep-dashboard",
+        Layer::Servers,
+        MayUse::Words(&["lockstep-callout"]),
+    ),
     row("lockstep-openfeature", Layer::Servers, MayUse::Words(&[])),
     row("lockstep", Layer::Binary, MayUse::Shipped),
     row(

@@ -1,4 +1,4 @@
-//! One request over TLS.
+//! One request to the API server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,15 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::Method;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
-use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+use lockstep_callout::{Server, ServerTrust, tls_config};
 
 use super::kubeconfig::Access;
-use super::unverified::Unverified;
 
 /// A server that takes longer is not reachable.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
@@ -61,33 +55,17 @@ pub(super) async fn answer(access: &Access, question: Question<'_>) -> Result<An
 }
 
 async fn ask(access: &Access, question: Question<'_>) -> Result<Answered, String> {
-    let path = question.path;
     let text = |error: &dyn std::error::Error| error.to_string();
-    let uri: hyper::Uri = format!("{}{path}", access.server())
+    let uri: hyper::Uri = format!("{}{}", access.server(), question.path)
         .parse()
         .map_err(|_| "the address is not a URL".to_owned())?;
     if uri.scheme_str() != Some("https") {
         return Err("the address does not begin with https://".to_owned());
     }
-    let host = uri
-        .host()
-        .unwrap_or_default()
-        .trim_matches(['[', ']'])
-        .to_owned();
-    let stream = TcpStream::connect((host.as_str(), uri.port_u16().unwrap_or(443)));
-    let stream = stream.await.map_err(|error| text(&error))?;
-    let name = ServerName::try_from(host).map_err(|error| text(&error))?;
-    let connector = TlsConnector::from(Arc::new(config(access)?));
-    let stream = connector
-        .connect(name, stream)
-        .await
-        .map_err(|error| text(&error))?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| text(&error))?;
+    let server = server(access, &uri)?;
     let mut request = hyper::Request::builder()
         .method(question.method)
-        .uri(path)
+        .uri(question.path)
         .header("content-type", question.content_type)
         .header("host", uri.authority().map_or("", |host| host.as_str()));
     if let Some(token) = &access.token {
@@ -95,70 +73,37 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<Answered, String
     }
     let request = request.body(Full::new(Bytes::from(question.body)));
     let request = request.map_err(|_| "the token cannot be sent in a header".to_owned())?;
-    let answered = async {
-        let response = sender
-            .send_request(request)
-            .await
-            .map_err(|error| text(&error))?;
-        let code = response.status().as_u16();
-        let warnings = response.headers().get_all("warning").iter();
-        let warnings = warnings.filter_map(|value| super::warning::text(value.to_str().ok()?));
-        let warnings = warnings.collect();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX)
-            .collect()
-            .await;
-        let body = body.map_err(|error| error.to_string())?;
-        let body = body.to_bytes().to_vec();
-        Ok(Answered {
-            code,
-            body,
-            warnings,
-        })
-    };
-    tokio::select! {
-        answered = answered => answered,
-        Err(error) = connection => Err(text(&error)),
-    }
+    let mut connection = server.connect().await.map_err(|error| text(&error))?;
+    let response = connection.send(request).await;
+    let response = response.map_err(|error| text(&error))?;
+    let code = response.status().as_u16();
+    let warnings = response.headers().get_all("warning").iter();
+    let warnings = warnings.filter_map(|value| super::warning::text(value.to_str().ok()?));
+    let warnings = warnings.collect();
+    let reading = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
+    let body = connection.during(reading).await;
+    let body = body.map_err(|error| error.to_string())?;
+    Ok(Answered {
+        code,
+        body: body.to_bytes().to_vec(),
+        warnings,
+    })
 }
 
-pub(super) fn config(access: &Access) -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder.with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| error.to_string())?;
-    let builder = if access.is_unverified {
-        let verifier = Arc::new(Unverified(provider));
-        builder
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
+/// The server of an `https` URL, with the TLS configuration of the kubeconfig.
+pub(super) fn server(access: &Access, uri: &hyper::Uri) -> Result<Server, String> {
+    let trust = if access.is_unverified {
+        ServerTrust::Unverified
     } else {
-        builder.with_root_certificates(roots(access)?)
+        ServerTrust::Authorities(access.authority.as_deref().unwrap_or_default())
     };
-    let Some((certificate, key)) = &access.certificate else {
-        return Ok(builder.with_no_client_auth());
-    };
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
-    let key = PrivateKeyDer::from_pem_slice(key);
-    let (Ok(chain), Ok(key)) = (chain, key) else {
-        return Err("client-certificate or client-key is not in PEM form".to_owned());
-    };
-    builder
-        .with_client_auth_cert(chain, key)
-        .map_err(|error| error.to_string())
-}
-
-fn roots(access: &Access) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    let authority = access.authority.as_deref().unwrap_or_default();
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authority).collect();
-    let certificates =
-        certificates.map_err(|_| "certificate-authority is not in PEM form".to_owned())?;
-    if certificates.is_empty() {
-        return Err(
-            "no certificate authority is known for it; name a kubeconfig with `--kubeconfig`"
-                .to_owned(),
-        );
-    }
-    roots.add_parsable_certificates(certificates);
-    Ok(roots)
+    let identity = access.certificate.as_ref();
+    let identity = identity.map(|(certificate, key)| (&certificate[..], &key[..]));
+    let tls = tls_config(trust, identity).map_err(|error| error.to_string())?;
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    Ok(Server {
+        host: host.to_owned(),
+        port: uri.port_u16().unwrap_or(443),
+        tls: Arc::new(tls),
+    })
 }

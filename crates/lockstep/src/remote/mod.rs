@@ -5,7 +5,6 @@ mod exec;
 mod files;
 mod http;
 mod kubeconfig;
-mod unverified;
 mod warning;
 
 use std::path::{Path, PathBuf};
@@ -99,7 +98,6 @@ impl Access {
         if uri.scheme_str() != Some("https") {
             return Err(wrong("does not begin with https://"));
         }
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
         let authorization = self.token.as_ref().map(|token| {
             let value = hyper::header::HeaderValue::try_from(format!("Bearer {token}"));
             value.map(|mut value| {
@@ -108,9 +106,7 @@ impl Access {
             })
         });
         Ok(lockstep_dashboard::Backend {
-            host: host.to_owned(),
-            port: uri.port_u16().unwrap_or(443),
-            tls: std::sync::Arc::new(http::config(self).map_err(|error| wrong(&error))?),
+            server: http::server(self, &uri).map_err(|error| wrong(&error))?,
             authorization: authorization
                 .transpose()
                 .map_err(|_| wrong("the token cannot be sent in a header"))?,

@@ -13,10 +13,9 @@ use lockstep_apiserver::builtin::ApiWishes;
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::trust::ServingNames;
-use lockstep_apiserver::{
-    CredentialFiles, LoopConfig, ServiceRange, Switches, TlsVersion, parse_go_duration,
-};
+use lockstep_apiserver::{CredentialFiles, LoopConfig, ServiceRange, Switches, TlsVersion};
 
+use lockstep_gotext::duration::Duration as GoDuration;
 use lockstep_storage_embedded::Waiting;
 
 use super::logging;
@@ -357,11 +356,17 @@ fn duration(text: &str) -> Result<Duration, String> {
     if text.starts_with('-') {
         return Err("must not be negative".to_owned());
     }
-    Ok(parse_go_duration(text)?.unwrap_or_default())
+    Ok(go_duration(text)?.to_std().unwrap_or_default())
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {
-    parse_go_duration(text)?.ok_or_else(|| "must be more than zero".to_owned())
+    go_duration(text)?
+        .to_std_positive()
+        .ok_or_else(|| "must be more than zero".to_owned())
+}
+
+fn go_duration(text: &str) -> Result<GoDuration, String> {
+    GoDuration::parse(text).map_err(|error| error.to_string())
 }
 
 /// A flag as it is in force.

@@ -2,7 +2,6 @@
 
 mod dump;
 mod flags;
-mod go_duration;
 mod logs;
 mod restore;
 mod serve;

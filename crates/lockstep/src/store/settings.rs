@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use lockstep_gotext::duration::Duration as GoDuration;
 use lockstep_store::{Address, AutoCompaction, Config, InvalidLevel, Level, TlsFiles};
 use serde_json::Value;
 
 use super::flags::{Effect, FLAGS, Flag, Given, Kind};
-use super::go_duration;
 use crate::document;
 use crate::failure::{Exit, Failure};
 
@@ -116,7 +116,7 @@ impl Settings {
     fn duration(&self, name: &str, default: Duration) -> Result<Duration, Failure> {
         match self.text(name) {
             None => Ok(default),
-            Some(text) => go_duration::parse(text)
+            Some(text) => non_negative_duration(text)
                 .ok_or_else(|| wrong(format!("--{name}: `{text}` is no duration such as 10m"))),
         }
     }
@@ -249,7 +249,7 @@ impl Settings {
     fn auto_compaction(&self) -> Result<Option<AutoCompaction>, Failure> {
         let mode = self.text("auto-compaction-mode").unwrap_or("periodic");
         let retention = self.text("auto-compaction-retention").unwrap_or("0");
-        let told = AutoCompaction::of_flags(mode, retention, go_duration::parse);
+        let told = AutoCompaction::of_flags(mode, retention, non_negative_duration);
         told.map_err(|error| wrong(error.to_string()))
     }
 
@@ -263,6 +263,10 @@ impl Settings {
         }
         Ok(interval)
     }
+}
+
+fn non_negative_duration(text: &str) -> Option<Duration> {
+    GoDuration::parse(text).ok()?.to_std()
 }
 
 fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, Failure> {

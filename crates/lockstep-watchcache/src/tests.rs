@@ -1,0 +1,509 @@
+//! The cache on a store in memory, and its limits one by one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use lockstep_storage::{
+    CheckedTxn, DeleteRange, Event, Key, KeyRange, KeyValue, Limits, MemoryStore, Op, Put,
+    Revision, Store, Txn,
+};
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
+use crate::watching::TAKEN_MAX;
+use crate::{
+    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Scope, Snapshot, keys,
+};
+
+const PREFIX: &str = "/registry/";
+
+fn key(text: &str) -> Key {
+    Key::new(Bytes::copy_from_slice(text.as_bytes())).expect("keys of tests are not empty")
+}
+
+fn txn(operation: Op) -> CheckedTxn {
+    let txn = Txn {
+        compares: Vec::new(),
+        success: vec![operation],
+        failure: Vec::new(),
+    };
+    txn.check(128).expect("a sound transaction")
+}
+
+async fn put(store: &MemoryStore, name: &str, value: &str) -> Revision {
+    let put = Put::new(
+        key(&format!("{PREFIX}{name}")),
+        Bytes::copy_from_slice(value.as_bytes()),
+    );
+    store
+        .txn(txn(Op::Put(put)))
+        .await
+        .expect("the store writes")
+        .revision
+}
+
+async fn delete(store: &MemoryStore, name: &str) -> Revision {
+    let keys = KeyRange::single(key(&format!("{PREFIX}{name}")));
+    let delete = Op::DeleteRange(DeleteRange::new(keys));
+    store
+        .txn(txn(delete))
+        .await
+        .expect("the store writes")
+        .revision
+}
+
+/// A loaded cache and the task that feeds it.
+async fn fed(store: &Arc<MemoryStore>) -> (Cache, JoinSet<()>) {
+    let cache = Cache::new(store.clone(), PREFIX);
+    let mut feed = JoinSet::new();
+    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
+    cache.caught_up().await.expect("the store is there");
+    (cache, feed)
+}
+
+async fn started() -> (Arc<MemoryStore>, Cache, JoinSet<()>) {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    let (cache, feed) = fed(&store).await;
+    (store, cache, feed)
+}
+
+fn text(change: &Change) -> String {
+    let value = |object: &Option<Arc<super::Object>>| {
+        let object = object.as_ref();
+        object.map_or_else(String::new, |o| {
+            String::from_utf8_lossy(&o.value).into_owned()
+        })
+    };
+    let key = String::from_utf8_lossy(&change.key);
+    format!(
+        "{}: {key} {:?}->{:?}",
+        change.revision.0,
+        value(&change.before),
+        value(&change.now)
+    )
+}
+
+fn all_texts(changes: &[Arc<Change>]) -> Vec<String> {
+    changes.iter().map(|change| text(change)).collect()
+}
+
+fn event(key: &str, revision: u64, value: Option<&str>) -> (Bytes, Event) {
+    let key = Bytes::copy_from_slice(key.as_bytes());
+    let kv = KeyValue {
+        key: key.clone(),
+        value: Bytes::copy_from_slice(value.unwrap_or_default().as_bytes()),
+        mod_revision: Revision(revision),
+        version: u64::from(value.is_some()),
+        ..KeyValue::default()
+    };
+    let event = Event {
+        kv: Arc::new(kv),
+        previous: None,
+    };
+    (key, event)
+}
+
+#[test]
+fn keys_fall_into_the_buckets_of_their_resources() {
+    let rows = [
+        ("configmaps/default/a", Some(("configmaps", "default/a"))),
+        ("namespaces/default", Some(("namespaces", "default"))),
+        (
+            "ex.io/widgets/default/a",
+            Some(("ex.io/widgets", "default/a")),
+        ),
+        (
+            "apiextensions.k8s.io/customresourcedefinitions/x",
+            Some(("apiextensions.k8s.io/customresourcedefinitions", "x")),
+        ),
+        (
+            "services/specs/default/a",
+            Some(("services/specs", "default/a")),
+        ),
+        (
+            "services/endpoints/default/a",
+            Some(("services/endpoints", "default/a")),
+        ),
+        ("configmaps", None),
+        ("configmaps/", None),
+        ("ex.io/widgets", None),
+        ("", None),
+    ];
+    for (key, expected) in rows {
+        let split = keys::split(&Bytes::copy_from_slice(key.as_bytes()));
+        let expected = expected.map(|(bucket, rest)| (Bytes::from(bucket), Bytes::from(rest)));
+        assert_eq!(split, expected, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_read_after_a_write_sees_it_and_its_labels() {
+    let (store, cache, _feed) = started().await;
+    let value =
+        r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"team":"red"}}}"#;
+    let revision = put(&store, "configmaps/default/a", value).await;
+    assert_eq!(cache.caught_up().await, Ok(revision));
+    let snapshot = cache.bucket(&BucketKey::new("configmaps")).snapshot();
+    let object = snapshot.get(b"default/a").expect("the object is there");
+    assert_eq!(
+        (&object.value[..], object.revision),
+        (value.as_bytes(), revision)
+    );
+    let labels = BTreeMap::from([("team".into(), "red".into())]);
+    assert_eq!(object.facts().labels, labels);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_object_have_no_labels() {
+    let (store, cache, _feed) = started().await;
+    put(&store, "configmaps/default/a", "{\"metadata\":[").await;
+    cache.caught_up().await.expect("the store is there");
+    let snapshot = cache.bucket(&BucketKey::new("configmaps")).snapshot();
+    let object = snapshot.get(b"default/a").expect("the object is there");
+    assert_eq!(object.facts(), &super::Facts::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_that_never_comes_is_waited_for_only_so_long() {
+    let (store, cache, _feed) = started().await;
+    let current = put(&store, "configmaps/default/a", "1").await;
+    cache.caught_up().await.expect("the store is there");
+    let wanted = Revision(current.0 + 1000);
+    assert_eq!(
+        cache.at_least(wanted).await,
+        Err(CatchUpError::Behind { wanted, current })
+    );
+}
+
+#[tokio::test]
+async fn a_quiet_resource_learns_of_writes_elsewhere() {
+    let (store, cache, _feed) = started().await;
+    let elsewhere = {
+        let put = Put::new(key("/elsewhere"), Bytes::from("1"));
+        store
+            .txn(txn(Op::Put(put)))
+            .await
+            .expect("the store writes")
+            .revision
+    };
+    assert_eq!(cache.caught_up().await, Ok(elsewhere));
+}
+
+#[tokio::test]
+async fn a_watcher_sees_each_change_once_with_what_was_before() {
+    let (store, cache, _feed) = started().await;
+    put(&store, "configmaps/default/old", "0").await;
+    cache.caught_up().await.expect("the store is there");
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    let (snapshot, mut all) = bucket.snapshot_and_watch(Scope::All);
+    let (_, mut namespace) = bucket.snapshot_and_watch(Scope::Namespace("default".into()));
+    let (_, mut object) = bucket.snapshot_and_watch(Scope::Object("other/b".into()));
+    assert_eq!(snapshot.count(&Scope::All), 1);
+    put(&store, "configmaps/default/a", "1").await;
+    put(&store, "configmaps/other/b", "2").await;
+    put(&store, "configmaps/default/a", "3").await;
+    delete(&store, "configmaps/default/a").await;
+    cache.caught_up().await.expect("the store is there");
+    let expected = [
+        r#"3: default/a ""->"1""#,
+        r#"4: other/b ""->"2""#,
+        r#"5: default/a "1"->"3""#,
+        r#"6: default/a "3"->"""#,
+    ];
+    assert_eq!(
+        all_texts(&all.next().await.expect("nothing is lost")),
+        expected
+    );
+    let of_default = [expected[0], expected[2], expected[3]];
+    assert_eq!(
+        all_texts(&namespace.next().await.expect("nothing is lost")),
+        of_default
+    );
+    assert_eq!(
+        all_texts(&object.next().await.expect("nothing is lost")),
+        [expected[1]]
+    );
+    assert_eq!(all.take().expect("nothing is lost").len(), 0);
+}
+
+#[tokio::test]
+async fn a_watch_goes_on_after_any_revision_that_is_kept() {
+    let (store, cache, _feed) = started().await;
+    let first = put(&store, "configmaps/default/a", "1").await;
+    put(&store, "configmaps/default/a", "2").await;
+    cache.caught_up().await.expect("the store is there");
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    let mut watching = bucket
+        .watch_after(Scope::All, first)
+        .expect("the change is kept");
+    let changes = watching.next().await.expect("nothing is lost");
+    assert_eq!(all_texts(&changes), [r#"3: default/a "1"->"2""#]);
+}
+
+#[tokio::test]
+async fn what_happened_before_the_load_is_not_claimed_to_be_known() {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    put(&store, "configmaps/default/a", "1").await;
+    let loaded = delete(&store, "configmaps/default/a").await;
+    let (cache, _feed) = fed(&store).await;
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    assert!(
+        bucket
+            .watch_after(Scope::All, Revision(loaded.0 - 1))
+            .is_err()
+    );
+    assert!(bucket.watch_after(Scope::All, loaded).is_ok());
+}
+
+#[test]
+fn a_snapshot_never_changes_and_is_found_again_at_its_revision() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let now = Instant::now();
+    bucket.apply(
+        &[event("n/a", 2, Some("1")), event("n/b", 3, Some("1"))],
+        now,
+    );
+    let old = bucket.snapshot();
+    bucket.pin(Revision(3), &old);
+    bucket.apply(&[event("n/a", 4, None)], now);
+    let scope = Scope::Namespace("n".into());
+    assert_eq!((old.count(&scope), bucket.snapshot().count(&scope)), (2, 1));
+    let again = bucket
+        .snapshot_at(Revision(3), Revision(9))
+        .expect("it was pinned");
+    assert_eq!(again.count(&scope), 2);
+    let newest = bucket
+        .snapshot_at(Revision(7), Revision(9))
+        .expect("nothing happened since 4");
+    assert_eq!(newest.count(&scope), 1);
+    assert!(bucket.snapshot_at(Revision(2), Revision(9)).is_none());
+    assert!(
+        bucket.snapshot_at(Revision(12), Revision(9)).is_none(),
+        "not seen yet"
+    );
+}
+
+#[test]
+fn objects_come_in_key_order_after_the_last_one_of_a_page() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let names = ["b/x", "a/y", "a/x", "ab/x"];
+    let events: Vec<_> = (2..)
+        .zip(names)
+        .map(|(r, name)| event(name, r, Some("1")))
+        .collect();
+    bucket.apply(&events, Instant::now());
+    let snapshot = bucket.snapshot();
+    let listed = |scope: Scope, after: Option<&str>| -> Vec<String> {
+        let after = after.map(|key| Bytes::copy_from_slice(key.as_bytes()));
+        let objects = snapshot.objects(&scope, after.as_ref());
+        objects
+            .map(|o| String::from_utf8_lossy(&o.key).into_owned())
+            .collect()
+    };
+    assert_eq!(listed(Scope::All, None), ["a/x", "a/y", "ab/x", "b/x"]);
+    assert_eq!(listed(Scope::All, Some("a/y")), ["ab/x", "b/x"]);
+    assert_eq!(listed(Scope::Namespace("a".into()), None), ["a/x", "a/y"]);
+    assert_eq!(listed(Scope::Namespace("a".into()), Some("a/x")), ["a/y"]);
+    assert_eq!(
+        listed(Scope::Namespace("a".into()), Some("0")),
+        ["a/x", "a/y"]
+    );
+    assert_eq!(listed(Scope::Object("ab/x".into()), None), ["ab/x"]);
+}
+
+/// api-machinery.md §7/watch-end: what waits for a slow reader is bounded.
+#[test]
+fn a_watcher_that_falls_behind_the_log_expires_and_a_quiet_one_does_not() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let start = Instant::now();
+    let (_, mut busy) = bucket.snapshot_and_watch(Scope::Namespace("busy".into()));
+    let (_, mut quiet) = bucket.snapshot_and_watch(Scope::Namespace("quiet".into()));
+    let (_, mut all) = bucket.snapshot_and_watch(Scope::All);
+    for revision in 2..2 + 2 * CHANGES_MIN as u64 {
+        bucket.apply(&[event("busy/a", revision, Some("1"))], start);
+    }
+    bucket.apply(&[event("quiet/a", 900, Some("1"))], start + AGE_MIN * 2);
+    assert_eq!(busy.take().map(|c| c.len()), Err(Expired));
+    assert_eq!(all.take().map(|c| c.len()), Err(Expired));
+    let seen = quiet.take().expect("its only change is kept");
+    assert_eq!(all_texts(&seen), [r#"900: quiet/a ""->"1""#]);
+}
+
+/// api-machinery.md §7/window: 75 seconds, and 100 changes however old they are.
+#[test]
+fn the_log_keeps_the_young_up_to_a_number_and_the_few_for_ever() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let start = Instant::now();
+    let mut revision = 1;
+    let mut change = |at: Instant| {
+        revision += 1;
+        bucket.apply(&[event("n/a", revision, Some("1"))], at);
+    };
+    (0..CHANGES_MIN).for_each(|_| change(start));
+    change(start + AGE_MIN * 100);
+    let kept = |after: u64| bucket.watch_after(Scope::All, Revision(after)).is_ok();
+    assert!(
+        !kept(1) && kept(2),
+        "one more than the fewest: the oldest went"
+    );
+    (0..CHANGES_MAX).for_each(|_| change(start + AGE_MIN * 100));
+    let first = 2 + CHANGES_MIN as u64;
+    assert!(
+        !kept(first - 1) && kept(first),
+        "no more than the most are kept"
+    );
+}
+
+#[test]
+fn a_watcher_reads_a_long_log_in_pieces() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
+    let count = TAKEN_MAX as u64 + 7;
+    let events: Vec<_> = (2..2 + count).map(|r| event("n/a", r, Some("1"))).collect();
+    bucket.apply(&events, Instant::now());
+    let mut sizes = Vec::new();
+    let mut revisions = Vec::new();
+    while let Ok(changes) = watching.take() {
+        if changes.is_empty() {
+            break;
+        }
+        sizes.push(changes.len());
+        revisions.extend(changes.iter().map(|change| change.revision.0));
+    }
+    assert_eq!(sizes, [TAKEN_MAX, 7]);
+    assert_eq!(revisions, (2..2 + count).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_watch_is_over_when_the_cache_is_filled_anew() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
+    bucket.load(Vec::new(), Revision(9));
+    assert_eq!(watching.take().map(|c| c.len()), Err(Expired));
+    let (_, mut after) = bucket.snapshot_and_watch(Scope::All);
+    bucket.apply(&[event("n/a", 10, Some("1"))], Instant::now());
+    assert_eq!(
+        all_texts(&after.take().expect("it began after")),
+        [r#"10: n/a ""->"1""#]
+    );
+}
+
+#[test]
+fn an_encoding_is_made_once_for_each_form() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
+    bucket.apply(&[event("n/a", 2, Some("1"))], Instant::now());
+    let change = watching.take().expect("nothing is lost").remove(0);
+    let mut made = 0;
+    let mut encode = |event, form| {
+        change.frame(Frame { event, form }, || {
+            made += 1;
+            Bytes::from(format!("{event} {form}"))
+        })
+    };
+    let frames = [
+        encode("ADDED", 0),
+        encode("ADDED", 0),
+        encode("ADDED", 1),
+        encode("DELETED", 0),
+    ];
+    assert_eq!(frames, ["ADDED 0", "ADDED 0", "ADDED 1", "DELETED 0"]);
+    assert_eq!(made, 3);
+}
+
+#[test]
+fn an_encoding_of_a_state_is_shared_as_long_as_somebody_holds_it() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    bucket.apply(&[event("n/a", 2, Some("1"))], Instant::now());
+    let made = AtomicUsize::new(0);
+    let encode = |snapshot: &Snapshot, scope: Scope, form| {
+        let encoded = snapshot.encoded(Listing { scope, form }, || {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Expired>(number.to_string().into_bytes())
+        });
+        encoded.expect("it is made")
+    };
+    let old = bucket.snapshot();
+    let held = encode(&old, Scope::All, 0);
+    assert_eq!(
+        (&held[..], &encode(&old, Scope::All, 0)[..]),
+        (&b"0"[..], &b"0"[..])
+    );
+    assert_eq!(encode(&old, Scope::All, 1), "1");
+    assert_eq!(encode(&old, Scope::Namespace("n".into()), 0), "2");
+    bucket.apply(&[event("n/a", 3, Some("2"))], Instant::now());
+    assert_eq!(
+        encode(&bucket.snapshot(), Scope::All, 0),
+        "3",
+        "another state"
+    );
+    assert_eq!(encode(&old, Scope::All, 0), "0");
+    drop(held);
+    assert_eq!(encode(&old, Scope::All, 0), "4", "nobody held it");
+}
+
+#[test]
+fn nobody_is_remembered_who_no_longer_listens() {
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let scope = Scope::Object("n/a".into());
+    let watchers: Vec<_> = (0..3)
+        .map(|_| bucket.snapshot_and_watch(scope.clone()))
+        .collect();
+    assert_eq!(bucket.watched_scopes(), 1);
+    drop(watchers);
+    assert_eq!(bucket.watched_scopes(), 0);
+}
+
+proptest! {
+    #[test]
+    fn state_and_changes_agree_with_a_plain_map(
+        steps in prop::collection::vec((0..4_usize, 0..3_usize, prop::option::of(0..100_u8)), 1..80),
+        starts in prop::collection::vec(0..80_usize, 1..4),
+    ) {
+        let namespaces = ["a", "ab", "b", "c"];
+        let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+        let mut model: BTreeMap<String, String> = BTreeMap::new();
+        let mut history = Vec::new();
+        let mut watchers = Vec::new();
+        for (at, (namespace, name, value)) in steps.iter().enumerate() {
+            for _ in starts.iter().filter(|start| **start == at) {
+                let scope = Scope::Namespace(namespaces[*namespace].into());
+                watchers.push((scope.clone(), history.len(), bucket.snapshot_and_watch(scope).1));
+            }
+            let key = format!("{}/{name}", namespaces[*namespace]);
+            let revision = at as u64 + 2;
+            let value = value.map(|value| value.to_string());
+            let before = match &value {
+                Some(value) => model.insert(key.clone(), value.clone()),
+                None => model.remove(&key),
+            };
+            bucket.apply(&[event(&key, revision, value.as_deref())], Instant::now());
+            if before.is_some() || value.is_some() {
+                let (before, now) = (before.unwrap_or_default(), value.unwrap_or_default());
+                history.push((key.clone(), format!("{revision}: {key} {before:?}->{now:?}")));
+            }
+        }
+        let snapshot = bucket.snapshot();
+        let state: BTreeMap<String, String> = snapshot.objects(&Scope::All, None)
+            .map(|o| (String::from_utf8_lossy(&o.key).into_owned(), String::from_utf8_lossy(&o.value).into_owned()))
+            .collect();
+        prop_assert_eq!(&state, &model);
+        for namespace in namespaces {
+            let scope = Scope::Namespace(namespace.into());
+            let expected = model.keys().filter(|key| scope.contains(key.as_bytes())).count();
+            prop_assert_eq!(snapshot.count(&scope), expected);
+        }
+        for (scope, from, mut watching) in watchers {
+            let seen = all_texts(&watching.take().expect("the log is long enough"));
+            let expected: Vec<String> = history[from..].iter()
+                .filter(|(key, _)| scope.contains(key.as_bytes()))
+                .map(|(_, told)| told.clone())
+                .collect();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+}
