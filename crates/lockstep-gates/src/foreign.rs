@@ -1,7 +1,7 @@
 //! Feature gates of Kubernetes that have no effect here.
 //!
-//! Somebody who brings the command line of a kube-apiserver is told so instead of "unrecognized", or
-//! has them skipped with `--foreign-feature-gates=ignore`.
+//! A command line of a kube-apiserver that names one is refused with that reason, or has it skipped by
+//! `--foreign-feature-gates=ignore`.
 
 /// Names up to Kubernetes 1.37, sorted.
 pub(crate) const KUBERNETES_GATES: &[&str] = &[
@@ -138,6 +138,7 @@ pub(crate) const KUBERNETES_GATES: &[&str] = &[
     "MutablePVNodeAffinity",
     "MutablePodResourcesForSuspendedJobs",
     "MutableSchedulingDirectivesForSuspendedJobs",
+    "MutatingAdmissionPolicy",
     "NFTablesNetlink",
     "NFTablesProxyMode",
     "NativeHistograms",
@@ -209,6 +210,7 @@ pub(crate) const KUBERNETES_GATES: &[&str] = &[
     "StatefulSetSemanticRevisionComparison",
     "StorageCapacityScoring",
     "StorageNamespaceIndex",
+    "StorageVersionAPI",
     "StorageVersionHash",
     "StorageVersionMigrator",
     "StrictIPCIDRValidation",
