@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::SourceFile;
 use super::finding::Finding;
+use super::rust::{attribute_at, marks_a_test};
 
 /// The table of gates.
 const TABLE: &str = "crates/lockstep-gates/src/lib.rs";
@@ -28,12 +29,9 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
     };
     let mut named = BTreeSet::new();
     for file in files.iter().filter(reads) {
-        let words = file
-            .text
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        // Names of constants, not words of strings: those are quoted.
-        let is_constant = |word: &&str| word.contains('_') && word.to_uppercase() == **word;
-        named.extend(words.filter(is_constant).map(|word| word.replace('_', "")));
+        if let Ok(tokens) = TokenStream::from_str(&file.text) {
+            constants(tokens, &mut named);
+        }
     }
     let unread = declared(&table.text)
         .into_iter()
@@ -45,6 +43,32 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
         Finding::problem(TABLE, line, what, remedy)
     };
     unread.map(finding).collect()
+}
+
+/// Names of constants in code outside of tests, without underscores: `WATCH_LIST` is `WATCHLIST`. Strings and
+/// comments do not count, since naming a gate there reads nothing.
+fn constants(tokens: TokenStream, named: &mut BTreeSet<String>) {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut is_test = false;
+    for (index, tree) in trees.iter().enumerate() {
+        is_test |= attribute_at(&trees[index..]).is_some_and(|it| marks_a_test(&it));
+        match tree {
+            TokenTree::Ident(word) if !is_test => {
+                let word = word.to_string();
+                if word.contains('_') && word.to_uppercase() == word {
+                    named.insert(word.replace('_', ""));
+                }
+            }
+            TokenTree::Group(group) => {
+                if !is_test {
+                    constants(group.stream(), named);
+                }
+                is_test &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Punct(punct) => is_test &= punct.as_char() != ';',
+            _ => {}
+        }
+    }
 }
 
 /// Gates inside `features! { component { Name { … }, … } }`, with their lines.
@@ -95,6 +119,14 @@ mod tests {
             file(TABLE, GATES),
             file("crates/lockstep-gates/src/other.rs", "WATCH_LIST"),
             file("crates/x/tests/it/a.rs", "WATCH_LIST"),
+            file(
+                "crates/x/src/b.rs",
+                "// WATCH_LIST\nconst A: &str = \"WATCH_LIST\";",
+            ),
+            file(
+                "crates/x/src/c.rs",
+                "#[cfg(test)]\nmod tests { fn a() { WATCH_LIST; } }",
+            ),
             file("crates/x/src/a.rs", "gates.enabled(API_SERVER_IDENTITY)"),
         ];
         assert_eq!(
