@@ -28,10 +28,6 @@ features! {
         CRDValidationRatcheting { "1.28": Alpha, "1.30": Beta on, "1.33": GA on locked, owner: "schema" },
         /// Field selectors on the fields a CRD names.
         CustomResourceFieldSelectors { "1.30": Alpha, "1.31": Beta on, "1.32": GA on locked, owner: "apiserver" },
-        /// Policies written in CEL change objects on admission.
-        MutatingAdmissionPolicy { "1.32": Alpha, "1.34": Beta, "1.36": GA on, owner: "admission" },
-        /// Servers of an HA set agree on the version they store objects in.
-        StorageVersionAPI { "1.20": Alpha, after: [APIServerIdentity], owner: "storageversion" },
         /// A watch can begin with the objects that exist.
         WatchList { "1.27": Alpha, "1.32": Beta on, "1.33": Beta, "1.34": Beta on, owner: "apiserver" },
     }
@@ -141,9 +137,7 @@ mod tests {
         let gates = Builder::new(registry()).try_finish().unwrap().gates;
         for (gate, on) in [
             (CRD_FIELD_LEVEL_VERSIONING, false),
-            (STORAGE_VERSION_API, false),
             (API_SERVER_IDENTITY, true),
-            (MUTATING_ADMISSION_POLICY, true),
             (COMPONENT_FLAGZ, true),
             (COMPONENT_STATUSZ, true),
             (WATCH_LIST, true),
@@ -158,6 +152,17 @@ mod tests {
     #[test]
     fn a_kubernetes_gate_without_effect_is_refused_by_name_and_can_be_ignored() {
         use lockstep_featuregate::{ForeignGates, Options};
+        for gate in ["MutatingAdmissionPolicy", "StorageVersionAPI"] {
+            let refused = Builder::new(registry())
+                .flag(&format!("{gate}=true"))
+                .check();
+            assert_eq!(
+                refused.unwrap_err().to_string(),
+                format!(
+                    "unrecognized feature gate: {gate} (a Kubernetes gate without effect here)"
+                )
+            );
+        }
         let builder = Builder::new(registry()).flag("DynamicResourceAllocation=true");
         assert_eq!(
             builder.check().unwrap_err().to_string(),

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::metadata::Metadata;
 use crate::programs::install::{self, Means};
-use crate::programs::{self, Purpose};
+use crate::programs::{self, Program, Purpose};
 use crate::workspace::Workspace;
 use crate::{Outcome, process};
 
@@ -95,7 +95,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
     let has_benches = |package: &str| has_benches(&metadata, package);
     for bench in choose(options.name.as_deref(), has_benches)? {
         println!("\n== {} ({})", bench.name, bench.package);
-        announce_programs(workspace, bench)?;
+        announce_programs(workspace, Purpose::Benches, bench.package)?;
         let mut cargo = process::cargo(workspace.root());
         if bench.is_versus {
             versus::prepare(workspace, bench.package, &mut cargo)?;
@@ -108,7 +108,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         }
         let folder = folder_of(&metadata, bench.package);
         instructions::run(
-            workspace.root(),
+            workspace,
             bench.package,
             &folder.expect("it was chosen by its folder"),
         )?;
@@ -117,14 +117,20 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
     Ok(Outcome::Green)
 }
 
-/// Says where the programs are that a benchmark uses; benchmarks install nothing.
-fn announce_programs(workspace: &Workspace, bench: &Bench) -> anyhow::Result<()> {
-    for program in programs::needed(Purpose::Benches, |name| name == bench.package) {
+/// Says where the programs of a package are, and returns those places; benchmarks install nothing.
+fn announce_programs(
+    workspace: &Workspace,
+    purpose: Purpose,
+    package: &str,
+) -> anyhow::Result<Vec<(&'static Program, Option<PathBuf>)>> {
+    let mut places = Vec::new();
+    for program in programs::needed(purpose, |name| name == package) {
         let found = install::find(program, &workspace.tools())?;
-        let decision = install::decide(program, found, Means::Nothing);
+        let decision = install::decide(program, found.clone(), Means::Nothing);
         println!("bench: {}", install::sentence(program, &decision));
+        places.push((program, found));
     }
-    Ok(())
+    Ok(places)
 }
 
 /// The rows that `name` means, an error with the names there are if it means none.

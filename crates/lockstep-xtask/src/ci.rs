@@ -24,7 +24,7 @@ pub(crate) struct Options {
 struct Step {
     name: &'static str,
     action: Action,
-    /// What to do when it fails.
+    /// Advice for when it fails.
     remedy: &'static str,
 }
 
@@ -40,13 +40,13 @@ enum Action {
     Skip(&'static str),
 }
 
-/// What the steps depend on.
+/// Inputs of the plan.
 struct Choice {
     has_deny: bool,
     without_tests: bool,
 }
 
-/// How a step came out.
+/// Result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Passed,

@@ -10,7 +10,7 @@ use crate::{Outcome, process};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How many rounds; rounded up to a multiple of what CI runs
+    /// Number of rounds; rounded up to a multiple of what CI runs
     #[arg(long)]
     rounds: Option<u64>,
     /// Repeats the run that printed this seed
@@ -23,7 +23,7 @@ pub(crate) struct Suite {
     name: &'static str,
     /// Crates, and which of their tests.
     tests: &'static [(&'static str, &'static [&'static str])],
-    /// How many rounds one run in CI has.
+    /// Rounds of one run in CI.
     rounds: u64,
     seed_variable: &'static str,
     times_variable: &'static str,
@@ -38,7 +38,7 @@ pub(crate) const CRASH: Suite = Suite {
     times_variable: "LOCKSTEP_CRASH_TIMES",
 };
 
-/// What many clients of a store are told at the same time.
+/// Linearizability of a store under many concurrent clients.
 pub(crate) const HISTORIES: Suite = Suite {
     name: "histories",
     tests: &[
@@ -86,7 +86,7 @@ pub(crate) fn run(
     Ok(Outcome::Green)
 }
 
-/// How many runs as in CI give at least `wanted` rounds.
+/// Number of runs as in CI that give at least `wanted` rounds.
 fn times(rounds_each: u64, wanted: Option<u64>) -> u64 {
     wanted.unwrap_or_default().div_ceil(rounds_each).max(1)
 }
@@ -95,7 +95,7 @@ fn times(rounds_each: u64, wanted: Option<u64>) -> u64 {
 fn any_seed() -> u64 {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a run that nobody asked to repeat looks for something new, and prints its seed"
+        reason = "a run without a seed takes a new one and prints it"
     )]
     let now = SystemTime::now();
     let since = now.duration_since(SystemTime::UNIX_EPOCH);

@@ -19,14 +19,14 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// A file and who writes it.
+/// A generated file and its producer.
 struct Generated {
     /// Told from the root of the repository.
     path: &'static str,
     source: Source,
 }
 
-/// Who writes a file.
+/// Producer of a file.
 enum Source {
     /// Its contents are what `lockstep ARGUMENTS` prints.
     Command(&'static [&'static str]),
@@ -66,7 +66,7 @@ const GENERATED: &[Generated] = &[
     },
 ];
 
-/// What to do with contents that differ from the file.
+/// Action on a file that is stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Check,

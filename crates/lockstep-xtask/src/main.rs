@@ -51,13 +51,13 @@ enum Chore {
     Bench(bench::Options),
     /// Kill stores and take their power away, again and again
     Crash(endurance::Options),
-    /// Check what many clients of a store are told at the same time
+    /// Check the histories of many concurrent clients of a store
     Histories(endurance::Options),
     /// Writes objects with gated fields at random, and compares with a server without gates
     GatedWrites(endurance::Options),
 }
 
-/// How a chore that ran to its end came out. A chore that could not run at all is an error.
+/// Result of a chore that ran to its end. A chore that could not run at all is an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Green,

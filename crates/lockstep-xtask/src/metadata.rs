@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace, as far as chores look at it.
+//! Workspace metadata from `cargo metadata`, as far as chores look at it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ pub(crate) struct Package {
     pub(crate) manifest_path: PathBuf,
     /// Registries it may go to: `None` is any, an empty list is `publish = false`.
     pub(crate) publish: Option<Vec<String>>,
-    /// What its manifest names, whether or not a feature turns it on.
+    /// Dependencies of its manifest, whether or not a feature turns it on.
     pub(crate) dependencies: Vec<Declared>,
-    /// What each of its features turns on.
+    /// Dependencies and features that each of its features turns on.
     #[serde(default)]
     features: BTreeMap<String, Vec<String>>,
 }

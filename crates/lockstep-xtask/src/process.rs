@@ -67,7 +67,7 @@ pub(crate) fn find_in_path(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// How long `work` took, beside its result.
+/// Runs `work`; returns its result and its duration.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     #[expect(
         clippy::disallowed_methods,

@@ -14,7 +14,7 @@ pub(crate) struct Program {
     pub(crate) purpose: Purpose,
     /// The variable by which tests are told where it is, and by which a person can say so.
     pub(crate) variable: Option<&'static str>,
-    /// The crates whose tests or benchmarks use it; while none of them exists, nobody needs it.
+    /// The crates whose tests or benchmarks use it; while none of them exists, it is not needed.
     pub(crate) needed_by: &'static [&'static str],
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Source {
     },
 }
 
-/// Who uses a program.
+/// Use of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     Tests,

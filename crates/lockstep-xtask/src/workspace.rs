@@ -34,6 +34,12 @@ impl Workspace {
         &self.root
     }
 
+    /// Build folder of cargo.
+    pub(crate) fn target(&self) -> PathBuf {
+        let told = std::env::var_os("CARGO_TARGET_DIR");
+        told.map_or_else(|| self.root.join("target"), PathBuf::from)
+    }
+
     /// Where fetched programs go; inside `target`, so `cargo clean` takes them along.
     pub(crate) fn tools(&self) -> PathBuf {
         self.root.join("target").join("tools")

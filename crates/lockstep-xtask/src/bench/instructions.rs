@@ -11,32 +11,31 @@ use std::process::Command;
 use anyhow::Context;
 
 use crate::process;
+use crate::workspace::Workspace;
 
 const ROUNDS_FEW: u64 = 100;
 const ROUNDS_MANY: u64 = 1_100;
-/// How often a case is counted: seeds of hash tables differ by process, which moves a count by half a percent.
+/// Runs of a case: seeds of hash tables differ by process, which moves a count by half a percent.
 const PROCESSES: usize = 5;
 
 /// Counts and prints every case of a crate's example, or says why not.
-pub(super) fn run(root: &Path, package: &str, folder: &Path) -> anyhow::Result<()> {
+pub(super) fn run(workspace: &Workspace, package: &str, folder: &Path) -> anyhow::Result<()> {
     let short = package.strip_prefix("lockstep-").unwrap_or(package);
     let example = format!("instructions_{short}");
     if !folder.join(format!("examples/{example}.rs")).is_file() {
         return Ok(());
     }
-    if Command::new("valgrind").arg("--version").output().is_err() {
+    if process::find_in_path("valgrind").is_none() {
         println!("bench: SKIPPED: instruction counts need valgrind, which is not installed");
         return Ok(());
     }
-    let mut cargo = process::cargo(root);
+    let mut cargo = process::cargo(workspace.root());
     cargo.args(["build", "--release", "--locked", "--package", package]);
     anyhow::ensure!(
         process::succeeds(cargo.args(["--example", &example]))?,
         "the example `{example}` of {package} does not build"
     );
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let program = target.join("release/examples").join(&example);
+    let program = workspace.target().join("release/examples").join(&example);
     let listed = Command::new(&program)
         .output()
         .context("listing the cases")?;
@@ -64,7 +63,7 @@ struct Case<'l> {
     bar: Option<Bar<'l>>,
 }
 
-/// What a case may cost at most.
+/// Upper bound on the cost of a case.
 #[derive(Debug, PartialEq, Eq)]
 struct Bar<'l> {
     /// The case that it is compared with.

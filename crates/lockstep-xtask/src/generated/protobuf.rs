@@ -9,7 +9,7 @@ use protox::Compiler;
 /// Where the definitions are, told from the root of the repository.
 pub(super) const DEFINITIONS: &str = "crates/lockstep-etcd-api/proto";
 
-/// How many bytes stand on a line of the descriptors.
+/// Bytes on a line of the descriptors.
 const LINE_BYTES: usize = 32;
 
 /// Messages, clients and servers of one protobuf package.

@@ -25,7 +25,7 @@ impl Sample {
         self.package(name, &[], &[], &Value::Null)
     }
 
-    /// Adds somebody else's crate.
+    /// Adds a crate from outside of the workspace.
     pub(crate) fn outside(self, name: &str, dependencies: &[&str], features: &[&str]) -> Self {
         self.package(name, dependencies, features, &Value::Null)
     }

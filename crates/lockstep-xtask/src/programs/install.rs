@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::{Program, Source};
 use crate::process;
 
-/// What a machine can do about a missing program.
+/// Ways of this machine to install a missing program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Means {
     /// Not asked to, or asked not to.
@@ -21,7 +21,7 @@ pub(crate) enum Means {
     },
 }
 
-/// What happens about one program.
+/// Decision on one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Decision {
     Found(PathBuf),
@@ -77,7 +77,7 @@ fn named_by(variable: &str, place: PathBuf) -> anyhow::Result<PathBuf> {
     Ok(place)
 }
 
-/// What to do about `program`, given where it was found.
+/// Decides on `program`, given where it was found.
 pub(crate) fn decide(program: &Program, found: Option<PathBuf>, means: Means) -> Decision {
     if let Some(place) = found {
         return Decision::Found(place);

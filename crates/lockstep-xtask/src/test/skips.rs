@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// How a test says that it checked nothing, and why.
+/// Mark of a test that checked nothing, followed by the reason.
 const MARK: &str = "SKIPPED:";
 
 /// The JUnit reports that nextest keeps for `root`, one a profile.
@@ -17,7 +17,7 @@ pub(super) fn reports(root: &Path) -> Vec<PathBuf> {
     reports.filter(|report| report.is_file()).collect()
 }
 
-/// What tests said that they skipped, each reason once.
+/// Reasons of skipped tests, each once.
 pub(super) fn skipped_in(junit: &str) -> BTreeSet<String> {
     let reason = |line: &str| line.find(MARK).map(|at| plain(&line[at..]));
     junit.lines().filter_map(reason).collect()

@@ -1,4 +1,4 @@
-//! What a rule has to say about a place in the tree.
+//! Findings of rules, each with its place in the tree.
 
 use std::fmt;
 
@@ -38,6 +38,11 @@ impl Finding {
             what,
             remedy,
         }
+    }
+
+    /// True if the fault is `what`.
+    pub(crate) fn says(&self, what: &str) -> bool {
+        self.what == what
     }
 
     /// Something to look at again.

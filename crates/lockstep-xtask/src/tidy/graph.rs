@@ -1,11 +1,11 @@
-//! What the resolved graph must not hold: a runtime under a rule, surprising features, two
+//! Faults of the resolved dependency graph: a runtime under a rule, surprising features, two
 //! crypto providers, a crate that could be published.
 
 use super::finding::Finding;
 use super::layers::{self, Layer};
 use crate::metadata::{Metadata, Package};
 
-/// What brings waiting, sockets or tasks along.
+/// Crates that bring waiting, sockets or tasks along.
 const RUNTIMES: [&str; 4] = ["tokio", "hyper", "tonic", "axum"];
 
 /// Features of `serde_json` that change what every crate in the build reads and prints.

@@ -11,13 +11,13 @@ pub(super) enum Layer {
     Words,
     /// Pure decisions: no clock, socket, file or task.
     Rules,
-    /// What moves bytes.
+    /// Transports.
     Wires,
-    /// What keeps bytes.
+    /// Storage.
     Stores,
     /// Connections to other servers, and the identity of clients.
     Edges,
-    /// What answers requests.
+    /// Servers.
     Servers,
     /// The program that people start.
     Binary,
@@ -32,7 +32,7 @@ struct Row {
     may_use: MayUse,
 }
 
-/// What a crate may use.
+/// Dependencies that a crate may have.
 enum MayUse {
     /// Exactly these.
     Only(&'static [&'static str]),
@@ -95,18 +95,12 @@ const TABLE: &[Row] = &[
         Layer::Rules,
         MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
     ),
-    row(
-        "lockstep-admission",
-        Layer::Rules,
-        MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
-    ),
     row("lockstep-authz", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-controllers",
         Layer::Rules,
         MayUse::Words(&["lockstep-authz", "lockstep-builtins"]),
     ),
-    row("lockstep-storageversion", Layer::Rules, MayUse::Words(&[])),
     row("lockstep-mvcc", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-catalog",
@@ -149,17 +143,9 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-storage", "lockstep-etcd-api"]),
     ),
     row(
-        "lockstep-raftstore",
-        Layer::Stores,
-        MayUse::Words(&["lockstep-etcd-api", "lockstep-mvcc"]),
-    ),
-    row("lockstep-callout", Layer::Edges, MayUse::Words(&[])),
-    row(
-        "lockstep-authn",
-        Layer::Edges,
-        MayUse::Words(&["lockstep-callout"]),
-    ),
-    row(
+    /// Connections to other servers, and the identity of clients.
+    Edges,
+    /// Servers.
         "lockstep-apiserver",
         Layer::Servers,
         MayUse::Rules(&[
@@ -194,7 +180,6 @@ const TABLE: &[Row] = &[
         MayUse::Words(&["lockstep-apiserver", "lockstep-storage"]),
     ),
     row("lockstep-testkit", Layer::Dev, MayUse::Anything),
-    row("lockstep-sim", Layer::Dev, MayUse::Anything),
     row("lockstep-xtask", Layer::Dev, MayUse::Anything),
 ];
 
@@ -214,8 +199,27 @@ pub(super) fn layer_of(name: &str) -> Option<Layer> {
     find(name).map(|row| row.layer)
 }
 
-/// Every crate without a row, and every edge that the table does not allow.
+/// Every crate without a row, every row without a crate, and every edge that the table does not allow.
 pub(super) fn check(metadata: &Metadata, files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = crates_and_edges(metadata, files);
+    let names = TABLE.iter().map(|row| row.name);
+    findings.extend(rows_without_a_crate(metadata, names));
+    findings
+}
+
+/// A row is added with its crate, so that the table describes the workspace as it is.
+fn rows_without_a_crate<'a>(
+    metadata: &'a Metadata,
+    names: impl Iterator<Item = &'a str> + 'a,
+) -> impl Iterator<Item = Finding> + 'a {
+    let absent = names.filter(|name| !metadata.has_member(name));
+    absent.map(|name| {
+        let what = format!("`{name}` has a layer but is not a crate of the workspace");
+        Finding::problem(HERE, 1, what, "remove its row")
+    })
+}
+
+fn crates_and_edges(metadata: &Metadata, files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in metadata.members() {
         let path = metadata.manifest_of(package);
@@ -299,7 +303,7 @@ mod tests {
     use crate::tidy::{file, shown};
 
     fn check_sample(sample: Sample) -> Vec<String> {
-        shown(check(&sample.build(), &[]))
+        shown(crates_and_edges(&sample.build(), &[]))
     }
 
     #[test]
@@ -331,7 +335,7 @@ mod tests {
         let text = "[package]\nname = \"lockstep-cel\"\n[dependencies]\nlockstep-schema.workspace = true\n";
         let files = [file("crates/lockstep-cel/Cargo.toml", text)];
         assert_eq!(
-            shown(check(&metadata, &files)),
+            shown(crates_and_edges(&metadata, &files)),
             [
                 "crates/lockstep-cel/Cargo.toml:4: `lockstep-cel` (Rules) must not use \
               `lockstep-schema` (Rules); move the code, or argue for the arrow in \
@@ -376,6 +380,19 @@ mod tests {
             [
                 "crates/lockstep-utils/Cargo.toml:1: `lockstep-utils` has no layer; add its row to \
               crates/lockstep-xtask/src/tidy/layers.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_without_a_crate_is_found() {
+        let metadata = Sample::default().member("lockstep-cel", &[]).build();
+        let names = ["lockstep-cel", "lockstep-dream"].into_iter();
+        assert_eq!(
+            shown(rows_without_a_crate(&metadata, names)),
+            [
+                "crates/lockstep-xtask/src/tidy/layers.rs:1: `lockstep-dream` has a layer but is not a crate of \
+                 the workspace; remove its row"
             ]
         );
     }

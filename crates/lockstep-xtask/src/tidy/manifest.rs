@@ -1,4 +1,4 @@
-//! What every crate's manifest leaves to the workspace.
+//! Manifest keys that every crate inherits from the workspace.
 
 use std::ops::Range;
 

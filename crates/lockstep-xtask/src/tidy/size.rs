@@ -1,4 +1,4 @@
-//! How long a file may get.
+//! File size limits.
 
 use super::SourceFile;
 use super::finding::Finding;

@@ -1,4 +1,4 @@
-//! What must not stand in any file: places on one machine, hosts of package registries, and
+//! Text that no file may hold: places on one machine, hosts of package registries, and
 //! words that say nothing.
 
 use super::SourceFile;
@@ -225,6 +225,6 @@ mod tests {
             ["a.md:1: has an emoji; use a word"]
         );
         assert_eq!(check_text("a.rs", "let a = \"\u{1f680}\";"), [""; 0]);
-        assert_eq!(check_text("a.md", "a → b … §2"), [""; 0]);
+        assert_eq!(check_text("a.md", "a → b … 2 §"), [""; 0]);
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep features explain WatchList\n  lockstep features explain kube:WatchList --emulated-version 1.33\n  lockstep features explain MutatingAdmissionPolicy -o yaml"
+    after_help = "Examples:\n  lockstep features explain WatchList\n  lockstep features explain kube:WatchList --emulated-version 1.33\n  lockstep features explain CRDFieldLevelVersioning -o yaml"
 )]
 pub(crate) struct Arguments {
     /// The gate, as `Name` or `component:Name`

@@ -6,14 +6,14 @@ use anyhow::{Context, bail};
 
 use super::{EMPTY, Fact, PACKAGES, is_special};
 
-/// What names mean inside one package.
+/// Scope of names inside one package.
 pub(super) struct Names<'a> {
     path: &'a str,
     types: &'a BTreeMap<String, Vec<Fact>>,
     aliases: &'a BTreeMap<String, String>,
 }
 
-/// What the facts call packages that they import.
+/// Import aliases of packages.
 const IMPORTS: &[(&str, &str)] = &[
     ("apiv1", "k8s.io/api/core/v1"),
     ("corev1", "k8s.io/api/core/v1"),
@@ -107,7 +107,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What the table calls a package: `core/v1`, `runtime`.
+/// Name of a package in the table: `core/v1`, `runtime`.
 pub(super) fn short(path: &str) -> &str {
     let parts: Vec<&str> = path.rsplitn(3, '/').collect();
     match parts[..] {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Fact;
 use super::expression::Names;
 
-/// What stands between the values of an enumeration, and for a space in one of them.
+/// Separator between the values of an enumeration, and for a space in one of them.
 const BETWEEN: &str = "|";
 const SPACE: &str = "~";
 
@@ -86,7 +86,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// What the schema says about a whole type.
+/// Schema attributes of a whole type.
 pub(super) fn type_facts(schema: Option<&Value>) -> String {
     let schema = schema.unwrap_or(&Value::Null);
     let mut text = String::new();

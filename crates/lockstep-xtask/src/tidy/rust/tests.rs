@@ -1,10 +1,10 @@
-//! What the rules on Rust files find, and what they leave alone.
+//! Findings of the rules on Rust files, and code that they leave alone.
 
 use super::*;
 use crate::tidy::{file, shown};
 
 fn check_text(text: &str) -> Vec<String> {
-    shown(check(&file("crates/x/src/a.rs", text)))
+    shown(check_file(&file("crates/x/src/a.rs", text)))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn generated_files_fixtures_and_other_languages_are_left_alone() {
         "crates/x/tests/fixtures/a.rs",
         "docs/a.md",
     ] {
-        assert_eq!(check(&file(path, "#[ignore] fn a() {}")), [], "{path}");
+        assert_eq!(check_file(&file(path, "#[ignore] fn a() {}")), [], "{path}");
     }
 }
 
@@ -107,6 +107,9 @@ fn a_sleeping_test_is_found() {
         "fn a() { std::thread::sleep(x); }",
         "use std::thread::sleep;",
         "use std::thread::{self, sleep};",
+        "async fn a() { tokio::time::sleep(x).await }",
+        "use tokio::time::{Instant, sleep};",
+        "async fn a() { time::sleep(x).await }",
         "proptest! { fn a() { thread::sleep(x) } }",
     ] {
         assert_eq!(
@@ -120,9 +123,12 @@ fn a_sleeping_test_is_found() {
 #[test]
 fn tests_are_told_by_attribute_and_by_place() {
     let sleeps = "//! A.\nfn a() { thread::sleep(x) }\n";
-    assert_eq!(check(&file("crates/x/tests/a.rs", sleeps)).len(), 1);
-    assert_eq!(check(&file("crates/x/src/a/tests.rs", sleeps)).len(), 1);
-    assert_eq!(check(&file("crates/x/src/a.rs", sleeps)), []);
+    assert_eq!(check_file(&file("crates/x/tests/a.rs", sleeps)).len(), 1);
+    assert_eq!(
+        check_file(&file("crates/x/src/a/tests.rs", sleeps)).len(),
+        1
+    );
+    assert_eq!(check_file(&file("crates/x/src/a.rs", sleeps)), []);
     for (attribute, count) in [
         ("#[test]", 1),
         ("#[tokio::test]", 1),
