@@ -18,7 +18,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn cases(text: &str) -> Value {
-    serde_saphyr::from_str(text).unwrap()
+    let document: Value = serde_saphyr::from_str(text).unwrap();
+    let cases = document.get("cases").unwrap_or(&document).as_array();
+    assert!(!cases.unwrap().is_empty(), "there is no case in {text}");
+    document
 }
 
 fn info(request: &Value) -> RequestInfo {
@@ -248,6 +251,8 @@ fn a_rule_is_about_the_writes_it_names() {
         .unwrap()
     {
         let rule = Rule::read(&case["rule"]);
+        let has_writes = case["about"].is_array() || case["not"].is_array();
+        assert!(has_writes, "{case}");
         for (field, expected) in [("about", true), ("not", false)] {
             for write in case[field].as_array().into_iter().flatten() {
                 let text = write.as_str().unwrap();

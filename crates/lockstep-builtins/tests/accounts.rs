@@ -50,7 +50,10 @@ fn admitted(case: &Case) -> Result<Object, String> {
 fn a_pod_gets_what_its_account_has_and_nothing_that_it_has_not() {
     let text = include_str!("cases/accounts/pods.yaml");
     let cases: Vec<Case> = serde_saphyr::from_str(text).unwrap();
+    assert!(!cases.is_empty(), "pods.yaml has no case");
     for case in cases {
+        let has_expectation = case.output.is_some() != case.error.is_some();
+        assert!(has_expectation, "{}: `output` or `error`", case.name);
         match admitted(&case) {
             Ok(pod) => {
                 let expected = case.output.clone().unwrap_or_default();

@@ -19,6 +19,7 @@ struct Case {
 fn autoscalers_say_in_annotations_what_the_older_version_has_no_field_for() {
     let text = include_str!("cases/convert/autoscaling.yaml");
     let cases: Vec<Case> = serde_saphyr::from_str(text).unwrap();
+    assert!(!cases.is_empty(), "autoscaling.yaml has no case");
     let rules = KindRules::of("autoscaling", "HorizontalPodAutoscaler");
     for case in cases {
         let mut object = Object::from_value(case.input).unwrap();

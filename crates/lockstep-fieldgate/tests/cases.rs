@@ -15,7 +15,9 @@ fn cases(file: &str) -> Vec<Value> {
         .join(file);
     let text = std::fs::read_to_string(path).unwrap();
     let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::from_str_with_options(&text, options).unwrap()
+    let cases: Vec<Value> = serde_saphyr::from_str_with_options(&text, options).unwrap();
+    assert!(!cases.is_empty(), "{file} has no case");
+    cases
 }
 
 /// field-gates.md, §8, and field-gates.md §8/length.

@@ -27,5 +27,7 @@ fn cases(name: &str) -> Vec<Value> {
     let options = serde_saphyr::options! { with_snippet: false };
     let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
     lockstep_object::json::normalise_numbers(&mut cases);
-    cases.as_array().unwrap().clone()
+    let cases = cases.as_array().unwrap();
+    assert!(!cases.is_empty(), "{name} has no case");
+    cases.clone()
 }

@@ -325,11 +325,13 @@ async fn hold(numbers: std::ops::RangeInclusive<u64>) {
     let pair = own_authority();
     let hook = Hook::start(&pair, policies()).await;
     let mut failed = Vec::new();
+    let mut judged = 0;
     for row in rows() {
         let number = row["row"].as_u64().unwrap();
         if !numbers.contains(&number) {
             continue;
         }
+        judged += 1;
         let mut case = Case {
             world: &mut world,
             other: &mut other,
@@ -353,6 +355,7 @@ async fn hold(numbers: std::ops::RangeInclusive<u64>) {
         failed.len(),
         failed.join("\n")
     );
+    assert_eq!(judged, numbers.count(), "every row of the range is there");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
