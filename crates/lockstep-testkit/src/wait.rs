@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Longest wait of [`eventually`] and [`eventually_sync`]. It only bounds failing tests, so it is generous.
-const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Longest wait of [`eventually`] and [`eventually_sync`]: generous, but shorter than the minute after which nextest
+/// kills a test, so that the last answer is printed.
+const WAIT_MAX: Duration = Duration::from_secs(40);
 /// Pause between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -12,7 +13,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 ///
 /// # Panics
 ///
-/// After a minute, with `what` and the last `Err`.
+/// After 40 seconds, with `what` and the last `Err`.
 #[cfg(feature = "tokio")]
 pub async fn eventually<T, A: Debug>(
     what: &str,
@@ -32,7 +33,7 @@ pub async fn eventually<T, A: Debug>(
 ///
 /// # Panics
 ///
-/// After a minute, with `what` and the last `Err`.
+/// After 40 seconds, with `what` and the last `Err`.
 #[expect(
     clippy::disallowed_methods,
     reason = "a test that waits for another process has no other clock"
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    #[should_panic(expected = "gave up after 60s: a miracle; last answer: \"still none\"")]
+    #[should_panic(expected = "gave up after 40s: a miracle; last answer: \"still none\"")]
     async fn the_last_answer_is_printed_when_the_time_is_up() {
         eventually("a miracle", async || Err::<(), _>("still none")).await;
     }

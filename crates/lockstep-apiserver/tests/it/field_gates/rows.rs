@@ -228,9 +228,8 @@ impl Case<'_> {
         self.configure().await;
         if self.row["feature"] == false {
             let path = self.path("v1", "/c");
-            while self.other.client.get(&path).await.status != 200 {
-                tokio::task::yield_now().await;
-            }
+            let is_served = |answer: &Answer| answer.status == 200;
+            self.other.client.get_until(&path, is_served).await;
         }
         let before = self.stored().await;
         self.hook.0.asked();
