@@ -14,12 +14,9 @@ use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Query, RequestInfo, ResourcePath};
 use lockstep_cel::authorizer as cel;
 use lockstep_object::Object;
+use lockstep_testkit::cases::CaseFile;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-fn cases(text: &str) -> Value {
-    serde_saphyr::from_str(text).unwrap()
-}
 
 fn info(request: &Value) -> RequestInfo {
     let (method, target) = request.as_str().unwrap().split_once(' ').unwrap();
@@ -34,10 +31,7 @@ fn text(value: &Value) -> String {
 
 #[test]
 fn a_request_is_understood_from_its_method_and_path() {
-    for case in cases(include_str!("cases/request-info.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("request-info.yaml").cases() {
         let info = info(&case["request"]);
         let expected = case.get("resource").map(|resource| ResourcePath {
             group: text(&resource["group"]),
@@ -57,24 +51,26 @@ fn a_request_is_understood_from_its_method_and_path() {
         assert_eq!(
             (&info.resource, info.verb.as_str()),
             (&expected, case["verb"].as_str().unwrap()),
-            "{case}"
+            "{}",
+            case.own
         );
         assert_eq!(
             json!(info.is_long_running()),
             *case.get("longRunning").unwrap_or(&json!(false)),
-            "{case}"
+            "{}",
+            case.own
         );
         if let Some(path) = case.get("path") {
-            assert_eq!(json!(info.path), *path, "{case}");
+            assert_eq!(json!(info.path), *path, "{}", case.own);
         }
     }
 }
 
 #[test]
 fn the_first_rule_that_matches_decides_the_level() {
-    let document = cases(include_str!("cases/audit-policy.yaml"));
-    let policy = Policy::read(&document["policy"]).unwrap();
-    for case in document["cases"].as_array().unwrap() {
+    let file = CaseFile::read("audit-policy.yaml");
+    let policy = Policy::read(&file.document()["policy"]).unwrap();
+    for case in file.cases() {
         let user = User {
             name: text(&case["user"]),
             groups: case["groups"]
@@ -86,16 +82,13 @@ fn the_first_rule_that_matches_decides_the_level() {
             ..User::default()
         };
         let level = policy.level(&user, &info(&case["request"]));
-        assert_eq!(json!(format!("{level:?}")), case["level"], "{case}");
+        assert_eq!(json!(format!("{level:?}")), case["level"], "{}", case.own);
     }
 }
 
 #[test]
 fn the_form_of_an_answer_is_the_most_wanted_there_is() {
-    for case in cases(include_str!("cases/negotiation.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("negotiation.yaml").cases() {
         let mut headers = HeaderMap::new();
         for name in ["accept", "user-agent"] {
             if let Some(value) = case[name].as_str() {
@@ -113,17 +106,14 @@ fn the_form_of_an_answer_is_the_most_wanted_there_is() {
             Ok(form) => format!("{:?} as {:?}", form.shape, form.encoding),
             Err(status) => format!("{} {}", status.code, status.message),
         };
-        assert_eq!(told, text(&case["form"]), "{case}");
+        assert_eq!(told, text(&case["form"]), "{}", case.own);
     }
 }
 
 /// api-machinery.md §11/versions.
 #[test]
 fn the_answer_of_a_conversion_webhook_is_believed_or_refused() {
-    for case in cases(include_str!("cases/conversion-review.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("conversion-review.yaml").cases() {
         let objects = |field: &str| -> Option<Vec<Object>> {
             let list = case[field].as_array()?.iter().cloned();
             Some(list.map(|o| Object::from_value(o).unwrap()).collect())
@@ -153,7 +143,7 @@ fn the_answer_of_a_conversion_webhook_is_believed_or_refused() {
         };
         let told = review.converted(answer).map_err(|error| error.to_string());
         let expected = objects("objects").ok_or_else(|| text(&case["error"]));
-        assert_eq!(told, expected, "{case}");
+        assert_eq!(told, expected, "{}", case.own);
     }
 }
 
@@ -243,11 +233,10 @@ proptest! {
 /// api-machinery.md §12/webhook-rules.
 #[test]
 fn a_rule_is_about_the_writes_it_names() {
-    for case in cases(include_str!("cases/webhook-rules.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("webhook-rules.yaml").cases() {
         let rule = Rule::read(&case["rule"]);
+        let has_writes = case["about"].is_array() || case["not"].is_array();
+        assert!(has_writes, "{}", case.own);
         for (field, expected) in [("about", true), ("not", false)] {
             for write in case[field].as_array().into_iter().flatten() {
                 let text = write.as_str().unwrap();
@@ -288,10 +277,7 @@ fn reviewed(answer: &Reviewed) -> Value {
 /// api-machinery.md §12/webhook-answers.
 #[test]
 fn an_answer_of_a_webhook_is_believed_or_refused_with_its_reason() {
-    for case in cases(include_str!("cases/webhook-answers.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("webhook-answers.yaml").cases() {
         let review = ReviewVersion::first_of([case["review"].as_str().unwrap_or("v1")]).unwrap();
         let answer = case.get("answer").cloned().unwrap_or_else(|| {
             let mut response = json!({ "uid": "u" });
@@ -324,10 +310,7 @@ fn an_answer_of_a_webhook_is_believed_or_refused_with_its_reason() {
 /// api-machinery.md §12/webhook-denials.
 #[test]
 fn who_is_denied_is_told_by_whom() {
-    for case in cases(include_str!("cases/webhook-denials.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("webhook-denials.yaml").cases() {
         let mut told = denied("a.b.io", &case["status"]).to_value();
         let told = told.as_object_mut().unwrap();
         for (field, expected) in [
@@ -336,7 +319,7 @@ fn who_is_denied_is_told_by_whom() {
             ("metadata", json!({})),
             ("status", json!("Failure")),
         ] {
-            assert_eq!(told.remove(field), Some(expected), "{case}");
+            assert_eq!(told.remove(field), Some(expected), "{}", case.own);
         }
         assert_eq!(
             Value::Object(told.clone()),
@@ -363,10 +346,7 @@ impl cel::Authorizer for MayFrob {
 /// api-machinery.md §12/webhook-conditions.
 #[test]
 fn conditions_hold_or_fail_or_cannot_be_decided() {
-    for case in cases(include_str!("cases/webhook-conditions.yaml"))
-        .as_array()
-        .unwrap()
-    {
+    for case in CaseFile::read("webhook-conditions.yaml").cases() {
         let expressions = case["conditions"].as_array().unwrap().iter();
         let conditions = expressions.map(|text| json!({ "name": "c", "expression": text }));
         let conditions = Conditions::read(&conditions.collect());

@@ -19,6 +19,7 @@ use lockstep_storage::{
     LeaseTtl, Limits, MemoryStore, Op, Range, RangeResponse, ReadFailure, Revision, Store,
     StoreFuture, Txn, TxnResponse, Watch, WatchRequest, WriteFailure,
 };
+use lockstep_testkit::wait::{eventually, holds};
 use tokio::task::JoinSet;
 
 /// A store in which somebody else deletes a namespace just before the next write.
@@ -395,9 +396,11 @@ async fn a_server_that_heard_nothing_makes_no_object_of_a_crd_that_goes() {
         send(&api, &Method::PUT, &path, held.to_string()).await.0,
         200
     );
-    while send(&api, &Method::GET, CRD, "").await.0 == 200 {
-        tokio::task::yield_now().await;
-    }
+    eventually("the CRD is gone", async || {
+        let answer = send(&api, &Method::GET, CRD, "").await;
+        holds(answer.0 != 200, answer)
+    })
+    .await;
     let gone = (
         404,
         "the server could not find the requested resource".to_owned(),

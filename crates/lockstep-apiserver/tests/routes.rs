@@ -2,22 +2,15 @@
 
 use http::Method;
 use lockstep_apiserver::{Query, RequestInfo};
+use lockstep_testkit::cases::{CaseFile, same};
 use proptest::prelude::*;
-use serde::Deserialize;
-
-#[derive(Deserialize)]
-struct Case {
-    request: String,
-    means: String,
-}
 
 #[test]
 fn a_request_means_what_upstream_reads_in_it() {
-    let cases: Vec<Case> =
-        serde_saphyr::from_str(include_str!("cases/routes.yaml")).expect("the cases are readable");
-    for case in cases {
-        assert_eq!(told(&route(&case.request)), case.means, "{}", case.request);
-    }
+    CaseFile::read("routes.yaml").check(|case| {
+        let request = case["request"].as_str().expect("a request");
+        same(&case["means"], &told(&route(request)).into())
+    });
 }
 
 fn route(request: &str) -> RequestInfo {

@@ -11,43 +11,12 @@ use lockstep_authz::{
     validate_role,
 };
 use lockstep_object::Object;
+use lockstep_testkit::cases::CaseFile;
 use serde_json::{Value, json};
 
-fn read(file: &str) -> Value {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::from_str_with_options(&text, options).unwrap()
-}
-
-/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+/// Compares what `judge` makes of each case of a file with its `result`.
 fn run(file: &str, judge: impl Fn(&Value, &Value) -> Value) {
-    let document = read(file);
-    let cases = document["cases"].as_array().unwrap();
-    let mut failed = Vec::new();
-    for case in cases {
-        let actual = judge(&document, case);
-        if actual != case["result"] {
-            failed.push(format!(
-                "{}: {}\n  expected {}\n  actual   {actual}",
-                case["row"], case["name"], case["result"]
-            ));
-        }
-        assert!(
-            case["row"].is_string() && case["name"].is_string(),
-            "{case}"
-        );
-    }
-    assert!(!cases.is_empty(), "{file} has no case");
-    assert!(
-        failed.is_empty(),
-        "{} of {} fail in {file}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    CaseFile::read(file).results("result", |case| judge(case.shared, case.own));
 }
 
 fn object(value: &Value) -> Object {
@@ -219,10 +188,11 @@ fn default_roles_are_repaired_and_never_cut() {
 /// api-machinery.md §13: deny is absence, so what is removed is denied at once
 #[test]
 fn a_binding_that_is_removed_or_changed_allows_nothing_any_more() {
-    let document = read("verdicts.yaml");
+    let file = CaseFile::read("verdicts.yaml");
+    let document = file.document();
     let alice = User::new("alice", [""; 0]);
     let list = Request::resource("list", "ex.io", "widgets");
-    let mut policies = policies(&document);
+    let mut policies = policies(document);
     assert!(matches!(
         policies.authorize(&alice, &list),
         Verdict::Allowed(_)

@@ -9,6 +9,7 @@ use lockstep_builtins::accounts::{
     Looked, check_mirror, check_secrets, is_mirror, mount, name_account,
 };
 use lockstep_object::Object;
+use lockstep_testkit::cases::CaseFile;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -48,9 +49,10 @@ fn admitted(case: &Case) -> Result<Object, String> {
 
 #[test]
 fn a_pod_gets_what_its_account_has_and_nothing_that_it_has_not() {
-    let text = include_str!("cases/accounts/pods.yaml");
-    let cases: Vec<Case> = serde_saphyr::from_str(text).unwrap();
-    for case in cases {
+    for case in CaseFile::read("accounts/pods.yaml").cases() {
+        let case: Case = serde_json::from_value(case.own.clone()).unwrap();
+        let has_expectation = case.output.is_some() != case.error.is_some();
+        assert!(has_expectation, "{}: `output` or `error`", case.name);
         match admitted(&case) {
             Ok(pod) => {
                 let expected = case.output.clone().unwrap_or_default();

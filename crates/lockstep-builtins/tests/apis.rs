@@ -5,8 +5,11 @@
     reason = "a case file that does not fit its check is a failure"
 )]
 
+use std::path::Path;
+
 use lockstep_builtins::apis::{Api, Emulated, Lifecycle, RuntimeConfig, served};
 use lockstep_featuregate::{Version, v};
+use lockstep_testkit::cases::CaseFile;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -79,8 +82,9 @@ fn told(errors: &[impl ToString]) -> Vec<String> {
 
 #[test]
 fn apis_are_served_as_the_emulated_version_and_the_operator_say() {
-    let cases: Vec<Case> = serde_saphyr::from_str(include_str!("apis.yaml")).unwrap();
-    cases.iter().for_each(check);
+    for case in CaseFile::at(Path::new("tests/apis.yaml")).cases() {
+        check(&serde_json::from_value(case.own.clone()).unwrap());
+    }
 }
 
 /// The core group is called `api`, or not at all; `api/legacy` is taken and means nothing.

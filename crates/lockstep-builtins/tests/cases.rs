@@ -9,13 +9,12 @@
     reason = "a case file that does not fit its check is a failure"
 )]
 
-use std::path::Path;
-
 use lockstep_builtins::{KindRules, Part, defaults, parts};
 use lockstep_kinds::{Table, typed};
 use lockstep_object::Object;
 use lockstep_object::metadata::{Scope, validate_create, validate_update};
 use lockstep_object::names::NameRule;
+use lockstep_testkit::cases::CaseFile;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -190,22 +189,9 @@ fn masked(error: String, expected: Option<&String>) -> String {
 }
 
 fn run(folder: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(folder);
-    let mut failures = Vec::new();
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let cases: Vec<Case> = serde_saphyr::from_str(&text).unwrap();
-        assert!(!cases.is_empty(), "{}", path.display());
-        failures.extend(cases.iter().filter_map(|case| check(case).err()));
+    for file in CaseFile::folder(folder) {
+        file.check(|case| check(&serde_json::from_value(case.own.clone()).unwrap()));
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]

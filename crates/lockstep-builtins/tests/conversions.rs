@@ -2,6 +2,7 @@
 
 use lockstep_builtins::KindRules;
 use lockstep_object::Object;
+use lockstep_testkit::cases::{CaseFile, same};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,12 +18,11 @@ struct Case {
 /// api-machinery.md §12/tier-2: autoscaling/v1,v2 HPA
 #[test]
 fn autoscalers_say_in_annotations_what_the_older_version_has_no_field_for() {
-    let text = include_str!("cases/convert/autoscaling.yaml");
-    let cases: Vec<Case> = serde_saphyr::from_str(text).unwrap();
     let rules = KindRules::of("autoscaling", "HorizontalPodAutoscaler");
-    for case in cases {
+    CaseFile::read("convert/autoscaling.yaml").check(|case| {
+        let case: Case = serde_json::from_value(case.own.clone()).unwrap();
         let mut object = Object::from_value(case.input).unwrap();
         (rules.convert)(&mut object, &case.to);
-        assert_eq!(*object.as_value(), case.output, "{}", case.name);
-    }
+        same(&case.output, object.as_value()).map_err(|why| format!("{}\n{why}", case.name))
+    });
 }

@@ -15,6 +15,7 @@ use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
 use lockstep_kinds::{Table, typed};
 use lockstep_object::Object;
 use lockstep_object::metadata::Seconds;
+use lockstep_testkit::cases::CaseFile;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,11 +56,11 @@ fn now() -> Seconds {
 }
 
 fn cases<T: for<'de> Deserialize<'de>>(file: &str) -> Vec<T> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/quota");
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let cases: Vec<T> = serde_saphyr::from_str(&text).unwrap();
-    assert!(!cases.is_empty(), "{file}");
-    cases
+    let file = CaseFile::read(&format!("quota/{file}"));
+    let cases = file
+        .cases()
+        .map(|case| serde_json::from_value(case.own.clone()));
+    cases.collect::<Result<_, _>>().unwrap()
 }
 
 fn meter(resource: &str) -> Option<Meter> {

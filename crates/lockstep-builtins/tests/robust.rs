@@ -5,12 +5,12 @@
     reason = "a case file that does not fit its check is a failure"
 )]
 
-use std::path::Path;
 use std::sync::LazyLock;
 
 use lockstep_builtins::{KindRules, Part, defaults, limits, parts, services};
 use lockstep_kinds::{Table, TypeId, typed};
 use lockstep_object::Object;
+use lockstep_testkit::cases::CaseFile;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -19,13 +19,8 @@ use serde_json::{Value, json};
 fn objects() -> Vec<(String, String, TypeId, Value)> {
     let mut all = Vec::new();
     for folder in ["create", "update"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/cases")
-            .join(folder);
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-            let cases: Vec<Value> = serde_saphyr::from_str(&text).unwrap();
-            for case in cases {
+        for file in CaseFile::folder(folder) {
+            for case in file.cases() {
                 let words: Vec<&str> = case["kind"].as_str().unwrap().split('/').collect();
                 let (group, version, kind) = match words[..] {
                     [version, kind] => ("", version, kind),

@@ -18,6 +18,7 @@ use lockstep_controllers::{
     Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, Quotas, World, servers,
 };
 use lockstep_object::metadata::{Micros, Seconds};
+use lockstep_testkit::cases::CaseFile;
 use serde_json::{Value, json};
 
 /// 2026-11-16T00:00:00Z
@@ -96,31 +97,10 @@ impl Loop {
 
 #[test]
 fn loops_do_what_the_cases_say() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
-    files.sort_by_key(|file| file.as_ref().unwrap().path());
-    let (mut failed, mut count) = (Vec::new(), 0);
-    for file in files {
-        let path = file.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let options = serde_saphyr::options! { with_snippet: false };
-        let document: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-        for case in document["cases"].as_array().unwrap() {
-            assert!(case["row"].is_string(), "{case} cites its row");
-            let name = document["loop"].as_str().unwrap();
-            let rounds = run(name, case);
-            count += 1;
-            if rounds != case["rounds"] {
-                let file = path.file_name().unwrap().to_string_lossy();
-                let (expected, name) = (&case["rounds"], &case["name"]);
-                failed.push(format!(
-                    "{file} {name}\n  expected {expected}\n  actual   {rounds}"
-                ));
-            }
-        }
+    for file in CaseFile::folder("") {
+        let name = file.document()["loop"].as_str().unwrap();
+        file.results("rounds", |case| run(name, case.own));
     }
-    assert!(count > 0, "there are cases");
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 fn run(name: &str, case: &Value) -> Value {

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::assets::{self, Coding};
-use crate::guard::{self, Refused};
+use crate::guard::{self, Rejected};
 use crate::proxy::{Asked, Backend};
 use crate::session::Sessions;
 
@@ -110,7 +110,7 @@ impl Dashboard {
 
     async fn answer(&self, listener: SocketAddr, request: Request<Incoming>) -> Response<Body> {
         let text = |name: HeaderName| request.headers().get(name)?.to_str().ok();
-        let asked = guard::Asked {
+        let asked = guard::OriginHeaders {
             host: text(HOST),
             origin: text(ORIGIN),
             fetch_site: text(HeaderName::from_static("sec-fetch-site")),
@@ -322,12 +322,12 @@ fn redirect(to: &'static str) -> Response<Body> {
     response
 }
 
-fn refusal(refused: Refused) -> Response<Body> {
+fn refusal(refused: Rejected) -> Response<Body> {
     let why = match refused {
-        Refused::Host => {
+        Rejected::Host => {
             "the dashboard is not called by this name; open the address that was printed"
         }
-        Refused::Origin => "another page may not ask this one",
+        Rejected::Origin => "another page may not ask this one",
     };
     failure(StatusCode::FORBIDDEN, why)
 }

@@ -6,10 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use std::{
-    fmt::Debug,
-    path::{Path, PathBuf},
-};
+use std::fmt::Debug;
 
 use lockstep_featuregate::{
     BinaryVersion, Builder, Component, ForeignGates, Gates, Options, Registry, RemovedGates,
@@ -18,6 +15,7 @@ use lockstep_featuregate::{
     plan::plan,
     preflight::{Upgrade, Verdict, preflight},
 };
+use lockstep_testkit::cases::CaseFile;
 use serde_json::Value;
 
 /// The version of registries that do not say their own.
@@ -55,48 +53,19 @@ fn the_reference_table_tells_each_life() {
 
 /// Reads the files of a folder and hands each case, with what its file shares, to `check`.
 fn run(folder: &str, check: fn(&Case) -> Result<(), String>) {
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for path in case_files(folder) {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let file: Value =
-            serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for file in CaseFile::folder(folder) {
         assert!(
-            file["source"].is_string(),
-            "{} does not say which rule it shows",
-            path.display()
+            file.document()["source"].is_string(),
+            "a file of {folder} does not say which rule it shows"
         );
-        for case in file["cases"].as_array().expect("a list of cases") {
-            count += 1;
-            let case = Case {
-                shared: file.clone(),
-                own: case.clone(),
-            };
-            if let Err(problem) = check(&case) {
-                let name = case.own["name"].as_str().expect("a case has a name");
-                failures.push(format!("{}: {name}\n{problem}", path.display()));
-            }
-        }
+        file.check(|case| {
+            assert!(case["name"].is_string(), "a case has a name: {}", case.own);
+            check(&Case {
+                shared: case.shared.clone(),
+                own: case.own.clone(),
+            })
+        });
     }
-    assert!(count > 0, "no cases in {folder}");
-    assert!(
-        failures.is_empty(),
-        "{} of {count} cases failed\n\n{}",
-        failures.len(),
-        failures.join("\n\n")
-    );
-}
-
-fn case_files(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    files
 }
 
 /// One case and the file around it.

@@ -7,27 +7,19 @@
 
 use lockstep_fieldgate::{ANNOTATION, FieldPath, GateList, check_gates, gate_warnings};
 use lockstep_object::Object;
+use lockstep_testkit::cases::{CaseFile, same};
 use serde_json::{Value, json};
-
-fn cases(file: &str) -> Vec<Value> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::from_str_with_options(&text, options).unwrap()
-}
 
 /// field-gates.md, §8, and field-gates.md §8/length.
 #[test]
 fn a_path_has_one_form_or_one_reason() {
-    for case in cases("paths.yaml") {
+    CaseFile::read("paths.yaml").check(|case| {
         let actual = match FieldPath::parse(case["path"].as_str().unwrap()) {
             Ok(path) => json!({"path": case["path"], "canonical": path.to_string()}),
             Err(error) => json!({"path": case["path"], "error": error.to_string()}),
         };
-        assert_eq!(actual, case);
-    }
+        same(case.own, &actual)
+    });
     let long = format!(".{}", "x".repeat(512));
     let error = FieldPath::parse(&long).unwrap_err();
     assert_eq!(error.to_string(), "must be <= 512 bytes long");
@@ -75,7 +67,7 @@ fn gates(case: &Value) -> Value {
 /// field-gates.md, §7, and the warnings of §6.
 #[test]
 fn what_is_wrong_with_gates_is_told_at_once() {
-    for case in cases("definitions.yaml") {
+    CaseFile::read("definitions.yaml").check(|case| {
         let no_schema = case
             .get("schema")
             .map(|_| json!("none"))
@@ -88,14 +80,12 @@ fn what_is_wrong_with_gates_is_told_at_once() {
             let field = error.field.strip_prefix("spec.customFeatureGates").unwrap();
             format!("{}: {}", field.trim_start_matches('.'), error.body())
         });
-        let actual = json!({"name": case["name"], "errors": errors.collect::<Vec<_>>()});
-        let expected = json!({"name": case["name"], "errors": case["errors"]});
-        assert_eq!(actual, expected);
-        if let Some(warnings) = case.get("warnings") {
-            let told = gate_warnings(&new, stored.as_ref());
-            assert_eq!(json!(told), *warnings, "{}", case["name"]);
+        same(&case["errors"], &json!(errors.collect::<Vec<_>>()))?;
+        match case.get("warnings") {
+            Some(warnings) => same(warnings, &json!(gate_warnings(&new, stored.as_ref()))),
+            None => Ok(()),
         }
-    }
+    });
 }
 
 /// field-gates.md §7/too-many: 64 gates, 32 paths, names of 63 characters.

@@ -18,14 +18,8 @@ mod switch;
 #[path = "tools/usage.rs"]
 mod usage;
 
-use serde_json::Value;
+use lockstep_testkit::cases::CaseFile;
 
-/// The cases of a file.
-fn cases(name: &str) -> Vec<Value> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let text = std::fs::read_to_string(path.join(name)).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-    lockstep_object::json::normalise_numbers(&mut cases);
-    cases.as_array().unwrap().clone()
+fn cases(name: &str) -> CaseFile {
+    CaseFile::read(name).map(lockstep_object::json::normalise_numbers)
 }

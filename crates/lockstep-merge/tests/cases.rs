@@ -10,40 +10,13 @@ use lockstep_merge::typed::Duplicates;
 use lockstep_merge::types::BuiltInTypes;
 use lockstep_merge::{JsonPatch, merge_patch, strategic_merge};
 use lockstep_object::json::normalise_numbers;
+use lockstep_testkit::cases::CaseFile;
 use serde_json::{Value, json};
 
-/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+/// Compares what `judge` makes of each case of a file with its `result`.
 fn run(file: &str, judge: impl Fn(&Value) -> Value) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-    normalise_numbers(&mut cases);
-    let cases = cases.as_array().unwrap();
-    let mut failed = Vec::new();
-    for case in cases {
-        let actual = judge(case);
-        if actual != case["result"] {
-            let (row, name, expected) = (&case["row"], &case["name"], &case["result"]);
-            failed.push(format!(
-                "{row}: {name}\n  expected {expected}\n  actual   {actual}"
-            ));
-        }
-        assert!(
-            case["row"].is_string() && case["name"].is_string(),
-            "{case}"
-        );
-    }
-    assert!(!cases.is_empty(), "{file} has no case");
-    assert!(
-        failed.is_empty(),
-        "{} of {} fail in {file}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    let file = CaseFile::read(file).map(normalise_numbers);
+    file.results("result", |case| judge(case.own));
 }
 
 #[test]

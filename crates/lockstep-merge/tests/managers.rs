@@ -13,6 +13,7 @@ use lockstep_merge::types::{Type, Types};
 use lockstep_object::json::normalise_numbers;
 use lockstep_object::metadata::Seconds;
 use lockstep_schema::Schema;
+use lockstep_testkit::cases::CaseFile;
 use serde_json::{Map, Value, json};
 
 const VERSION: &str = "ex.io/v1";
@@ -182,28 +183,14 @@ fn check(types: &BTreeMap<&str, Types>, case: &Value) -> Vec<String> {
 
 #[test]
 fn claims_follow_every_write() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/managers.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    let mut file: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-    normalise_numbers(&mut file);
-    let schemas = file["schemas"].as_object().unwrap().iter();
+    let file = CaseFile::read("managers.yaml").map(normalise_numbers);
+    let schemas = file.document()["schemas"].as_object().unwrap().iter();
     let types: BTreeMap<&str, Types> = schemas
         .map(|(name, schema)| (&**name, Types::custom(&Schema::compile(schema).unwrap())))
         .collect();
-    let mut failed = String::new();
-    let cases = file["cases"].as_array().unwrap();
-    for case in cases {
-        let failures = check(&types, case);
-        if !failures.is_empty() {
-            failed += &format!(
-                "{} {}\n{}\n",
-                case["row"],
-                case["name"],
-                failures.join("\n")
-            );
-        }
-    }
-    assert!(cases.len() > 80, "{} cases", cases.len());
-    assert!(failed.is_empty(), "{failed}");
+    assert!(file.cases().count() > 80, "the file has lost cases");
+    file.check(|case| match check(&types, case.own) {
+        failures if failures.is_empty() => Ok(()),
+        failures => Err(failures.join("\n")),
+    });
 }

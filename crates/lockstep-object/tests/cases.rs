@@ -12,33 +12,12 @@ use lockstep_object::selector::{
     FieldSelector, LabelSelector, from_label_selector, validate_label_selector,
 };
 use lockstep_object::{GroupKind, GroupResource, Object, Status, Value, json};
+use lockstep_testkit::cases::CaseFile;
 use serde_json::json;
 
-/// Runs every case of a file: `check` turns the input into what the case calls `output`.
+/// Compares what `check` makes of the `input` of each case of a file with its `output`.
 fn run(file: &str, check: impl Fn(&Value) -> Value) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let mut failed = Vec::new();
-    for case in &cases {
-        let actual = check(&case["input"]);
-        if actual != case["output"] {
-            failed.push(format!(
-                "{} {}\n  input    {}\n  expected {}\n  actual   {actual}",
-                case["row"], case["name"], case["input"], case["output"]
-            ));
-        }
-    }
-    assert!(!cases.is_empty(), "{file} has no case");
-    assert!(
-        failed.is_empty(),
-        "{} of {} fail in {file}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    CaseFile::read(file).results("output", |case| check(&case["input"]));
 }
 
 fn texts(errors: &FieldErrors) -> Value {

@@ -10,46 +10,13 @@ use lockstep_object::field::{FieldErrors, Path};
 use lockstep_object::json::normalise_numbers;
 use lockstep_object::metadata::Malformed;
 use lockstep_schema::{CheckOptions, Part, Schema, StatusSubresource, check};
+use lockstep_testkit::cases::{CaseFile, same};
 use serde_json::{Value, json};
 
-fn read(file: &str) -> Value {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/cases")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    let mut cases: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-    normalise_numbers(&mut cases);
-    cases
-}
-
-/// Runs every case of a file: `judge` turns the case into what it calls `result`.
+/// Compares what `judge` makes of each case of a file with its `result`.
 fn run(file: &str, judge: impl Fn(&Value) -> Value) {
-    let cases = read(file);
-    let cases = cases.as_array().unwrap();
-    let mut failed = Vec::new();
-    for case in cases {
-        let actual = judge(case);
-        let expected = &case["result"];
-        if actual != *expected {
-            failed.push(format!(
-                "{}: {}\n  expected {expected}\n  actual   {actual}",
-                case["row"], case["name"]
-            ));
-        }
-        assert!(
-            case["row"].is_string() && case["name"].is_string(),
-            "{case}"
-        );
-    }
-    assert!(!cases.is_empty(), "{file} has no case");
-    assert!(
-        failed.is_empty(),
-        "{} of {} fail in {file}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    let file = CaseFile::read(file).map(normalise_numbers);
+    file.results("result", |case| judge(case.own));
 }
 
 fn texts(errors: &FieldErrors) -> Value {
@@ -219,17 +186,9 @@ fn verdict(schema: &Value, rule: &str) -> String {
 
 #[test]
 fn rules_are_taken_or_refused_as_upstream_takes_or_refuses_them() {
-    let cases = read("rule-verdicts.yaml");
-    let differences = cases["rules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|case| {
-            let (rule, expected) = (case[0].as_str().unwrap(), case[1].as_str().unwrap());
-            let actual = verdict(&cases["schema"], rule);
-            (actual != expected)
-                .then(|| format!("{rule}\n  expected {expected}\n  actual   {actual}"))
-        });
-    let differences: Vec<String> = differences.collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    CaseFile::read("rule-verdicts.yaml").check(|case| {
+        let rule = case[0].as_str().unwrap();
+        let verdict = verdict(&case.shared["schema"], rule);
+        same(&case[1], &verdict.into()).map_err(|why| format!("{rule}\n{why}"))
+    });
 }

@@ -4,48 +4,110 @@ use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// How often etcd is started anew because somebody else took its port.
+/// Bound on attempts to start etcd on a free port, which another process may take first.
 const ETCD_STARTS_MAX: usize = 20;
 
-/// A process that is killed when its owner is dropped.
-pub struct Process(Child);
+/// Guard of a child process: kills it when dropped, so that no process outlives its test.
+pub struct Process {
+    child: Child,
+    log: Option<BufReader<ChildStderr>>,
+}
 
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended already.
-        drop(self.0.kill());
-        drop(self.0.wait());
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl From<Child> for Process {
+    fn from(child: Child) -> Self {
+        Self { child, log: None }
     }
 }
 
 impl Process {
-    /// Starts it, and lets nobody see what it says.
+    /// Starts a process and discards its output.
     ///
     /// # Panics
     ///
     /// If there is no such program.
     pub fn start_silent(command: &mut Command) -> Self {
         let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
-        Self(silent.spawn().expect("the program can be started"))
+        Self::from(silent.spawn().expect("the program can be started"))
     }
 
-    /// Starts it, and waits until it has said `word` on its standard error; none if it ends before.
-    fn start(command: &mut Command, word: &str) -> Result<Self, String> {
+    /// Starts a process, waits until its standard error has one of `words`, and returns that output so far. If the
+    /// process ends first, its whole output is the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such program.
+    pub fn start(command: &mut Command, words: &[&str]) -> Result<(Self, String), String> {
         let child = command.stderr(Stdio::piped()).spawn();
-        let mut process = Self(child.expect("the program can be started"));
-        let errors = process.0.stderr.take().expect("it is a pipe");
-        let mut lines = BufReader::new(errors);
+        let mut process = Self::from(child.expect("the program can be started"));
+        let errors = process.child.stderr.take().expect("it is a pipe");
+        let mut log = BufReader::new(errors);
         let mut said = String::new();
-        while !said.contains(word) {
-            if lines.read_line(&mut said).expect("it says text") == 0 {
+        while !words.iter().any(|word| said.contains(word)) {
+            if log.read_line(&mut said).expect("the log is text") == 0 {
                 return Err(said);
             }
         }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
-        Ok(process)
+        process.log = Some(log);
+        Ok((process, said))
+    }
+
+    /// Reads and discards the rest of the log in the background, so that the process never blocks on a full pipe.
+    #[must_use]
+    pub fn drained(mut self) -> Self {
+        if let Some(mut log) = self.log.take() {
+            std::thread::spawn(move || log.read_to_end(&mut Vec::new()));
+        }
+        self
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal, such as `TERM`.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be sent.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.expect("`kill` can be run").success(), "kill -s {name}");
+    }
+
+    /// Waits for the end, and returns the exit code and the rest of the log.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be awaited.
+    pub fn wait(mut self) -> (Option<i32>, String) {
+        let mut rest = String::new();
+        if let Some(mut log) = self.log.take() {
+            log.read_to_string(&mut rest).expect("the log is text");
+        }
+        let status = self.child.wait().expect("our own process can be awaited");
+        (status.code(), rest)
+    }
+
+    /// Kills the process and waits for its end.
+    ///
+    /// # Panics
+    ///
+    /// If it has ended before.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("our own process can be awaited");
     }
 }
 
@@ -68,26 +130,26 @@ impl Server {
             .arg("--data-dir")
             .arg(data)
             .args(flags);
-        let process = Process::start(&mut command, "  try  ");
+        let started = Process::start(&mut command, &["  try  "]);
+        let (process, _) = started.unwrap_or_else(|said| panic!("it ended: {said}"));
         Self {
-            process: process.unwrap_or_else(|said| panic!("it ended: {said}")),
+            process: process.drained(),
             kubeconfig: data.join("admin.kubeconfig"),
         }
     }
 
-    /// The file by which its administrator reaches it.
+    /// The kubeconfig of its administrator.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Ends it without a chance to say goodbye.
+    /// Kills the server with SIGKILL.
     ///
     /// # Panics
     ///
     /// If it has ended before.
-    pub fn kill(mut self) {
-        self.process.0.kill().expect("it runs");
-        self.process.0.wait().expect("it ends");
+    pub fn kill(self) {
+        self.process.kill();
     }
 }
 
@@ -98,8 +160,8 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Starts the etcd that `LOCKSTEP_TEST_ETCD` or the search path names, on a directory of its own in `folder`; none, aloud, if this
-    /// machine has none.
+    /// Starts the etcd that `LOCKSTEP_TEST_ETCD` or the search path names, on its own directory in `folder`. Prints that the
+    /// test is skipped, and returns none, if there is no etcd.
     ///
     /// # Panics
     ///
@@ -111,7 +173,7 @@ impl Etcd {
             skipped("etcd is not installed, so clients met the embedded store only");
             return None;
         }
-        // Somebody else may take a port before etcd does; then others are tried.
+        // Another process may take a port before etcd does; then other ports are tried.
         let started = (0..ETCD_STARTS_MAX).find_map(|_| {
             let mut command = Command::new(&program);
             Self::try_start(command.args(flags), folder, scheme)
@@ -132,14 +194,14 @@ impl Etcd {
             .args(["--initial-advertise-peer-urls", &peer_url])
             .args(["--initial-cluster", &format!("default={peer_url}")])
             .stdout(Stdio::null());
-        let process = Process::start(command, "ready to serve client requests").ok()?;
+        let (process, _) = Process::start(command, &["ready to serve client requests"]).ok()?;
         Some(Self {
-            _process: process,
+            _process: process.drained(),
             address,
         })
     }
 
-    /// What `--store` takes.
+    /// The value of `--store` for this etcd.
     pub fn store(&self) -> String {
         format!("etcd://{}", self.address)
     }
@@ -151,7 +213,7 @@ fn free() -> SocketAddr {
     listener.local_addr().expect("it is bound")
 }
 
-/// Says what a test does not do, and why; whoever runs the tests repeats it.
+/// Prints a skipped test and the reason, which `cargo xtask test` repeats in its summary.
 #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
 pub fn skipped(why: &str) {
     println!("SKIPPED: {why}");

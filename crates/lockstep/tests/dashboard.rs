@@ -4,47 +4,20 @@
 #![cfg(feature = "dashboard")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+
+use lockstep_testkit::processes::Process;
 
 const TOKEN: &str = "dashboard-test-token";
 
-/// A process that is killed when the test is over.
-struct Process(Child);
-
-impl Process {
-    /// Starts this program and waits for a line of its log, which is given back.
-    fn start(arguments: &[&str], word: &str) -> (Self, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
-        let mut child = command
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let process = Self(child);
-        let mut said = String::new();
-        while !said.contains(word) {
-            said.clear();
-            assert_ne!(
-                lines.read_line(&mut said).unwrap(),
-                0,
-                "{arguments:?} ended"
-            );
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        (process, said)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
+/// Starts this program, waits for a word of its log, and returns the line that has it.
+fn start(arguments: &[&str], word: &str) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
+    let (process, said) = Process::start(command.args(arguments), &[word]).unwrap();
+    let line = said.lines().last().unwrap_or_default().to_owned();
+    (process.drained(), line)
 }
 
 fn address_in(line: &str) -> String {
@@ -98,7 +71,7 @@ fn servers(folder: &Path) -> (Vec<Process>, String) {
         "--listen-client-urls",
         &url,
     ];
-    let (store, _) = Process::start(&store, "ready to serve client requests");
+    let (store, _) = start(&store, "ready to serve client requests");
     let (first, two) = (at("a"), at("b"));
     let place = format!("etcd://127.0.0.1:{port}");
     let common = [
@@ -115,13 +88,13 @@ fn servers(folder: &Path) -> (Vec<Process>, String) {
         &["--data-dir", &two, "--feature-gates", "WatchList=false"],
     ]
     .concat();
-    let (other, _) = Process::start(&other, "  try  ");
+    let (other, _) = start(&other, "  try  ");
     let one = [
         &common[..],
         &["--data-dir", &first, "--dashboard-listen", "127.0.0.1:0"],
     ]
     .concat();
-    let (one, line) = Process::start(&one, "  dashboard  ");
+    let (one, line) = start(&one, "  dashboard  ");
     (vec![store, other, one], address_in(&line))
 }
 
@@ -158,7 +131,7 @@ fn the_dashboard_works_in_a_browser() {
 fn a_dashboard_of_a_kubeconfig_reads_with_its_rights_and_hides_its_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data").display().to_string();
-    let (_server, _) = Process::start(
+    let (_server, _) = start(
         &["serve", "--secure-port", "0", "--data-dir", &data],
         "  try  ",
     );
@@ -170,7 +143,7 @@ fn a_dashboard_of_a_kubeconfig_reads_with_its_rights_and_hides_its_secrets() {
         "--kubeconfig",
         &kubeconfig,
     ];
-    let (_dashboard, line) = Process::start(&arguments, "/ui/#t=");
+    let (_dashboard, line) = start(&arguments, "/ui/#t=");
     let (address, invitation) = (address_in(&line), line.trim().rsplit_once("#t=").unwrap().1);
     let Some(curl) = in_path("curl") else {
         println!("SKIPPED: no `curl` to ask the dashboard with");

@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use lockstep_testkit::processes::Process;
 
 fn lockstep(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
@@ -22,9 +23,9 @@ fn lockstep(arguments: &[&str]) -> Command {
     command
 }
 
-/// A running server, killed if a test ends early.
+/// A running server, and its first output.
 struct Server {
-    child: Child,
+    process: Process,
     url: String,
     announced: String,
 }
@@ -40,44 +41,24 @@ impl Server {
             data.to_str().unwrap(),
         ];
         arguments.extend(more);
-        let mut child = lockstep(&arguments).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut announced = String::new();
-        while !announced.contains("  try  ") {
-            assert!(
-                lines.read_line(&mut announced).unwrap() > 0,
-                "it ended: {announced}"
-            );
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
+        let (process, announced) = Process::start(&mut lockstep(&arguments), &["  try  "]).unwrap();
         let url = announced
             .lines()
             .find_map(|line| line.strip_prefix("  server      "));
         let url = url.unwrap().to_owned();
         Self {
-            child,
+            process: process.drained(),
             url,
             announced,
         }
     }
 
     fn signal(&self, name: &str) {
-        let status = Command::new("kill")
-            .args([name, &self.child.id().to_string()])
-            .status();
-        assert!(status.unwrap().success());
+        self.process.signal(name);
     }
 
-    fn end(mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+    fn end(self) -> Option<i32> {
+        self.process.wait().0
     }
 }
 
@@ -108,7 +89,7 @@ fn a_server_starts_on_nothing_and_ends_by_a_signal() {
         .filter(|line| line.contains(" emulates "))
         .collect();
     assert_eq!(log.len(), 2, "one line for each component: {log:?}");
-    server.signal("-TERM");
+    server.signal("TERM");
     assert_eq!(server.end(), Some(0));
 }
 
@@ -131,9 +112,9 @@ fn a_hangup_changes_nothing() {
     };
     let before = list();
     assert_eq!(before.status.code(), Some(0));
-    server.signal("-HUP");
+    server.signal("HUP");
     assert_eq!(list(), before);
-    server.signal("-TERM");
+    server.signal("TERM");
     assert_eq!(server.end(), Some(0));
 }
 
@@ -165,8 +146,8 @@ fn wrong_gates_end_a_start_with_status_64_before_anything_is_written() {
 fn a_second_signal_ends_a_server_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &["--shutdown-delay-duration", "1h"]);
-    server.signal("-TERM");
-    server.signal("-INT");
+    server.signal("TERM");
+    server.signal("INT");
     assert!(matches!(server.end(), Some(130 | 143)));
 }
 
@@ -186,7 +167,7 @@ fn a_second_server_on_a_directory_is_told_who_has_it() {
     let expected = format!(
         "data directory `{}` is in use by process {}, {}, since ",
         data.display(),
-        server.child.id(),
+        server.process.id(),
         server.url
     );
     assert!(told.contains(&expected), "{told}");
@@ -198,11 +179,11 @@ fn a_restart_has_the_same_authority_and_a_killed_server_leaves_no_lock() {
     let authority = || std::fs::read(folder.path().join("data/pki/ca.crt")).unwrap();
     let server = Server::start(folder.path(), &[]);
     let before = authority();
-    server.signal("-KILL");
+    server.signal("KILL");
     assert_eq!(server.end(), None);
     let server = Server::start(folder.path(), &[]);
     assert_eq!(authority(), before);
-    server.signal("-INT");
+    server.signal("INT");
     assert_eq!(server.end(), Some(0));
 }
 
@@ -264,7 +245,7 @@ fn the_features_of_a_running_server_are_listed() {
         told.contains("forbidden: User \"system:anonymous\" cannot get path \"/debug/features\""),
         "{told}"
     );
-    server.signal("-TERM");
+    server.signal("TERM");
     assert_eq!(server.end(), Some(0));
     let (code, told) = list(&["--kubeconfig", kubeconfig]);
     assert_eq!(code, Some(3), "{told}");
@@ -387,7 +368,7 @@ fn the_mode_of_nodes_is_taken_beside_another() {
     let expected = "`--authorization-mode Node` alone lets nobody in";
     assert_eq!((code, told.contains(expected)), (Some(64), true), "{told}");
     let server = Server::start(folder.path(), &["--authorization-mode", "Node,RBAC"]);
-    server.signal("-TERM");
+    server.signal("TERM");
     assert_eq!(server.end(), Some(0));
 }
 

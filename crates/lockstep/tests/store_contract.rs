@@ -3,21 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use lockstep_storage::Store;
 use lockstep_storage::contract::histories::{self, Plan, seeds};
 use lockstep_storage::contract::{RULES, Subject};
 use lockstep_storage_etcd::{EtcdStore, Options};
+use lockstep_testkit::processes::Process;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// The server. It dies with the value.
+/// A running server and its directory.
 struct Server {
-    process: Child,
+    _process: Process,
     url: String,
     _folder: TempDir,
 }
@@ -29,7 +29,8 @@ impl Server {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", free.local_addr().unwrap());
         drop(free);
-        let mut process = Command::new(env!("CARGO_BIN_EXE_lockstep"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
+        command
             .arg("store")
             .args(["--listen-client-urls", &url])
             .args(["--advertise-client-urls", &url])
@@ -37,21 +38,12 @@ impl Server {
             .arg("--data-dir")
             .arg(folder.path())
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(process.stderr.take().unwrap()).lines();
+            .stdout(Stdio::null());
         // etcd-api.md §10/ready-line.
-        let is_ready = |line: String| line.contains("ready to serve client requests");
-        assert!(
-            log.by_ref().map_while(Result::ok).any(is_ready),
-            "the server starts"
-        );
-        // Read on as long as it runs, so that it never waits for a reader.
-        std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
+        let started = Process::start(&mut command, &["ready to serve client requests"]);
+        let (process, _) = started.unwrap();
         Self {
-            process,
+            _process: process.drained(),
             url,
             _folder: folder,
         }
@@ -60,13 +52,6 @@ impl Server {
     async fn connect(&self) -> Arc<EtcdStore> {
         let store = EtcdStore::connect(Options::new([self.url.as_str()])).await;
         Arc::new(store.unwrap())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
     }
 }
 

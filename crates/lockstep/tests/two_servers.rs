@@ -4,47 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A process that is killed when the test is over.
-struct Process(Child);
-
-impl Process {
-    /// Starts a program, and waits until it says one of some words.
-    fn start(command: &mut Command, words: &[&str]) -> Option<Self> {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        while !words.iter().any(|word| said.contains(word)) {
-            said.clear();
-            if lines.read_line(&mut said).unwrap() == 0 {
-                child.wait().unwrap();
-                return None;
-            }
-        }
-        // Somebody has to read what is logged later.
-        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        Some(Self(child))
-    }
-
-    fn end(mut self, signal: &str) -> Option<i32> {
-        let id = self.0.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(sent.unwrap().success());
-        self.0.wait().unwrap().code()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended already.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
+use lockstep_testkit::processes::Process;
+use lockstep_testkit::wait::eventually_sync;
 
 /// A store for several servers, and where it is.
 fn store(folder: &Path, program: &Path, first: &[&str]) -> (Process, String) {
@@ -52,7 +18,7 @@ fn store(folder: &Path, program: &Path, first: &[&str]) -> (Process, String) {
         let probe = TcpListener::bind("127.0.0.1:0").unwrap();
         probe.local_addr().unwrap().port()
     };
-    // Somebody else may take a port before the store does; then others are tried.
+    // Another process may take a port before the store does; then other ports are tried.
     for attempt in 0..20 {
         let (port, peer) = (free(), free());
         let url = format!("http://127.0.0.1:{port}");
@@ -65,8 +31,8 @@ fn store(folder: &Path, program: &Path, first: &[&str]) -> (Process, String) {
             command.args(["--advertise-client-urls", &url, "--listen-peer-urls", &peer]);
         }
         let serves = ["ready to serve client requests", "published"];
-        if let Some(process) = Process::start(&mut command, &serves) {
-            return (process, format!("etcd://127.0.0.1:{port}"));
+        if let Ok((process, _)) = Process::start(&mut command, &serves) {
+            return (process.drained(), format!("etcd://127.0.0.1:{port}"));
         }
     }
     panic!("the store does not become ready");
@@ -84,8 +50,9 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
         command.args(["serve", "--secure-port", "0", "--store", store]);
         command.arg("--data-dir").arg(folder);
+        let (process, _) = Process::start(&mut command, &["  try  "]).unwrap();
         Self {
-            process: Process::start(&mut command, &["  try  "]).unwrap(),
+            process: process.drained(),
             kubeconfig: folder.join("admin.kubeconfig"),
             kubectl: kubectl.clone(),
         }
@@ -114,14 +81,16 @@ impl Server {
         assert_eq!(said, format!("namespace/{name} created\n"));
     }
 
-    /// Asks until the answer is as wanted.
+    /// Runs kubectl until its output is as wanted.
     fn until(&self, arguments: &str, is_wanted: impl Fn(&str) -> bool) -> String {
-        loop {
+        eventually_sync(arguments, || {
             let said = self.kubectl(arguments, "");
             if is_wanted(&said) {
-                return said;
+                Ok(said)
+            } else {
+                Err(said)
             }
-        }
+        })
     }
 }
 
@@ -155,7 +124,8 @@ fn check(program: &Path, first: &[&str]) {
     };
     assert!(identity(&one).contains(&before));
     let Server { process, .. } = one;
-    assert_eq!(process.end("TERM"), Some(0));
+    process.signal("TERM");
+    assert_eq!(process.wait().0, Some(0));
     let after = two.until(holder, |now| !now.is_empty());
     let left = two.until(leases, |names| names.split(' ').count() == 2);
     assert!(left.ends_with(" lockstep-controllers"), "{left}");

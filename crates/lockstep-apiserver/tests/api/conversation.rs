@@ -18,9 +18,11 @@ use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
-use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Revision, Store, Txn};
+use lockstep_storage::{Consistency, Key, Limits, MemoryStore, Op, Put, Revision, Store, Txn};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
+
+use crate::masks::Moment;
 
 const PREFIX: &str = "/registry/";
 /// 2026-11-16T00:00:00Z
@@ -37,6 +39,35 @@ async fn write_elsewhere(store: &MemoryStore) {
     store.txn(txn).await.expect("the store writes");
 }
 
+/// Randomness that depends on the step alone, so that a new step changes neither UIDs nor generated names of others.
+#[derive(Default)]
+struct Random {
+    step: AtomicU64,
+    drawn: AtomicU64,
+}
+
+impl Random {
+    fn begin_step(&self, request: &str, times: u64) {
+        // FNV-1a: the addresses of services depend on it, so it must not change with the standard library.
+        let hash = request.bytes().fold(times, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        self.step.store(hash, Ordering::Relaxed);
+        self.drawn.store(0, Ordering::Relaxed);
+    }
+
+    /// The server takes a letter of a generated name from each group of 24 bits, modulo 27. All groups but the lowest are
+    /// multiples of 27, so that the names of each step are the first of `bbbbb`, `cbbbb`, … that are free.
+    fn next(&self) -> u128 {
+        let step = self.step.load(Ordering::Relaxed);
+        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed);
+        (1..=4).fold(u128::from(drawn), |number, group| {
+            let bits = (step >> (16 * (group - 1))) & 0xffff;
+            number | u128::from(bits * 27) << (24 * group)
+        })
+    }
+}
+
 pub(crate) struct Conversation {
     store: Arc<MemoryStore>,
     api: Arc<Api>,
@@ -45,6 +76,9 @@ pub(crate) struct Conversation {
     /// Of the next request.
     headers: HeaderMap,
     watches: BTreeMap<String, Box<WatchStream>>,
+    random: Arc<Random>,
+    /// Number of times that each step was taken.
+    sent: BTreeMap<String, u64>,
     _feed: JoinSet<()>,
 }
 
@@ -62,10 +96,13 @@ impl Conversation {
             lockstep_cel::Version::new(1, 35),
             &builtin::Apis::all(),
         ));
-        let counter = AtomicU64::new(0);
-        let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
+        let random = Arc::new(Random::default());
+        let fresh = {
+            let random = Arc::clone(&random);
+            move || random.next()
+        };
         let api = Api::new(store.clone(), cache, PREFIX, registry, fresh);
-        // Nobody makes the accounts of pods here, or has rules that say who signs.
+        // No controller creates service accounts here, and no RBAC rules permit signing.
         let off = [
             Plugin::ServiceAccount,
             Plugin::CertificateApproval,
@@ -82,39 +119,53 @@ impl Conversation {
             user: User::new("admin", ["system:masters"]),
             headers: HeaderMap::new(),
             watches: BTreeMap::new(),
+            random,
+            sent: BTreeMap::new(),
             _feed: feed,
         }
     }
 
+    /// Gives a step its own randomness. `step` has masks, so that it is the same after other steps.
+    pub(crate) fn begin_step(&mut self, step: &str) {
+        let times = self.sent.entry(step.to_owned()).or_default();
+        *times += 1;
+        self.random.begin_step(step, *times);
+    }
+
+    pub(crate) async fn moment(&self) -> Moment {
+        let revision = self.store.revision(Consistency::Linearizable).await;
+        Moment {
+            revision: revision.expect("the store is there").0,
+            time: START + self.started.elapsed().as_secs().cast_signed(),
+        }
+    }
+
     /// Gives the next request a header.
-    pub(crate) fn header(&mut self, header: &str) -> String {
+    pub(crate) fn header(&mut self, header: &str) {
         let (name, value) = header.split_once(": ").expect("a header has a name");
         let name: HeaderName = name.parse().expect("a header has a name");
         let value = value.parse().expect("a header is printable");
         self.headers.append(name, value);
-        String::new()
     }
 
-    /// Does something to the store.
-    pub(crate) async fn command(&mut self, command: &str) -> String {
+    /// Compacts the store.
+    pub(crate) async fn command(&mut self, command: &str) {
         let at = command.strip_prefix("compact ").expect("a known command");
         let at = Revision(at.parse().expect("a revision"));
         self.store.compact(at).await.expect("the store forgets");
-        String::new()
     }
 
-    /// Sends a request; a watch gets the name before the colon.
-    pub(crate) async fn ask(&mut self, request: &str) -> String {
+    /// Sends a request and returns the lines of its answer, each with what stands before its text. A watch gets the name
+    /// before the colon.
+    pub(crate) async fn ask(&mut self, request: &str) -> Vec<(String, String)> {
         let (name, request) = match request.split_once(": ") {
             Some((name, rest)) if !name.contains(' ') => (name, rest),
             _ => ("", request),
         };
         let headers = std::mem::take(&mut self.headers);
         let (answer, warnings) = self.send(request, &headers).await;
-        let mut told = String::new();
-        for warning in warnings {
-            told.push_str(&format!("! 299 {warning}\n"));
-        }
+        let warnings = warnings.into_iter();
+        let mut lines: Vec<_> = warnings.map(|text| ("! 299 ".to_owned(), text)).collect();
         let body = match answer.body {
             Body::Whole(bytes) => String::from_utf8_lossy(&bytes.joined()).into_owned(),
             Body::Watch(stream) => {
@@ -122,7 +173,8 @@ impl Conversation {
                 "watching".to_owned()
             }
         };
-        format!("{told}< {} {body}", answer.code)
+        lines.push((format!("< {} ", answer.code), body));
+        lines
     }
 
     async fn send(&self, request: &str, headers: &HeaderMap) -> (Answer, Vec<String>) {
@@ -183,20 +235,22 @@ impl Conversation {
         (answer, notes.warnings())
     }
 
-    /// What a watch has to say before it waits, after so many seconds.
-    pub(crate) async fn listen(&mut self, watch: &str) -> String {
+    /// The events of a watch within so many seconds, a line each.
+    pub(crate) async fn listen(&mut self, watch: &str) -> Vec<(String, String)> {
         let (name, seconds) = watch.split_once(' ').unwrap_or((watch, "0"));
         let stream = self.watches.get_mut(name).expect("the watch was begun");
         let patience = Duration::from_secs(seconds.parse().expect("a number of seconds"));
-        let mut told = String::new();
+        let mut events = String::new();
         let until = Instant::now() + patience.max(Duration::from_millis(1));
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match timeout(left, stream.next()).await {
-                Ok(Some(bytes)) => told.push_str(&String::from_utf8_lossy(&bytes)),
-                Ok(None) => return told + "{end}",
-                Err(_) => return told,
+                Ok(Some(bytes)) => events.push_str(&String::from_utf8_lossy(&bytes)),
+                Ok(None) => break events.push_str("{end}"),
+                Err(_) => break,
             }
         }
+        let lines = events.lines().filter(|line| !line.is_empty());
+        lines.map(|line| (String::new(), line.to_owned())).collect()
     }
 }

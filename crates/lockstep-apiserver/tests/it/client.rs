@@ -9,6 +9,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use lockstep_testkit::wait::eventually;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
@@ -213,5 +214,22 @@ impl Client {
 
     pub(crate) async fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path, &[], "").await
+    }
+
+    /// Repeats a GET until its answer is as wanted.
+    pub(crate) async fn get_until(
+        &mut self,
+        path: &str,
+        is_wanted: impl Fn(&Answer) -> bool,
+    ) -> Answer {
+        let get = async || {
+            let answer = self.get(path).await;
+            if is_wanted(&answer) {
+                Ok(answer)
+            } else {
+                Err(answer)
+            }
+        };
+        eventually(path, get).await
     }
 }

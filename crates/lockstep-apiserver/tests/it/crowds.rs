@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
+use lockstep_testkit::wait::{eventually, holds};
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -109,9 +110,11 @@ async fn a_client_that_never_reads_holds_up_nobody_and_is_cut_off() {
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(61)).await;
     tokio::time::resume();
-    while gauge(&mut client).await != 1 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    eventually("one watch is left", async || {
+        let watches = gauge(&mut client).await;
+        holds(watches == 1, watches)
+    })
+    .await;
     let mut rest = Vec::new();
     drop(deaf.read_to_end(&mut rest).await);
     assert!(

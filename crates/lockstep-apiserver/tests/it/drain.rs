@@ -1,9 +1,12 @@
 //! The end of a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
+use lockstep_apiserver::Handler;
 use lockstep_apiserver::limits::Limits;
+use tokio::sync::Notify;
 
 use crate::server::{Setup, TestServer};
 
@@ -44,11 +47,21 @@ async fn watches_end_at_once_and_with_them_the_server() {
 
 #[tokio::test]
 async fn running_requests_finish_and_their_connection_closes() {
-    let server = TestServer::start().await;
+    let begun = Arc::new(Notify::new());
+    let begins = Arc::clone(&begun);
+    let handler: Handler = Arc::new(move |_| {
+        begins.notify_one();
+        Box::pin(std::future::pending())
+    });
+    let server = TestServer::with(Setup {
+        handler: Some(handler),
+        ..Setup::default()
+    })
+    .await;
     let mut client = server.client_http1(Some(server.admin())).await;
     let running = client.get("/api/v1/sleeps?timeout=300ms");
     let stop = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        begun.notified().await;
         server.stop().await;
     };
     let (answer, ()) = tokio::join!(running, stop);

@@ -1,7 +1,5 @@
 //! Gates as objects: ux.md §4, featuregates.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -10,15 +8,11 @@ use crate::server::{Setup, TestServer, memory};
 const GATES: &str = "/apis/lockstep.dev/v1alpha1/featuregates";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// The gate once it is as expected: servers write what they decided after they are ready.
+/// Waits for the state of a gate, which servers publish after they are ready.
 async fn gate_when(client: &mut Client, name: &str, is_fine: impl Fn(&Value) -> bool) -> Value {
-    loop {
-        let gate = client.get(&format!("{GATES}/{name}")).await.json();
-        if is_fine(&gate) {
-            return gate;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let path = format!("{GATES}/{name}");
+    let answer = client.get_until(&path, |answer| is_fine(&answer.json()));
+    answer.await.json()
 }
 
 fn places(gate: &Value) -> usize {

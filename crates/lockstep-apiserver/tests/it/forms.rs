@@ -19,10 +19,8 @@ async fn start() -> (TestServer, Client) {
         ..Setup::default()
     })
     .await;
-    let mut client = server.client(Some(server.admin())).await;
-    while client.get("/readyz").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    let client = server.client(Some(server.admin())).await;
+    server.ready().await;
     (server, client)
 }
 
@@ -334,9 +332,7 @@ async fn answers_are_audited_before_they_are_rewritten() {
     })
     .await;
     let mut client = server.client(Some(server.admin())).await;
-    while client.get("/readyz").await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    server.ready().await;
     let sent = json!({ "metadata": { "name": "large" }, "data": { "a": "x".repeat(200 * 1024) } });
     let headers = [YAML, ("accept-encoding", "gzip")];
     let (parts, _) = client

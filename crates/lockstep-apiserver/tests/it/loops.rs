@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer, memory};
 
 const CORE: &str = "/api/v1";
@@ -24,16 +24,10 @@ async fn make(client: &mut Client, path: &str, object: &Value) -> Value {
     answer.json()
 }
 
-/// Asks until the answer is as wanted; a loop that never does it is ended by the test runner.
+/// Repeats a GET until its code and body are as wanted.
 async fn until(client: &mut Client, path: &str, is_wanted: impl Fn(u16, &Value) -> bool) -> Value {
-    loop {
-        let answer = client.get(path).await;
-        let body = answer.json();
-        if is_wanted(answer.status.as_u16(), &body) {
-            return body;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let is_wanted = |answer: &Answer| is_wanted(answer.status.as_u16(), &answer.json());
+    client.get_until(path, is_wanted).await.json()
 }
 
 async fn gone(client: &mut Client, path: &str) {

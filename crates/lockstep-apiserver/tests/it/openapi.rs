@@ -96,9 +96,7 @@ async fn a_crd_is_in_the_documents_with_its_write_and_gone_with_its_removal() {
     assert_eq!(all["definitions"][name]["description"], "second");
 
     assert_eq!(client.send("DELETE", &path, &[], "").await.status, 200);
-    while client.get(&path).await.status == 200 {
-        tokio::task::yield_now().await;
-    }
+    client.get_until(&path, |answer| answer.status != 200).await;
     assert_eq!(place(&mut client, DOCUMENT).await, None);
     assert_eq!(
         client.get(&second).await.brief(),

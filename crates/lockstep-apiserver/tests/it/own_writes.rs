@@ -1,6 +1,7 @@
 //! What the server does by itself is seen like what clients do: api-machinery.md §14/audit,
 //! §14/metrics.
 
+use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
 
 use crate::server::{Setup, TestServer};
@@ -54,13 +55,12 @@ async fn writes_of_the_loops_are_logged_and_counted() {
                 && event["objectRef"]["namespace"] == namespace
         })
     };
-    let event = loop {
-        // The log is written behind the requests.
-        match written("delete", "serviceaccounts", "n") {
-            Some(event) => break event,
-            None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
-        }
-    };
+    // The audit log is written after the requests were answered.
+    let event = eventually("an audit event", async || {
+        let found = written("delete", "serviceaccounts", "n");
+        found.ok_or_else(|| std::fs::read_to_string(&log))
+    })
+    .await;
     assert_eq!(
         event,
         json!({

@@ -132,9 +132,9 @@ async fn what_is_taken_from_a_default_role_is_refused() {
     let mut client = server.client(Some(server.admin())).await;
     let path = format!("{RBAC}/clusterrolebindings/system:public-info-viewer");
     assert_eq!(client.send("DELETE", &path, &[], "").await.status, 200);
-    while anonymous.get("/version").await.status != 403 {
-        tokio::task::yield_now().await;
-    }
+    anonymous
+        .get_until("/version", |answer| answer.status == 403)
+        .await;
 }
 
 /// The first answer of a server is right, on an empty store and on one with history.

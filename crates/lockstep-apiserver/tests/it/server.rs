@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -176,12 +175,12 @@ impl TestServer {
         Client::connect(self.address, &self.authority(), identity, "http/1.1").await
     }
 
-    /// Waits until the server has done all it does at its start.
+    /// Waits until `/readyz` is 200.
     pub(crate) async fn ready(&self) {
         let mut client = self.client(Some(self.admin())).await;
-        while client.get("/readyz").await.status != 200 {
-            tokio::task::yield_now().await;
-        }
+        client
+            .get_until("/readyz", |answer| answer.status == 200)
+            .await;
     }
 
     /// Stops the server and waits for its end.
@@ -258,8 +257,8 @@ async fn answer(request: &mut Request) -> Response {
         ),
         "panics" => panic!("secret {}", path.name),
         "sleeps" => {
-            tokio::time::sleep(Duration::from_secs(3600)).await;
-            text(StatusCode::OK, "awake")
+            // Ended by the deadline of the request or by its client.
+            std::future::pending().await
         }
         "warnings" => {
             request.notes.warn("first \"one\"");

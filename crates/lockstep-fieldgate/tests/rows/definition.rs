@@ -1,5 +1,6 @@
 //! The definition of the edge rows, and the rows themselves: for those who judge them with and without a server.
 
+use lockstep_testkit::cases::CaseFile;
 use serde_json::{Map, Value, json};
 
 /// The gates of the rows: letter and path.
@@ -19,15 +20,9 @@ const GATES: [(&str, &str); 11] = [
 
 /// All rows, in their order.
 pub(crate) fn rows() -> Vec<Value> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../lockstep-fieldgate/tests/cases/rows.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let options = serde_saphyr::options! { with_snippet: false };
-    let mut rows: Value = serde_saphyr::from_str_with_options(&text, options).unwrap();
-    lockstep_object::json::normalise_numbers(&mut rows);
-    let Value::Array(rows) = rows else {
-        panic!("the rows are a list")
-    };
+    let path = std::path::Path::new("../lockstep-fieldgate/tests/cases/rows.yaml");
+    let file = CaseFile::at(path).map(lockstep_object::json::normalise_numbers);
+    let rows: Vec<Value> = file.cases().map(|case| case.own.clone()).collect();
     let numbers: Vec<u64> = rows
         .iter()
         .map(|row| row["row"].as_u64().unwrap())

@@ -2,6 +2,7 @@
 
 use lockstep_fieldgate::{Severity, lint};
 use lockstep_object::Object;
+use lockstep_testkit::cases::same;
 use serde_json::{Value, json};
 
 use crate::definition::{Moment, definition as edge, rows};
@@ -39,13 +40,13 @@ fn definition(case: &Value) -> Object {
 
 #[test]
 fn lint_finds_what_the_cases_say() {
-    for case in super::cases("lint.yaml") {
+    super::cases("lint.yaml").check(|case| {
         let base = case.get("base").map(definition);
-        let found = lint(&definition(&case), base.as_ref());
+        let found = lint(&definition(case.own), base.as_ref());
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let expected = case.get("findings").cloned().unwrap_or(json!([]));
-        assert_eq!(json!(found), expected, "{}", case["name"]);
-    }
+        same(&expected, &json!(found))
+    });
 }
 
 /// The definitions of the edge rows are what authors write.

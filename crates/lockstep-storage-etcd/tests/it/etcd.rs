@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use lockstep_storage_etcd::{EtcdStore, Options};
+use lockstep_testkit::processes::Process;
 use tempfile::TempDir;
 
 /// Timeout of etcd's start.
@@ -68,7 +69,7 @@ pub(crate) struct Member {
     arguments: Vec<OsString>,
     url: String,
     folder: TempDir,
-    process: Option<Child>,
+    process: Option<Process>,
 }
 
 /// Client TLS settings of a member.
@@ -122,10 +123,7 @@ impl Member {
 
     /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            process.kill().expect("our own process can be killed");
-            process.wait().expect("our own process can be awaited");
-        }
+        drop(self.process.take());
     }
 
     /// Restarts a killed member on its data.
@@ -137,21 +135,19 @@ impl Member {
 
     /// Stops the process with SIGSTOP: it accepts connections and does not answer.
     pub(crate) fn freeze(&self) {
-        self.signal("-STOP");
+        self.signal("STOP");
     }
 
     pub(crate) fn thaw(&self) {
-        self.signal("-CONT");
+        self.signal("CONT");
     }
 
     fn signal(&self, signal: &str) {
         let process = self.process.as_ref().expect("the member runs");
-        let id = process.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status();
-        assert!(sent.expect("`kill` can be run").success());
+        process.signal(signal);
     }
 
-    fn spawn(&self) -> (Child, Ready) {
+    fn spawn(&self) -> (Process, Ready) {
         let mut process = Command::new(&self.program)
             .args(&self.arguments)
             .arg("--data-dir")
@@ -162,13 +158,7 @@ impl Member {
             .spawn()
             .expect("etcd can be started");
         let log = process.stderr.take().expect("it was asked for");
-        (process, Ready::of(log))
-    }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        self.kill();
+        (Process::from(process), Ready::of(log))
     }
 }
 

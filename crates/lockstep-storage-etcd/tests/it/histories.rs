@@ -84,8 +84,9 @@ fn a_wire_that_is_cut_again_and_again_gives_sound_histories() {
             let cut: Arc<dyn Store> = Arc::new(RetryingStore(cut));
             let whole: Arc<dyn Store> = Arc::new(member.connect().await);
             let cutting = async {
+                let mut cuts = tokio::time::interval(CUT_EVERY);
                 for wire in wires.iter().cycle() {
-                    tokio::time::sleep(CUT_EVERY).await;
+                    cuts.tick().await;
                     wire.cut();
                     wire.mend();
                 }

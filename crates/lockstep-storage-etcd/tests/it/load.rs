@@ -11,10 +11,10 @@ use lockstep_storage::{
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, timeout};
 
 const WRITERS: usize = 4;
-/// Delay before a rejected write is repeated.
+/// Shortest time between two attempts of a writer.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Value of the marker that ends a load.
@@ -84,14 +84,16 @@ impl Load {
 
 /// Writes one value, repeating it while it is known not to be written.
 async fn write(store: &dyn Store, value: String, acknowledgements: &mut Acknowledgements) {
+    let mut retries = interval(RETRY_PAUSE);
     loop {
+        retries.tick().await;
         match store
             .txn(put(&format!("load/{value}"), value.clone()))
             .await
         {
             Ok(answer) => return acknowledgements.done.push((answer.revision, value)),
             Err(WriteFailure::Uncertain { .. }) => return acknowledgements.doubtful.push(value),
-            Err(WriteFailure::Unavailable(_)) => sleep(RETRY_PAUSE).await,
+            Err(WriteFailure::Unavailable(_)) => {}
             Err(other) => panic!("{other}"),
         }
     }

@@ -142,10 +142,13 @@ const TABLE: &[Row] = &[
         Layer::Stores,
         MayUse::Words(&["lockstep-storage", "lockstep-etcd-api"]),
     ),
+    row("lockstep-callout", Layer::Edges, MayUse::Words(&[])),
     row(
-    /// Connections to other servers, and the identity of clients.
-    Edges,
-    /// Servers.
+        "lockstep-authn",
+        Layer::Edges,
+        MayUse::Words(&["lockstep-callout"]),
+    ),
+    row(
         "lockstep-apiserver",
         Layer::Servers,
         MayUse::Rules(&[

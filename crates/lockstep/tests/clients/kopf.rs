@@ -9,6 +9,7 @@ use kube::runtime::conditions::is_deleted;
 use kube::runtime::wait::await_condition;
 use kube::{Api, ResourceExt as _};
 use lockstep_testkit::processes::{Process, skipped};
+use lockstep_testkit::wait::eventually;
 use serde_json::json;
 
 use crate::python::python;
@@ -70,10 +71,15 @@ async fn an_operator_of_kopf_runs_to_completion() {
         await_condition(widgets.clone(), "w", is_deleted(&uid))
             .await
             .unwrap();
-        while reasons(&events).await.len() < 2 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(reasons(&events).await, ["Grown", "TakenApart"]);
+        let found = eventually("two events", async || {
+            let found = reasons(&events).await;
+            if found.len() < 2 {
+                Err(found)
+            } else {
+                Ok(found)
+            }
+        });
+        assert_eq!(found.await, ["Grown", "TakenApart"]);
     })
     .await;
 }

@@ -18,6 +18,7 @@ use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{WatchStreamExt as _, wait};
 use kube::{Api, Client, Discovery, ResourceExt};
+use lockstep_testkit::wait::{eventually, holds};
 use serde_json::json;
 
 use crate::server::on_each_store;
@@ -224,7 +225,7 @@ async fn reflect(client: &Client, config: watcher::Config) {
         store.get(&reference)?.data["spec"]["size"].as_i64()
     };
     // The first state may be a little old, as `resourceVersion=0` allows.
-    until(|| (size_of("old"), size_of("new")) == (Some(1), None)).await;
+    until((Some(1), None), || (size_of("old"), size_of("new"))).await;
     let post = PostParams::default();
     api.create(&post, &widget("new", &json!({"size": 2})))
         .await
@@ -233,21 +234,19 @@ async fn reflect(client: &Client, config: watcher::Config) {
     api.patch("old", &PatchParams::default(), &larger)
         .await
         .unwrap();
-    until(|| (size_of("old"), size_of("new")) == (Some(3), Some(2))).await;
+    until((Some(3), Some(2)), || (size_of("old"), size_of("new"))).await;
     api.delete("new", &DeleteParams::default()).await.unwrap();
-    until(|| size_of("new").is_none()).await;
+    until(None, || size_of("new")).await;
     following.shutdown().await;
 }
 
-async fn until(condition: impl Fn() -> bool) {
-    let waiting = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
-        .await
-        .expect("it comes to be");
+/// Waits until the state of a reflector is as wanted.
+async fn until<S: PartialEq + std::fmt::Debug>(wanted: S, state: impl Fn() -> S) {
+    eventually("the reflector follows", async || {
+        let seen = state();
+        holds(seen == wanted, seen)
+    })
+    .await;
 }
 
 #[tokio::test]

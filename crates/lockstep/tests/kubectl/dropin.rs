@@ -6,15 +6,12 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
 
-use lockstep_testkit::processes::skipped;
+use lockstep_testkit::processes::{Process, skipped};
+use lockstep_testkit::wait::{eventually_sync, holds};
 
 use crate::server::{Kubectl, row};
-
-/// As often as envtest looks.
-const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) const WIDGETS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
@@ -58,29 +55,10 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// Ended with the test, however it ends.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-impl Process {
-    fn start(command: &mut Command) -> Self {
-        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-
-    /// What it ends with when it is asked to stop.
-    fn stop(&mut self) -> Option<i32> {
-        let mut kill = Command::new("kill");
-        kill.args(["-TERM", &self.0.id().to_string()]);
-        assert!(kill.status().unwrap().success());
-        self.0.wait().unwrap().code()
-    }
+/// Sends SIGTERM and returns the exit code.
+fn stop(process: Process) -> Option<i32> {
+    process.signal("TERM");
+    process.wait().0
 }
 
 fn etcd(assets: &Path, folder: &Path, port: u16) -> Command {
@@ -95,7 +73,7 @@ fn etcd(assets: &Path, folder: &Path, port: u16) -> Command {
     command
 }
 
-/// The answer to one question over HTTP without TLS; none if nobody listens.
+/// Sends a GET over HTTP without TLS; none if the port is closed.
 fn ask(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     let question = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -105,7 +83,7 @@ fn ask(port: u16, path: &str) -> Option<String> {
     Some(answer)
 }
 
-/// The same over TLS, without credentials and without knowing whom to trust.
+/// Sends a GET over TLS, without credentials and without verifying the certificate.
 fn anonymous(server: &str, path: &str) -> Option<String> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().unwrap();
@@ -118,23 +96,18 @@ fn anonymous(server: &str, path: &str) -> Option<String> {
     })
 }
 
-/// Looks until it is so; whoever runs the tests ends one that waits for ever.
-fn wait_for(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        std::thread::park_timeout(LOOK_INTERVAL);
-    }
-}
-
 /// The authority, the serving certificate and the administrator's of some server will do for another.
 fn certificates(folder: &Path) -> PathBuf {
     let data = folder.join("issuer");
-    let mut server = Process::start(
+    let server = Process::start_silent(
         Command::new(env!("CARGO_BIN_EXE_lockstep"))
             .args(["serve", "--secure-port", "0", "--data-dir"])
             .arg(&data),
     );
-    wait_for(|| data.join("admin.kubeconfig").exists());
-    assert_eq!(server.stop(), Some(0));
+    eventually_sync("a kubeconfig", || {
+        holds(data.join("admin.kubeconfig").exists(), "no file")
+    });
+    assert_eq!(stop(server), Some(0));
     data.join("pki")
 }
 
@@ -167,9 +140,10 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     let (assets, pki) = (assets(folder.path()), certificates(folder.path()));
     // §3.1/E2, §3.1/E3.
     let store_port = free_port();
-    let mut store = Process::start(&mut etcd(&assets, &folder.path().join("etcd"), store_port));
-    wait_for(|| {
-        ask(store_port, "/health").is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    let store = Process::start_silent(&mut etcd(&assets, &folder.path().join("etcd"), store_port));
+    eventually_sync("a healthy store", || {
+        let answer = ask(store_port, "/health").unwrap_or_default();
+        holds(answer.starts_with("HTTP/1.1 200"), answer)
     });
     // §3.1/E4: what is in the directory of certificates is used without being named.
     let serving = folder.path().join("serving");
@@ -180,7 +154,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     let port = free_port();
     let issuer = format!("https://127.0.0.1:{port}/");
     let signer = pki.join("apiserver").display().to_string();
-    let mut server = Process::start(
+    let server = Process::start_silent(
         Command::new(assets.join("kube-apiserver"))
             .arg("--allow-privileged=true")
             .arg("--authorization-mode=RBAC")
@@ -209,7 +183,10 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         (output.status.success(), String::from_utf8(words).unwrap())
     };
     // §3.1/E5: without credentials, and without knowing whom to trust.
-    wait_for(|| anonymous(&address, "/healthz").is_some_and(|answer| answer == "ok"));
+    eventually_sync("a healthy server", || {
+        let answer = anonymous(&address, "/healthz");
+        holds(answer.as_deref() == Some("ok"), answer)
+    });
     // §3.1/E6: a client certificate says who it is.
     let file = |name: &str| pki.join(name).to_str().unwrap().to_owned();
     let (ca, crt, key) = (file("ca.crt"), file("admin.crt"), file("admin.key"));
@@ -220,7 +197,10 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         run(&[&who[..], &words].concat())
     };
     // §16/crds: what envtest waits for, and installs.
-    wait_for(|| admin("get namespace default").0);
+    eventually_sync("the namespace default", || {
+        let (is_there, said) = admin("get namespace default");
+        holds(is_there, said)
+    });
     fs::write(at("widgets.yaml"), WIDGETS).unwrap();
     let created = admin(&format!("create -f {}", at("widgets.yaml")));
     let expected = "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io created\n";
@@ -281,8 +261,8 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         .read_exact(&mut first)
         .unwrap();
     assert_eq!(&first, b"namespace");
-    assert_eq!(server.stop(), Some(0));
-    assert_eq!(store.stop(), Some(0));
+    assert_eq!(stop(server), Some(0));
+    assert_eq!(stop(store), Some(0));
     drop(watch.kill());
     drop(watch.wait());
 }
@@ -301,16 +281,18 @@ fn e8_a_server_ends_with_its_parent() {
         program.display(),
         data.display()
     );
-    let mut parent = Process::start(
+    let parent = Process::start_silent(
         Command::new("sh")
             .args(["-c", &script])
             .env("LOCKSTEP_DIE_WITH_PARENT", "1")
             .process_group(0),
     );
-    wait_for(|| ask(port, "/health").is_some());
-    parent.0.kill().unwrap();
-    parent.0.wait().unwrap();
-    wait_for(|| ask(port, "/health").is_none());
+    eventually_sync("an answer", || ask(port, "/health").ok_or("none"));
+    parent.kill();
+    eventually_sync("the end of the server", || {
+        let answer = ask(port, "/health");
+        holds(answer.is_none(), answer)
+    });
 }
 
 /// §3.1/use: where the directory is, as a path, as a line for a shell, and for people.

@@ -1,9 +1,11 @@
 //! A server process on a free port.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use lockstep_testkit::processes::Process;
 use tempfile::TempDir;
+
+const READY: &str = "ready to serve client requests";
 
 pub(crate) fn lockstep() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockstep"));
@@ -25,12 +27,11 @@ pub(crate) fn bounded(file_bytes_max: u64) -> Command {
     command
 }
 
-/// A process that is killed when the test is over.
+/// A running store, and its directory.
 pub(crate) struct Running {
-    child: Child,
+    process: Process,
     pub(crate) endpoint: String,
     pub(crate) folder: TempDir,
-    log: BufReader<std::process::ChildStderr>,
 }
 
 impl Running {
@@ -49,7 +50,7 @@ impl Running {
     }
 
     fn start_as(folder: TempDir, arguments: &[&str], program: impl Fn() -> Command) -> Self {
-        // Somebody else may take the port before the server does; then another one is tried.
+        // Another process may take the port before the server does; then another port is tried.
         for _ in 0..20 {
             let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = probe.local_addr().unwrap().port();
@@ -60,51 +61,26 @@ impl Running {
             command
                 .args(["--listen-client-urls", &endpoint])
                 .args(arguments);
-            let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-            let mut log = BufReader::new(child.stderr.take().unwrap());
-            if wait_for(&mut log, "ready to serve client requests").is_some() {
+            if let Ok((process, _)) = Process::start(&mut command, &[READY]) {
                 return Self {
-                    child,
+                    process,
                     endpoint,
                     folder,
-                    log,
                 };
             }
-            child.wait().unwrap();
         }
         panic!("the server does not become ready");
     }
 
-    /// Waits for the end, and answers with the exit code and the rest of the log.
-    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
-        let mut rest = String::new();
-        std::io::Read::read_to_string(&mut self.log, &mut rest).unwrap();
-        (self.child.wait().unwrap().code(), rest)
+    /// Waits for the end, and returns the exit code and the rest of the log.
+    pub(crate) fn wait(self) -> (Option<i32>, String) {
+        self.process.wait()
     }
 
-    /// Sends a signal, waits for the end, and answers with the exit code and the rest of the log.
-    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String, TempDir) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(sent.unwrap().success(), "kill");
-        let mut rest = String::new();
-        std::io::Read::read_to_string(&mut self.log, &mut rest).unwrap();
-        let code = self.child.wait().unwrap().code();
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        (code, rest, folder)
+    /// Sends a signal, waits for the end, and returns the exit code and the rest of the log.
+    pub(crate) fn end(self, signal: &str) -> (Option<i32>, String, TempDir) {
+        self.process.signal(signal);
+        let (code, rest) = self.process.wait();
+        (code, rest, self.folder)
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// The first line with a text; none if the output ends before.
-pub(crate) fn wait_for(log: &mut impl BufRead, text: &str) -> Option<String> {
-    let lines = log.lines().map_while(Result::ok);
-    lines.into_iter().find(|line| line.contains(text))
 }

@@ -3,52 +3,56 @@
 use serde_json::{Value, json};
 
 use super::world::{MAPS, MUTATING, VALIDATING, World, answer, patch, refusal, says};
-use crate::hook::Say;
+use crate::hook::{Hook, Say};
 use crate::server::Setup;
 
 fn add(path: &str, value: &Value) -> Value {
     json!([{ "op": "add", "path": path, "value": value }])
 }
 
-/// Adds its path to the end of `data.order`. A path is how the test tells webhooks apart.
-fn signs() -> Say {
-    Box::new(|review| {
-        let object = &review["request"]["object"];
-        let before = object["data"]["order"].as_str().unwrap_or_default();
-        let who = object["metadata"]["annotations"]["next"].as_str();
-        let told = format!("{before}{}", who.unwrap_or("x"));
-        let more = patch(&add("/data/order", &told.into()));
+/// A webhook that appends `mark` to `data.order`.
+fn appends(mark: &'static str) -> Say {
+    Box::new(move |review| {
+        let before = review["request"]["object"]["data"]["order"].as_str();
+        let order = format!("{}{mark}", before.unwrap_or_default());
+        let more = patch(&add("/data/order", &order.into()));
         Some(answer(&review, &more).into())
     })
 }
 
-/// api-machinery.md §12/webhook-order: by the name of the configuration, then in its order; what one
-/// changed the next sees.
+/// api-machinery.md §12/webhook-order: configurations run sorted by name, webhooks of a configuration in
+/// list order, and each webhook sees the changes of those before it. Each webhook has its own server and
+/// mark, so that another order gives another text.
 #[tokio::test]
 async fn mutating_webhooks_are_asked_in_order_and_see_what_others_changed() {
-    let mut world = World::begin(signs()).await;
-    world
-        .configure(MUTATING, "b", &json!({ "name": "b.b.io" }))
-        .await;
-    let two = [
-        world.webhook(&json!({ "name": "z.b.io" })),
-        world.webhook(&json!({ "name": "a.b.io" })),
-    ];
-    let first = json!({ "metadata": { "name": "a" }, "webhooks": two });
-    world.make(MUTATING, &first).await;
-    let map = json!({
-        "metadata": { "name": "m", "annotations": { "next": "+" } }, "data": { "order": "" },
-    });
+    let mut world = World::begin(says(json!({}))).await;
+    let mut hooks = Vec::new();
+    for mark in ["z", "a", "b"] {
+        hooks.push(Hook::start(&world.pair, appends(mark)).await);
+    }
+    let webhook = |hook: &Hook, name: &str| {
+        let mut webhook = world.webhook(&json!({ "name": name }));
+        webhook["clientConfig"]["url"] = hook.url.as_str().into();
+        webhook
+    };
+    let later = [webhook(&hooks[2], "b.b.io")];
+    let sooner = [webhook(&hooks[0], "z.b.io"), webhook(&hooks[1], "a.b.io")];
+    for configuration in [
+        json!({ "metadata": { "name": "b" }, "webhooks": later }),
+        json!({ "metadata": { "name": "a" }, "webhooks": sooner }),
+    ] {
+        world.make(MUTATING, &configuration).await;
+    }
+    let map = json!({ "metadata": { "name": "m" }, "data": { "order": "" } });
     let made = world.make(MAPS, &map).await;
-    assert_eq!(made["data"]["order"], "+++");
-    let seen = world.asked();
-    let seen: Vec<&Value> = seen
-        .iter()
-        .map(|asked| &asked["object"]["data"]["order"])
-        .collect();
-    assert_eq!(seen, ["", "+", "++"]);
+    assert_eq!(made["data"]["order"], "zab");
+    let seen = hooks.iter().flat_map(Hook::asked).map(|(_, review)| {
+        let order = &review["request"]["object"]["data"]["order"];
+        order.as_str().unwrap_or_default().to_owned()
+    });
+    assert_eq!(seen.collect::<Vec<_>>(), ["", "z", "za"]);
     let stored = world.client.get(&format!("{MAPS}/m")).await.json();
-    assert_eq!(stored["data"], json!({ "order": "+++" }));
+    assert_eq!(stored["data"], json!({ "order": "zab" }));
 }
 
 /// api-machinery.md §12/webhook-order: `reinvocationPolicy` `IfNeeded`.

@@ -11,6 +11,7 @@ use lockstep_storage::{
 use serde_json::{Value, json};
 
 use super::world::{MAPS, MUTATING, VALIDATING, World, answer, refusal, says};
+use crate::client::Answer;
 use crate::hook::{Said, Say};
 use crate::server::{Setup, TestServer, memory};
 
@@ -164,11 +165,10 @@ async fn only_a_webhook_without_side_effects_is_asked_about_rehearsals() {
                 stored["webhooks"][0]["sideEffects"] = harmful.into();
             })
             .await;
-            while world.client.get(&format!("{config}/c")).await.json()["webhooks"][0]["sideEffects"]
-                != harmful
-            {
-                tokio::task::yield_now().await;
-            }
+            let is_rewritten =
+                |answer: &Answer| answer.json()["webhooks"][0]["sideEffects"] == harmful;
+            let stored = format!("{config}/c");
+            world.client.get_until(&stored, is_rewritten).await;
             let refused = world.client.write("POST", &path, &map).await;
             let told = "admission webhook \"a.b.io\" does not support dry run";
             assert_eq!(refusal(&refused), (400, told.to_owned()), "{harmful}");

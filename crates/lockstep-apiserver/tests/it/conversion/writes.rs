@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{CRD, V1, V2, World, brief, honest, in_v1, in_v2, liar, widget};
+use crate::client::Answer;
 
 #[tokio::test]
 async fn objects_are_written_in_any_version_and_stored_in_one() {
@@ -215,9 +216,8 @@ async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
     world.widget("a", 1).await;
     world.hook.now_says(Box::new(|_| None));
     assert_eq!(world.client.send("DELETE", CRD, &[], "").await.status, 200);
-    while world.client.get(CRD).await.status != 404 {
-        tokio::task::yield_now().await;
-    }
+    let is_gone = |answer: &Answer| answer.status == 404;
+    world.client.get_until(CRD, is_gone).await;
     assert_eq!(world.calls(), [0_usize; 0]);
 }
 

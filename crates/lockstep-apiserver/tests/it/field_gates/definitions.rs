@@ -1,5 +1,6 @@
 //! CRDs with gates: what is refused, what is told, and when gates count.
 
+use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
@@ -53,13 +54,11 @@ impl World {
 
     /// The status of the CRD, once the server has written what it says about a generation.
     async fn status_at(&mut self, generation: u64) -> Value {
-        loop {
-            let crd = self.client.get(&format!("{CRDS}/{CRD}")).await.json();
-            if crd["status"]["observedGeneration"] == generation {
-                return crd["status"].clone();
-            }
-            tokio::task::yield_now().await;
-        }
+        let is_observed =
+            |answer: &Answer| answer.json()["status"]["observedGeneration"] == generation;
+        let path = format!("{CRDS}/{CRD}");
+        let crd = self.client.get_until(&path, is_observed).await;
+        crd.json()["status"].clone()
     }
 }
 
@@ -178,14 +177,10 @@ async fn the_status_tells_which_gates_are_open() {
         })
     );
     assert_eq!(world.define(&crd(&[])).await.status, 200);
-    loop {
-        let crd = world.client.get(&format!("{CRDS}/{CRD}")).await.json();
-        if crd["status"].get("customFeatureGates").is_none() {
-            assert_eq!(valid(&crd["status"]), Value::Null);
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
+    let is_ungated = |answer: &Answer| answer.json()["status"].get("customFeatureGates").is_none();
+    let path = format!("{CRDS}/{CRD}");
+    let crd = world.client.get_until(&path, is_ungated).await.json();
+    assert_eq!(valid(&crd["status"]), Value::Null);
 }
 
 /// field-gates.md §7/ratcheting: what a newer rule finds wrong gates nothing and can be kept.
@@ -487,16 +482,15 @@ async fn actions_are_counted_and_audited() {
     assert_eq!(world.define(&crd(&["Q+"])).await.status, 200);
     let metrics = world.client.get("/metrics").await.body;
     assert!(!metrics.contains(r#"gate="R",stage="#));
-    let event = loop {
-        let events = std::fs::read_to_string(&log).unwrap_or_default();
-        let mut events = events
+    let event = eventually("an audit event of a create", async || {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        let mut events = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        if let Some(event) = events.find(|event| event["verb"] == "create") {
-            break event;
-        }
-        tokio::task::yield_now().await;
-    };
+        let found = events.find(|event| event["verb"] == "create");
+        found.ok_or_else(|| text.clone())
+    })
+    .await;
     assert_eq!(
         event["annotations"]["field-gates.lockstep.dev/actions"],
         r#"[{"action":"dropped","gate":"R","path":"spec.replicas"}]"#

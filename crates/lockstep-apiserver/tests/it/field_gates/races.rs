@@ -58,6 +58,7 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     let headers = [("content-type", media_type)];
     let writing = client.send(method, OBJECT, &headers, next.to_string());
     let moving = async {
+        // The webhook blocks a worker, which may be the one that drives timers: no timer may be awaited here.
         while hook.asked().is_empty() {
             tokio::task::yield_now().await;
         }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
 use super::world::{CRDS, Sent, World, warnings};
+use crate::client::Answer;
 
 const CRD: &str = "crontabs.stable.example.com";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
@@ -16,17 +17,13 @@ fn crd(gates: &[&str]) -> Value {
 }
 
 impl World {
-    /// Waits until this server serves what another wrote.
+    /// Waits until this server serves a generation of the CRD that another server wrote.
     async fn follows(&mut self, generation: u64) {
         let path = format!("{CRDS}/{CRD}");
-        loop {
-            let crd = self.client.get(&path).await;
-            let served = self.client.get(OBJECTS).await.status == 200;
-            if served && crd.json()["metadata"]["generation"] == generation {
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
+        let is_served = |answer: &Answer| answer.status == 200;
+        self.client.get_until(OBJECTS, is_served).await;
+        let is_current = |answer: &Answer| answer.json()["metadata"]["generation"] == generation;
+        self.client.get_until(&path, is_current).await;
         // A write of a CRD waits until all of them are in force here.
         let labels = json!({"metadata": {"labels": {"seen": generation.to_string()}}});
         let sent = merge(path);

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use kube::api::Patch;
 use lockstep_testkit::processes::Etcd;
+use lockstep_testkit::wait::{eventually, holds};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -115,7 +115,7 @@ impl Load {
         load
     }
 
-    /// Waits until everybody has written so often again.
+    /// Waits until each writer has written `times` more objects.
     async fn goes_on(&self, times: u64) {
         let counts = || {
             self.written
@@ -123,10 +123,14 @@ impl Load {
                 .map(|count| count.load(Ordering::SeqCst))
         };
         let wanted: Vec<u64> = counts().map(|count| count + times).collect();
-        while counts().zip(&wanted).any(|(count, wanted)| count < *wanted) {
+        eventually("writes of every writer", async || {
             assert_eq!(self.writers.len(), self.names.len());
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+            let is_done = counts()
+                .zip(&wanted)
+                .all(|(count, wanted)| count >= *wanted);
+            holds(is_done, counts().collect::<Vec<_>>())
+        })
+        .await;
     }
 
     /// The gated field of every object, as the other server shows it.
