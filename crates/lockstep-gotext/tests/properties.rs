@@ -1,4 +1,4 @@
-//! What must hold for every input.
+//! Properties of every input.
 
 use lockstep_gotext::duration::Duration;
 use lockstep_gotext::formats::NamedFormat;

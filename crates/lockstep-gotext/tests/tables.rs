@@ -18,7 +18,7 @@ use lockstep_gotext::timestamp::{Timestamp, Zone};
 use lockstep_gotext::url::Url;
 use serde_json::{Value, json};
 
-/// What a row's function returned: a value, or the text of its error.
+/// Result of a row's function: a value, or the text of its error.
 type Outcome = Result<Value, Message>;
 
 /// The text of any error.

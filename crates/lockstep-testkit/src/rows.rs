@@ -89,7 +89,9 @@ fn citations(crates: &Path, is_meant: impl Fn(&str) -> bool) -> BTreeMap<String,
             .filter_map(|part| part.as_os_str().to_str());
         let is_test =
             parts.any(is_folder) || place.ends_with("tests.rs") || text.contains("#[cfg(test)]");
-        if !is_test || place.ends_with("rows.rs") || place.ends_with("rows.txt") {
+        // The tests of tidy's own rule for citations cite rows that do not exist.
+        let is_exempt = place.starts_with("lockstep-xtask");
+        if !is_test || is_exempt || place.ends_with("rows.rs") || place.ends_with("rows.txt") {
             continue;
         }
         for row in rows_in(&text, &is_meant) {

@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// api-machinery.md §13/oidc: prefixes, and addresses that nobody looked at.
+    /// api-machinery.md §13/oidc: prefixes, and addresses that are not verified.
     #[test]
     fn names_have_the_prefix_that_is_asked_for() {
         let named = |claim: &str, prefix: Option<&str>, with: Value| {

@@ -136,7 +136,7 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         }
     }
 
-    /// Resets changes that the endpoint refuses for now (see [`Endpoint::kept`]) before comparing.
+    /// Resets changes that the endpoint does not accept at present (see [`Endpoint::kept`]) before comparing.
     pub(super) fn without_refused_changes(
         mut self,
         api_version: &str,

@@ -42,14 +42,14 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         krate: "lockstep-apiserver",
         folder: "",
-        lines_max: 32_000,
-        reason: "is being cut into crates",
+        lines_max: 23_600,
+        reason: "the write path and the metrics are not crates yet",
     },
     Exception {
         krate: "lockstep-apiserver",
-        folder: "resources",
-        lines_max: 6_350,
-        reason: "moves to the write path",
+        folder: "write",
+        lines_max: 7_700,
+        reason: "stages are methods of one `WritePath`, and an update may become a create",
     },
     Exception {
         krate: "lockstep-cel",

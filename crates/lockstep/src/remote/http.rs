@@ -62,7 +62,15 @@ async fn ask(access: &Access, question: Question<'_>) -> Result<Answered, String
     if uri.scheme_str() != Some("https") {
         return Err("the address does not begin with https://".to_owned());
     }
-    let server = server(access, &uri)?;
+    let server = match server(access, &uri) {
+        Ok(server) => server,
+        Err(why) => {
+            // A server that is not there is the more useful message than a kubeconfig that could not be used with it.
+            let place = (host(&uri), uri.port_u16().unwrap_or(443));
+            let reached = tokio::net::TcpStream::connect(place).await;
+            return Err(reached.map_or_else(|error| text(&error), |_| why));
+        }
+    };
     let mut request = hyper::Request::builder()
         .method(question.method)
         .uri(question.path)
@@ -100,10 +108,14 @@ pub(super) fn server(access: &Access, uri: &hyper::Uri) -> Result<Server, String
     let identity = access.certificate.as_ref();
     let identity = identity.map(|(certificate, key)| (&certificate[..], &key[..]));
     let tls = tls_config(trust, identity).map_err(|error| error.to_string())?;
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     Ok(Server {
-        host: host.to_owned(),
+        host: host(uri).to_owned(),
         port: uri.port_u16().unwrap_or(443),
         tls: Arc::new(tls),
     })
+}
+
+/// Host of a URL without the brackets of an IPv6 address.
+fn host(uri: &hyper::Uri) -> &str {
+    uri.host().unwrap_or_default().trim_matches(['[', ']'])
 }
