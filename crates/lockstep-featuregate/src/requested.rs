@@ -14,7 +14,7 @@ pub(crate) struct RequestedGates {
     pub(crate) overrides: BTreeMap<String, bool>,
 }
 
-/// RequestedGates and early warnings, by component.
+/// Requested gates and early warnings, by component.
 #[derive(Default)]
 pub(crate) struct Placed {
     requested: BTreeMap<String, RequestedGates>,

@@ -29,7 +29,7 @@ pub async fn eventually<T, A: Debug>(
     }
 }
 
-/// Form of [`eventually`] for tests without a runtime.
+/// Form of `eventually` for tests without a runtime.
 ///
 /// # Panics
 ///
