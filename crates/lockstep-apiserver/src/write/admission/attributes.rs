@@ -1,4 +1,4 @@
-//! What a step of admission is told about a write.
+//! Admission attributes: the description of a write that every admission plugin receives.
 
 use lockstep_object::{GroupVersionKind, Object, Value};
 use lockstep_storage::Revision;
@@ -6,7 +6,7 @@ use lockstep_storage::Revision;
 use super::super::{DryRun, InFlight};
 use crate::resources::Subresource;
 
-/// What is done to an object.
+/// Operation of an admission request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// It is made.
@@ -30,13 +30,13 @@ impl Operation {
 
 /// One write, as it stays through all steps.
 pub struct Attributes<'a> {
-    /// Who asks for it, of which resource, in which version.
+    /// User, resource and version of the request.
     pub(crate) request: &'a InFlight<'a>,
-    /// What is done.
+    /// Operation under admission.
     pub operation: Operation,
     /// To which part of the object.
     pub subresource: Option<Subresource>,
-    /// The name that was asked for; empty if the server chooses one, or if many are deleted.
+    /// Name in the request; empty with `generateName` and for a deletion of a collection.
     pub name: &'a str,
     /// The object as it is stored; none if there is none yet.
     pub old: Option<&'a Object>,
@@ -91,7 +91,7 @@ impl<'a> Attributes<'a> {
         &*resource.group == "admissionregistration.k8s.io"
     }
 
-    /// The kind of what is written: the object's, or that of its part.
+    /// Kind of the request body: the object's own, or that of the subresource.
     pub fn kind(&self) -> GroupVersionKind {
         match self.subresource.and_then(Subresource::own_kind) {
             Some([group, version, kind]) => GroupVersionKind::new(group, version, kind),
@@ -99,7 +99,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The namespace it is done in; of a namespace itself, its name.
+    /// Namespace of the request; for a Namespace object, its own name.
     pub fn namespace(&self) -> &'a str {
         let route = self.request.route;
         let resource = &self.request.served.resource;

@@ -1,21 +1,21 @@
-//! `DefaultStorageClass` and `DefaultIngressClass`: the class that is taken if nobody says which.
+//! `DefaultStorageClass` and `DefaultIngressClass`: set the default class on objects that name none.
 
 use lockstep_object::{Object, Value};
 
 use super::super::WritePath;
 use super::{Attributes, Plugin};
 
-/// A class that is taken if nobody says which.
+/// Resource whose objects get a default class.
 struct Choice {
-    /// What has a class.
+    /// Group and plural of the resource.
     of: (&'static str, &'static str),
     /// The classes.
     classes: (&'static str, &'static str),
-    /// What marks the class.
+    /// Annotation that marks the default class.
     mark: &'static str,
     /// Where the object names its class, in its spec.
     field: &'static str,
-    /// How it was named before there was a field.
+    /// Legacy annotation that names the class in place of the field.
     annotation: &'static str,
 }
 

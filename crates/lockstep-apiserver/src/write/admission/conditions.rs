@@ -1,4 +1,4 @@
-//! `matchConditions`: expressions that decide whether a webhook or policy is asked at all.
+//! `matchConditions`: CEL expressions that decide whether a webhook or policy applies to a request.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,9 +10,9 @@ use lockstep_cel::{
 };
 use lockstep_object::Value;
 
-/// What all conditions of one webhook may cost together.
+/// CEL cost budget of all conditions of one webhook together.
 const COST_MAX: u64 = 2_500_000;
-/// What is told when that is spent.
+/// Error message once the cost budget is exhausted.
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -28,7 +28,7 @@ struct Condition {
     program: Result<Program, String>,
 }
 
-/// What expressions see.
+/// CEL variables of a match condition.
 pub struct Bindings<'a> {
     /// The object, or null.
     pub object: &'a Value,
@@ -36,22 +36,22 @@ pub struct Bindings<'a> {
     pub old_object: &'a Value,
     /// The request, without its objects.
     pub request: &'a Value,
-    /// Who is asked what the user may do.
+    /// Authorizer behind the `authorizer` variable.
     pub authorization: &'a Authorization,
-    /// What the request is about, for `authorizer.requestResource`.
+    /// Resource of the request, for `authorizer.requestResource`.
     pub resource: &'a ResourceAttributes,
 }
 
-/// What came of deciding conditions.
+/// Result of evaluating match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decided {
-    /// What they say.
+    /// Overall result of the conditions.
     pub verdict: Verdict,
-    /// How many of them could not be decided.
+    /// Number of conditions whose evaluation failed.
     pub errors: u64,
 }
 
-/// What conditions say.
+/// Overall result of a set of match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// All hold.
@@ -152,7 +152,7 @@ impl Condition {
     }
 }
 
-/// Asks about a user who is known outside of expressions.
+/// Binds a user to the authorizer, for use in CEL expressions.
 pub(super) fn authorization(
     authorizer: crate::authz::Authorizer,
     user: &crate::authn::User,

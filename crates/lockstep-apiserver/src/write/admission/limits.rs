@@ -1,5 +1,5 @@
-//! `LimitRanger`: what pods and claims get from the limit ranges of their namespace, and what these
-//! refuse.
+//! `LimitRanger`: applies the defaults of a namespace's LimitRanges to pods, and rejects pods and persistent volume
+//! claims outside their bounds.
 
 use lockstep_builtins::limits;
 use lockstep_object::{Object, Status, Value};
@@ -7,7 +7,7 @@ use lockstep_object::{Object, Status, Value};
 use super::super::WritePath;
 use super::Attributes;
 
-/// Gives a new pod what the ranges say.
+/// Applies the LimitRange defaults to a new pod.
 pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,

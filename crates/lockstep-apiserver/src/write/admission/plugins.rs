@@ -48,7 +48,7 @@ const OTHERS: [&str; 24] = [
     "ValidatingAdmissionPolicy",
 ];
 
-/// Names that say nothing, or two things.
+/// Invalid plugin lists in the configuration: unknown names, or names both enabled and disabled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PluginError {
     /// No step has the name.
@@ -67,14 +67,14 @@ pub enum PluginError {
 const ENABLE: &str = "enable-admission-plugins";
 const DISABLE: &str = "disable-admission-plugins";
 
-/// Which steps are on. All of them, unless somebody says otherwise.
+/// Enabled admission plugins; all of them by default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plugins {
     off: Vec<Plugin>,
 }
 
 impl Plugin {
-    /// What upstream calls it.
+    /// Upstream name of the plugin.
     pub fn name(self) -> &'static str {
         match self {
             Self::LimitRanger => "LimitRanger",

@@ -7,7 +7,7 @@ use super::{Attributes, classes};
 
 const GROUP: &str = "scheduling.k8s.io";
 const CLASSES: &str = "priorityclasses";
-/// What a pod does to others unless its class says otherwise.
+/// Default `preemptionPolicy` of pods and priority classes.
 const PREEMPT: &str = "PreemptLowerPriority";
 
 /// Gives a new pod the priority of its class, or of the class for pods without one.
@@ -53,7 +53,7 @@ pub(super) async fn resolve(
         .at(&["spec", "preemptionPolicy"])
         .and_then(Value::as_str)
         .unwrap_or_default();
-    // What nobody gave has been filled with `PREEMPT`.
+    // Defaulting has already set an absent policy to `PREEMPT`.
     if ![PREEMPT, "", &policy].contains(&given) {
         return refused(format!(
             "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"

@@ -1,4 +1,4 @@
-//! `RuntimeClass`: a pod that names a class gets what the class says it costs and where it may run.
+//! `RuntimeClass` admission: copies the class's pod overhead and scheduling constraints into pods that name it.
 
 use lockstep_object::{Map, Object, Status, Value};
 
@@ -97,7 +97,7 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_none_or(Map::is_empty)
 }
 
-/// Adds labels of nodes, unless the pod asks for others.
+/// Merges the class's node selector into the pod's; conflicting values are an error.
 fn select(spec: &mut Map<String, Value>, selector: &Map<String, Value>) -> Result<(), String> {
     let own = spec.entry("nodeSelector").or_insert(Value::Null);
     if !own.is_object() {

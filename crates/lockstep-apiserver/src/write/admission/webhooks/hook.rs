@@ -10,7 +10,7 @@ use super::super::rules::{Rule, Target};
 use super::review::ReviewVersion;
 use crate::webhooks::{ClientConfig, ConfigError};
 
-/// How long a webhook may take that does not say.
+/// Default of `timeoutSeconds`.
 const TIMEOUT_SECONDS: u64 = 10;
 
 /// A webhook.
@@ -25,17 +25,17 @@ pub struct Hook {
     pub match_policy: MatchPolicy,
     namespaces: Selector,
     objects: Selector,
-    /// The conditions under which it is asked.
+    /// Compiled `matchConditions`.
     pub conditions: Conditions,
-    /// Whether a write goes on when it cannot be asked.
+    /// Effect of a failed call on the write.
     pub failure_policy: FailurePolicy,
-    /// Whether asking does something, so that it is not asked about what does not happen.
+    /// True if calls have side effects (`sideEffects`), so that a dry run must not call the webhook.
     pub has_side_effects: bool,
-    /// Whether it is asked once more when others change the object.
+    /// True if `reinvocationPolicy` is `IfNeeded`.
     pub is_reinvoked: bool,
-    /// How long it may take.
+    /// Timeout of one call.
     pub timeout: Duration,
-    /// How it is asked; none if it speaks no version that is spoken here.
+    /// `AdmissionReview` version of calls; `None` if `admissionReviewVersions` lists no supported one.
     pub review: Option<ReviewVersion>,
     /// Where it is.
     pub client: Result<ClientConfig, ConfigError>,
@@ -50,7 +50,7 @@ pub enum MatchPolicy {
     Equivalent,
 }
 
-/// What becomes of a write when a webhook cannot be asked.
+/// `failurePolicy`: effect of a failed webhook call on the write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailurePolicy {
     /// It is refused.

@@ -1,4 +1,4 @@
-//! The webhooks that are in force: those of all configurations, in the order they are asked.
+//! Registered webhooks of all webhook configurations, in call order.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ pub(crate) struct Known {
     read: ArcSwap<Read>,
 }
 
-/// What was read at a revision.
+/// Webhook configurations as of a revision.
 #[derive(Default)]
 struct Read {
     revision: Revision,

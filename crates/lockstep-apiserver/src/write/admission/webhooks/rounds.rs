@@ -1,17 +1,17 @@
-//! Which mutating webhooks are called once more: those that asked for it, if somebody changed the
-//! object after them.
+//! Reinvocation of mutating webhooks: those with `reinvocationPolicy: IfNeeded` are called again if the object
+//! changed after their call.
 
 use std::collections::BTreeSet;
 
 use lockstep_object::Value;
 
-/// What happened so far in the one or two rounds of a write. Webhooks are known by their place.
+/// State of the one or two rounds of mutating webhooks. Webhooks are identified by their index.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rounds {
     is_second: bool,
     /// A webhook changed the object.
     is_changed: bool,
-    /// Webhooks that were called, and want to be called again if the object changes.
+    /// Called webhooks with `reinvocationPolicy: IfNeeded` and no change since their call.
     called: BTreeSet<usize>,
     /// Webhooks that are to be called again.
     again: BTreeSet<usize>,
@@ -33,8 +33,8 @@ impl Rounds {
         goes_on
     }
 
-    /// The webhooks begin with an object. If other steps changed it since the first round, all who
-    /// want to be are called again.
+    /// Starts the webhooks of a round. If other plugins changed the object since the first round, all called webhooks
+    /// with `IfNeeded` are due again.
     pub fn begin(&mut self, object: &Value) {
         if self.is_second && self.left != *object {
             self.call_again();
@@ -74,8 +74,8 @@ mod tests {
 
     use super::*;
 
-    /// What is called in two rounds: each webhook wants to be called again or not, and changes the
-    /// object in each round or not.
+    /// Returns the webhooks called in each round. Each one is given as its `IfNeeded` flag, and whether it changes
+    /// the object in the first and in the second round.
     fn run(webhooks: &[(bool, [bool; 2])], others_change: bool) -> Vec<Vec<usize>> {
         let mut rounds = Rounds::default();
         let (mut all, mut object) = (Vec::new(), 0);
@@ -121,7 +121,7 @@ mod tests {
             (&[(asks, changes)], false, vec![vec![0], vec![]]),
             // Steps before the webhooks run again too, and count.
             (&[(asks, changes)], true, vec![vec![0], vec![0]]),
-            // A change in the second round counts for those who come after.
+            // A change in the second round makes the webhooks after it run again too.
             (
                 &[(asks, changes), (asks, first)],
                 false,

@@ -1,4 +1,4 @@
-//! A write in the version of the resource that a webhook knows.
+//! The objects of a write, converted to the version that a webhook's rule matched.
 
 use lockstep_merge::JsonPatch;
 use lockstep_merge::managers::Managed;
@@ -12,7 +12,7 @@ use super::call::Failure;
 use super::patch::problem;
 use crate::resources::{Served, Subresource};
 
-/// What a new object has only once it is stored, so that nobody is shown it before.
+/// Metadata that mutating webhooks do not see, since upstream sets it after mutating admission.
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];
 
 /// The object and the stored one, in one version.
@@ -22,7 +22,7 @@ pub(super) struct View<'a> {
     served: Served,
     object: Option<Object>,
     old: Option<Object>,
-    /// What was taken out of a new object.
+    /// Values of `ASSIGNED` that were taken out of a new object.
     assigned: Vec<(&'static str, Value)>,
     is_changed: bool,
 }
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
         self.is_changed
     }
 
-    /// What webhooks and expressions are told about the write.
+    /// `AdmissionRequest` of the write, without its objects.
     pub(super) fn request(&self) -> Value {
         request::describe(self.attributes, &self.served)
     }
@@ -112,7 +112,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Lets a webhook change the object. Tells whether that made a difference.
+    /// Applies a webhook's patch to the object. Returns whether the object changed.
     pub(super) fn change(&mut self, webhook: &str, patch: &JsonPatch) -> Result<bool, Failure> {
         let Some(object) = &self.object else {
             return Err(Failure::internal(&format!(
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         Ok(changed)
     }
 
-    /// Gives the object the shape of its version.
+    /// Prunes and defaults the object in its version.
     fn shape(&mut self) {
         self.show();
         if let Some(object) = &mut self.object {
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a request is about a namespace itself, not a part of it.
+/// True for requests for a Namespace object, as opposed to objects within a namespace.
 pub(super) fn is_of_namespace(request: &InFlight<'_>) -> bool {
     let resource = &request.served.resource;
     resource.group.is_empty() && &*resource.plural == "namespaces"
