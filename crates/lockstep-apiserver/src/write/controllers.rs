@@ -1,4 +1,4 @@
-//! What the server itself does with objects: through the same write path as everybody.
+//! Writes by built-in controllers and by the server itself, through the common write path.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::route::Verb;
 
 pub(crate) use lockstep_catalog::crd::CLEANUP_FINALIZER as CRD_CLEANUP_FINALIZER;
 
-/// What became of a write of the server itself.
+/// Result of an internal write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Internal {
     /// It happened at this revision.
@@ -30,7 +30,7 @@ pub(crate) enum Internal {
     Moved,
     /// A quota refused it.
     Refused,
-    /// The store did not do it, or did not say.
+    /// The store rejected the write, or its outcome is unknown.
     Failed,
 }
 
@@ -38,8 +38,7 @@ pub(crate) enum Internal {
 const FORBIDDEN: u16 = 403;
 
 impl WritePath<'_> {
-    /// Other versions of a resource, and of others that are kept in the same place, in which a part
-    /// of an object can be written too.
+    /// Other served versions of a resource, and of resources with the same bucket, that support the subresource.
     pub(crate) fn equivalents(
         &self,
         served: &Served,
@@ -217,8 +216,8 @@ impl WritePath<'_> {
         });
     }
 
-    /// Makes an object of the server itself. One in a namespace is made only if the namespace is as
-    /// the cache shows it, and stays.
+    /// Creates an object on behalf of the server. For a namespaced object, the transaction requires the cached
+    /// namespace to be current and not terminating.
     pub(crate) async fn create_internally(
         &self,
         origin: WriteOrigin,
@@ -263,8 +262,8 @@ impl WritePath<'_> {
         resource.is_some_and(|resource| is_free(resource, object))
     }
 
-    /// Deletes all objects of a resource that nobody holds, asks the holders of the others, and
-    /// tells what is left.
+    /// Deletes all objects of a resource: removes those without finalizers, sets `deletionTimestamp` on the others,
+    /// and reports whether any remain.
     pub(crate) async fn delete_all_internally(&self, served: &Served, now: Seconds) -> Left {
         let resource = &served.resource;
         if !self.io.catch_up().await {
@@ -302,7 +301,7 @@ impl WritePath<'_> {
     }
 }
 
-/// What is left of objects that were all to be deleted.
+/// Result of deleting all objects of a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
     /// Nothing.
@@ -313,7 +312,7 @@ pub(crate) enum Left {
     Failed(String),
 }
 
-/// What a client would have been answered.
+/// Status code that the write would have had as an API request.
 fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
     match outcome {
         Ok(Outcome::Done { .. }) if verb == Verb::Create => 201,
@@ -323,8 +322,7 @@ fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
     }
 }
 
-/// The bytes to store of an object that was read as it is stored, in the shape of the version that
-/// it is stored in from now on. Nobody is asked to convert it.
+/// Encodes an object in the version it was stored in, pruned and defaulted. Never calls a conversion webhook.
 pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {

@@ -21,15 +21,16 @@ use crate::crd;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What is asked for besides the removal.
+/// Decoded `DeleteOptions`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct DeleteOptions {
     uid: Option<String>,
     revision: Option<String>,
     propagation: Option<Propagation>,
-    /// How long pods have to end.
+    /// `gracePeriodSeconds`.
     grace: Option<i64>,
-    /// How a deletion is told that is not done yet; old clients are told another way.
+    /// Status code of a deletion that is not complete yet: 202 if `orphanDependents` is false, else 200, which old
+    /// clients expect.
     pending: u16,
     dry_run: DryRun,
     admission: Admission,
@@ -37,16 +38,16 @@ pub(super) struct DeleteOptions {
     given: Value,
 }
 
-/// Whether those are asked who may refuse a deletion.
+/// Whether admission runs for a deletion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
     /// They are.
     Asked,
-    /// They were asked about what the deletion is part of.
+    /// Admission already ran for the request that includes the deletion, such as an eviction.
     Done,
 }
 
-/// What becomes of what an object owns.
+/// `propagationPolicy`: effect of a deletion on dependents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Propagation {
     /// It goes after its owner.
@@ -71,7 +72,7 @@ impl WritePath<'_> {
         self.delete_by(request, &options).await
     }
 
-    /// The same with other options than those of the request.
+    /// Variant of `delete` with options other than those of the request, and without admission.
     pub(super) async fn delete_with(
         &self,
         request: &InFlight<'_>,
@@ -85,14 +86,14 @@ impl WritePath<'_> {
         self.delete_by(request, &options).await
     }
 
-    /// Lets those refuse a deletion who may.
+    /// Runs admission for a deletion.
     async fn admit_deletion(
         &self,
         request: &InFlight<'_>,
         options: &DeleteOptions,
         stored: &KeyValue,
     ) -> Result<(), Status> {
-        // Nobody has to convert what goes.
+        // Admission sees the stored version, so that an object whose conversion webhook fails can still be deleted.
         let (_, current) = kept(&request.served.resource, stored)?;
         let old = current.object;
         let name = &request.route.name;
@@ -145,8 +146,8 @@ impl WritePath<'_> {
         Ok(())
     }
 
-    /// Removes an object that is as it was left at a revision, or asks those who hold it to let it
-    /// go. Deleting what goes already changes nothing.
+    /// Removes an object that is still at the given revision, or sets its `deletionTimestamp` if it has finalizers.
+    /// No-op for an object that is already being deleted.
     pub(crate) async fn delete_internally(
         &self,
         origin: WriteOrigin,
@@ -170,7 +171,7 @@ impl WritePath<'_> {
         hold(resource, &mut object);
         let node = object.at(&["spec", "nodeName"]).and_then(Value::as_str);
         let has_node = node.is_some_and(|node| self.cached("", "nodes", node).is_some());
-        // Where there is no node, nobody would end the pod.
+        // Without a node, no kubelet would complete the termination.
         let grace = grace::of(resource, &object, (!has_node).then_some(0));
         match grace {
             Some(grace) => grace.put_on(&mut object, now),
@@ -183,8 +184,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// One try; none if the object moved meanwhile. An object is converted only to be shown: one
-    /// that nobody can convert can be deleted.
+    /// One attempt; `None` if the object changed in between. Conversion happens only for the response, so that an
+    /// object which cannot be converted can still be deleted.
     async fn delete_once(
         &self,
         request: &InFlight<'_>,
@@ -337,7 +338,7 @@ impl DeleteOptions {
         })
     }
 
-    /// 409 if the object is not the one that is meant.
+    /// Checks the UID and resourceVersion preconditions; 409 if one fails.
     fn check(&self, resource: &Resource, current: &Current) -> Result<(), Status> {
         let failed = |what: &str, asked: &str, is: &str, how: &str| {
             let kind = GroupResource::new(&*resource.group, &*resource.kind);
@@ -421,7 +422,7 @@ pub(crate) fn check_options_types(body: &Value) -> Result<(), Status> {
     }
 }
 
-/// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
+/// Default `propagationPolicy`: `Orphan` for Jobs and ReplicationControllers, for compatibility with upstream.
 fn default_propagation(request: &InFlight<'_>) -> Option<Propagation> {
     let resource = &request.served.resource;
     let keeps = resource.strategy.orphans_dependents();

@@ -1,4 +1,4 @@
-//! Facts that a write reads without waiting: what is served, settings, and memory that follows the store.
+//! Synchronous inputs of a write: served resources, settings, and caches that follow the store.
 
 use std::sync::Arc;
 use std::time::Duration;

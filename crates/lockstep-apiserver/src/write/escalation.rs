@@ -1,4 +1,4 @@
-//! Nobody gives away what they do not hold.
+//! RBAC privilege escalation prevention for roles and bindings.
 
 use lockstep_authz::{check_binding_write, check_role_write};
 use lockstep_object::{Object, Status};

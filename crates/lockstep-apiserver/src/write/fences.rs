@@ -6,18 +6,18 @@ use lockstep_storage::{Fence, Key, KeyValue};
 use super::{InFlight, Origin, WritePath};
 use crate::crd;
 
-/// How much is known of the CRD of what is made.
+/// Source of the CRD's state when an object is created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
-    /// What is served here, which may be old: a write behind it fails if it is.
+    /// The registry, which may be stale: the transaction fails if the CRD has changed since.
     Served,
     /// Not even that: it moved.
     Nothing,
 }
 
 impl WritePath<'_> {
-    /// Refuses what would be made where nothing may come, and fences the place off as it is now:
-    /// nothing may come into one that was emptied meanwhile, perhaps by another server.
+    /// Rejects a create in a terminating namespace or of a terminating CRD, and returns fences on both. The fences
+    /// make the transaction fail if another server changed either of them in between.
     pub(super) async fn fence_namespace_and_crd(
         &self,
         request: &InFlight<'_>,
@@ -53,7 +53,8 @@ impl WritePath<'_> {
         Ok(fence(&found))
     }
 
-    /// The CRD as it is served here. Nobody is asked: the write itself finds out.
+    /// Fence on the CRD at the revision in the registry. No read of the store: the transaction detects a stale
+    /// registry.
     fn definition_as_served(
         &self,
         request: &InFlight<'_>,

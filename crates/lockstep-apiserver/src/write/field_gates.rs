@@ -1,4 +1,4 @@
-//! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
+//! Field gates in the write path: values of fields with disabled gates, in the encoding version.
 
 use lockstep_fieldgate::{Action, Gates, Kind, difference};
 use lockstep_merge::fields::Set;
@@ -14,31 +14,32 @@ use super::io::Io;
 use super::{InFlight, Served, WritePath};
 use crate::crd::{self, Kept, keep_gates};
 
-/// What somebody is told whose CRD loses its gates.
+/// Warning for a CRD whose field gates are dropped.
 const NOT_LOOKED_AT: &str =
     "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
-/// The annotation of audit events that tells what gates did.
+/// Audit annotation with the actions of field gates.
 pub(super) const ACTIONS: &str = "field-gates.lockstep.dev/actions";
-/// How much of it is told.
+/// Maximal number of actions in the annotation.
 const ACTIONS_MAX: usize = 20;
 
-/// What a gate step left.
+/// Result of applying field gates.
 #[derive(Default)]
 pub(super) struct Gated {
-    /// The object in the version that it is stored in, where a request is about another: what that
-    /// cannot say is in there.
+    /// The object in the encoding version, if the request has another one. It includes fields that the requested
+    /// version cannot express.
     pub(super) stored: Option<Object>,
-    /// What it replaces, in the same version.
+    /// The current object in the encoding version, if the request has another one.
     pub(super) replaced: Option<Object>,
     actions: Vec<Action>,
-    /// What became another value in the version of the request, if a webhook knows its fields by other names.
+    /// Fields that gates changed in the version of the request; set only if a conversion webhook hides how field
+    /// paths map.
     pub(super) changed: Set,
-    /// What is refused, where the definition asks for it.
+    /// Validation errors of gates whose CRD rejects writes to gated fields.
     pub(super) errors: FieldErrors,
 }
 
 impl WritePath<'_> {
-    /// Makes the gates of a CRD that came in what this server lets them be.
+    /// Drops or restores `customFeatureGates` of an incoming CRD, as far as this server's feature gates require it.
     pub(super) fn keep_gates(
         &self,
         request: &InFlight<'_>,
@@ -59,8 +60,8 @@ impl WritePath<'_> {
         }
     }
 
-    /// Puts back what nobody can change, and tells the client. The object is in shape, and nobody
-    /// but who checks it looks at it afterwards.
+    /// Restores fields with disabled gates and emits warnings. The object must be pruned and defaulted; only
+    /// validation may follow.
     pub(super) async fn gate(
         &self,
         request: &InFlight<'_>,
@@ -135,7 +136,7 @@ impl WritePath<'_> {
 }
 
 impl Gated {
-    /// Whether a gate did anything, so that the object is not what was asked for.
+    /// True if a gate changed the object.
     pub(super) fn is_acted_upon(&self) -> bool {
         !self.actions.is_empty()
     }
@@ -170,7 +171,7 @@ impl InFlight<'_> {
                 .iter()
                 .any(|action| action.kind == Kind::RemovalRefused)
         {
-            // What the version cannot say was not left out.
+            // A field that the requested version cannot express was not removed by the client.
             let mut same = self
                 .served
                 .in_storage(self.io(), current.object.clone())

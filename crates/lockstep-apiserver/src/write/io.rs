@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use super::admission::WebhookCall;
 use crate::resources::Resource;
 
-/// Everything a write may ask of its driver. The list is closed: one screen shows all that a write can do.
+/// Every effect that a write can request from its driver. The list is closed: one screen shows all that a write can
+/// do.
 pub(crate) enum Need {
     /// Linearizable read of one object; the key is relative to the resource.
     Read(Arc<Resource>, String),

@@ -19,7 +19,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
-/// What patches are sent as.
+/// Supported patch media types.
 pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     match origin {
         Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
@@ -30,7 +30,7 @@ pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
 /// A patch that can be read.
 pub(crate) struct Patch {
     change: Change,
-    /// Fields of the patch itself that were given twice, or that nobody knows.
+    /// Duplicate and unknown fields of the patch body.
     pub(super) complaints: Vec<String>,
 }
 
@@ -40,8 +40,8 @@ enum Change {
     Strategic(TypeId, Map<String, Value>),
 }
 
-/// What a patch made, as those are shown it who are told that it is not good: the object, or of a
-/// strategic merge patch the patch.
+/// Value in the error message of an invalid patch: the patched object, or the patch itself for a strategic merge
+/// patch.
 #[derive(Clone)]
 pub(crate) enum Patched {
     /// The object.
@@ -169,7 +169,7 @@ impl Patch {
                 let own = ["apiVersion", "kind"].map(|field| (field, object.get(field).cloned()));
                 strategic_merge(Table::builtin(), *kind, object, patch.clone())
                     .map_err(|error| Status::bad_request(error.to_string()))?;
-                // What it says about the type of the object does not count.
+                // A strategic merge patch cannot change `apiVersion` or `kind`.
                 for (field, value) in own {
                     object.insert(field.to_owned(), value.unwrap_or_default());
                 }
@@ -178,7 +178,7 @@ impl Patch {
         Ok(())
     }
 
-    /// What is shown of it and of what it made.
+    /// Value to print in error messages about the patch.
     pub(super) fn shown(&self, made: Value) -> Patched {
         match &self.change {
             Change::Json(_) | Change::Merge(_) => Patched::Made(made),
@@ -186,7 +186,7 @@ impl Patch {
         }
     }
 
-    /// What is told when that is no object of the resource.
+    /// Error for a patch whose result is not an object of the resource.
     fn refused(&self, made: Value, unfit: Unfit) -> Status {
         match unfit {
             Unfit::Kind(status) if status.code != 400 => status,
@@ -219,7 +219,7 @@ fn go_value(value: &Value) -> String {
     }
 }
 
-/// The type of what a patch is made to.
+/// Go type that a strategic merge patch applies to.
 fn patched_type(served: &Served, subresource: Option<Subresource>) -> Result<TypeId, Status> {
     let own = subresource.and_then(Subresource::own_kind);
     let gvk = served.gvk();

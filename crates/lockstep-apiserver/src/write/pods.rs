@@ -1,4 +1,4 @@
-//! What is created of a pod without being stored: its place on a node, and its eviction.
+//! The pod subresources `binding` and `eviction`, which are created but not stored.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{KindOwner, mistyped, take_object};
@@ -16,9 +16,9 @@ use super::{DryRun, InFlight, Incoming, Internal, LastWrite, Subresource, WriteA
 use super::{WriteOrigin, WriteRequest};
 use crate::route::ResourceRoute;
 
-/// How long a client waits before it asks for an eviction again.
+/// `Retry-After` of a rejected eviction.
 const RETRY_SECONDS: u32 = 10;
-/// How often a budget is read again that somebody else changes.
+/// Maximal number of attempts to update a PodDisruptionBudget or pod under concurrent changes.
 const TRIES_MAX: usize = 20;
 
 impl WritePath<'_> {
@@ -38,7 +38,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// Lets those change or refuse what is created of an object who may.
+    /// Runs admission for the created body of a subresource.
     pub(crate) async fn admit_part(
         &self,
         request: &InFlight<'_>,
@@ -197,7 +197,7 @@ impl WritePath<'_> {
         Ok(success(201))
     }
 
-    /// Writes into a pod why it goes, if it still is the one that is meant.
+    /// Sets the `DisruptionTarget` condition on a pod, if it matches the preconditions.
     async fn tell_pod(&self, request: &InFlight<'_>, options: &mut Value) -> Result<(), Status> {
         let route = request.route;
         let key = format!("{}/{}", route.namespace, route.name);
@@ -207,7 +207,7 @@ impl WritePath<'_> {
             let wanted = |field: &str| options["preconditions"][field].as_str();
             let is_other = |field, is: &str| wanted(field).is_some_and(|wanted| wanted != is);
             if is_other("uid", pod.uid()) || is_other("resourceVersion", &revision.to_string()) {
-                // The deletion says so.
+                // The deletion reports the failed precondition.
                 return Ok(());
             }
             if !set_condition(&mut pod, &request.now.to_string()) {
@@ -402,7 +402,7 @@ fn place(pod: &mut Object, binding: &Object, node: &str, now: &str) {
     }
 }
 
-/// Whether nobody counts on a pod: it does not run, or ends already.
+/// True if disruption budgets do not count the pod: it is pending, completed or being deleted.
 fn ignores_budgets(pod: &Object) -> bool {
     let phase = pod.at(&["status", "phase"]).and_then(Value::as_str);
     let runs = !matches!(phase, Some("Succeeded" | "Failed" | "Pending"));
@@ -430,7 +430,7 @@ fn may_lose_unready(budget: &Object) -> bool {
     number(budget, "currentHealthy") >= wanted && wanted > 0
 }
 
-/// 429 if a budget allows nobody to go.
+/// 429 if a budget allows no disruption.
 fn check_budget(budget: &Object) -> Result<(), Status> {
     let refused = |why: String, seconds: u32| {
         let message = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -467,7 +467,7 @@ fn check_budget(budget: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-/// Says in the status that somebody evicts the pod; tells whether that is new.
+/// Sets the `DisruptionTarget` condition. Returns whether the status changed.
 fn set_condition(pod: &mut Object, now: &str) -> bool {
     let condition = json!({
         "type": "DisruptionTarget",

@@ -1,10 +1,11 @@
-//! `ResourceQuota`: writes that use more of what is limited in their namespace raise what its quotas tell, in the same
-//! transaction.
+//! `ResourceQuota` admission: a write that increases usage updates `status.used` of its namespace's quotas in the
+//! same transaction.
 //!
-//! Quotas are taken from the cache, however old it is, and the transaction proves it new enough: the quotas that are
-//! charged have to be as they were seen, and no other may have come or changed. So a quota is in force as soon as its
-//! write is done, on every server, and no two servers give away the same. Whoever is stopped looks again; whoever is
-//! refused, too, unless they had seen everything.
+//! Quotas are read from the cache, however stale, and the transaction proves the cache fresh enough: each charged
+//! quota must be at the revision that was read, and no other quota of the namespace may have been created or changed.
+//! A quota is thus in force on every server as soon as its write is committed, and two servers cannot grant the same
+//! remainder. If the transaction fails, or a quota is exceeded in a possibly stale cache, the write catches up with
+//! the store and retries.
 
 use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
 use lockstep_object::metadata::Seconds;
@@ -21,9 +22,9 @@ use super::controllers::keep;
 use super::{DryRun, Resource, Subresource, WritePath};
 
 const QUOTAS: &str = "resourcequotas";
-/// How often a write looks again whose quotas moved. Only other servers move them once it is its turn.
+/// Maximal number of attempts if quotas change. During this server's turn only other servers can change them.
 const TRIES_MAX: usize = 32;
-/// What quotas have to know of a write.
+/// Quota-relevant data of a write.
 pub(crate) struct Bill {
     meter: Meter,
     resource: GroupResource,
@@ -51,7 +52,7 @@ struct Seen {
 }
 
 impl Bill {
-    /// What is to be charged for a write; none if no quota can be about it.
+    /// Charge of a write; `None` if no quota can apply to it.
     pub(super) fn of(attributes: &Attributes<'_>, object: &Object) -> Option<Self> {
         let request = attributes.request;
         let resource = &request.served.resource;
@@ -116,7 +117,7 @@ impl Bill {
 }
 
 impl WritePath<'_> {
-    /// What is to be charged for a write that happens. One that does not is only checked.
+    /// Charge of a write. A dry run is checked here, and returns `None` because it must not be charged.
     pub(super) async fn billed(
         &self,
         attributes: &Attributes<'_>,
@@ -257,11 +258,11 @@ impl WritePath<'_> {
         unchanged.collect()
     }
 
-    /// What becomes of quotas that were seen, or 403. What a quota does not tell yet is counted first.
+    /// Updated quotas, or 403 if one is exceeded. Resources missing in `status.used` are counted first.
     async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, Status> {
         let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
         if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
-            // INVARIANT: what is counted is not older than any quota that was seen.
+            // INVARIANT: the counted state is at least as new as every quota that was read.
             self.see_everything().await?;
             let counted = self.counted(bill);
             let uncounted = quotas.iter_mut();

@@ -37,7 +37,7 @@ pub(crate) struct WriteRequest<'a> {
     pub(crate) origin: WriteOrigin,
     /// Subject of authorization.
     pub(crate) user: &'a User,
-    /// All that authentication knows about the subject.
+    /// Caller as authentication established it.
     pub(crate) caller: &'a Caller,
     /// Authorizes another verb on the same object, such as `create` for an apply.
     pub(crate) permits: &'a Permits<'a>,

@@ -1,4 +1,4 @@
-//! The `scale` of resources with replicas: how many of something, whatever the kind calls it.
+//! The `scale` subresource, which maps `Scale` to the replicas fields of built-in kinds and custom resources.
 
 use std::sync::LazyLock;
 
@@ -53,7 +53,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Applies the scale of the body: who wants a number of replicas owns it in the object itself.
+    /// Server-side apply of a `Scale`. The field manager becomes the owner of the replicas field in the object
+    /// itself.
     pub(super) async fn apply_scale(
         &self,
         request: &InFlight<'_>,
@@ -79,7 +80,7 @@ impl WritePath<'_> {
         check_url_name(&scale, &request.route.name)?;
         check_namespace(&scale, &request.route.namespace)?;
         if scale.at(&["spec", "replicas"]).is_none_or(Value::is_null) {
-            // Who wants no number lets it be what it is.
+            // An apply without `spec.replicas` leaves the replicas as they are.
             return self.change_scale(request, Ok).await;
         }
         let wish = wish.instead(request.served.scaled(&scale)?.into_value());
@@ -134,7 +135,7 @@ pub(crate) trait ServedScale {
     /// Paths of the replicas; 404 if the version has no `scale`.
     fn scale_paths(&self) -> Result<&ScalePaths, Status>;
 
-    /// Replicas that a scale asks for.
+    /// `spec.replicas` of a scale.
     fn replicas(&self, scale: &Object) -> Result<i64, Status>;
 
     /// Scale of the object in an answer.
@@ -148,7 +149,7 @@ pub(crate) trait ServedScale {
 }
 
 impl ServedScale for Served {
-    /// What a scale wants of the object: its number of replicas, and which object it is.
+    /// Partial object with the replicas and the identifying metadata of a scale.
     fn scaled(&self, scale: &Object) -> Result<Object, Status> {
         let metadata = scale.metadata().iter();
         let metadata = metadata.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
@@ -176,8 +177,8 @@ impl ServedScale for Served {
         paths.ok_or_else(Status::no_such_resource)
     }
 
-    /// The number of replicas that a scale asks for; none is zero, as upstream's type has it. Of a
-    /// custom resource the object is checked, not its scale.
+    /// `spec.replicas` of a scale; zero if absent, as in upstream's Go type. For a custom resource, validation of the
+    /// object itself covers negative values.
     fn replicas(&self, scale: &Object) -> Result<i64, Status> {
         let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
         let replicas = replicas.unwrap_or(0);
@@ -190,7 +191,7 @@ impl ServedScale for Served {
         Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
     }
 
-    /// The scale of the object in an answer.
+    /// Scale of the object in a response.
     fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
         let object = answer.object()?;
         let paths = self.scale_paths()?;
@@ -202,7 +203,7 @@ impl ServedScale for Served {
         self.shown_scale(answer, &object)
     }
 
-    /// The same of an object that was written: one whose gate keeps it without replicas has none.
+    /// Scale of an object that was written. If a field gate removed the replicas, they count as zero.
     fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
         let mut object = answer.object()?;
         let paths = self.scale_paths()?;
@@ -371,7 +372,7 @@ fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Objec
     })?;
     request.report_fields(&patch.complaints, &unknown, Some(&shown))?;
     if scale.resource_version() == revision {
-        // Who did not write it does not insist on it.
+        // An unchanged resourceVersion stems from the current scale, not from the patch, and is no precondition.
         scale.set_meta_text("resourceVersion", "");
     }
     check_url_name(&scale, &request.route.name)?;
@@ -383,7 +384,7 @@ fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Objec
     Ok(scale)
 }
 
-/// Checks that a value is a `Scale`, and does with what it is not what field validation says.
+/// Checks that a value is a `Scale`, and applies field validation to unknown and duplicate fields.
 fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result<Object, Status> {
     let gvk = gvk();
     let (scale, unknown) = read(value, &request.source).map_err(|unfit| match unfit {

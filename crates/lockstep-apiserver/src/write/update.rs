@@ -24,21 +24,21 @@ use super::{
 };
 use crate::route::Verb;
 
-/// How often a change without a resource version is tried again when the object moved.
+/// Maximal number of retries of an update without resourceVersion after a conflict.
 const RETRIES_MAX: usize = 5;
 
-/// What admission found out about the next state of an object.
+/// Result of admission for an update.
 struct Admitted {
     gated: Gated,
-    /// What quotas are to be charged.
+    /// Quota charge of the update.
     bill: Option<Bill>,
 }
 
-/// What makes the next state of an object.
+/// Computation of the next state of an object.
 pub(super) enum Next<'n> {
     /// A function of the present one.
     Made(&'n (dyn Fn(&Current) -> Result<Incoming, Status> + Sync)),
-    /// What somebody wants of it.
+    /// Server-side apply of a configuration.
     Applied(&'n Wish),
 }
 
@@ -71,8 +71,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Changes an object: `next` makes the next state of the present one, and is asked again
-    /// when the object moved meanwhile, unless that state insists on a resource version.
+    /// Updates an object. `next` computes the next state from the current one, and runs again after a conflict unless
+    /// that state has a resourceVersion.
     pub(super) async fn change(
         &self,
         request: &InFlight<'_>,
@@ -110,7 +110,7 @@ impl WritePath<'_> {
             {
                 Some(answer) => return Ok(answer),
                 None => {
-                    // What was told is about a state that is gone.
+                    // Warnings and annotations refer to a state that is no longer current.
                     request.notes.retract(said, ACTIONS);
                     if insists {
                         break;
@@ -123,8 +123,7 @@ impl WritePath<'_> {
         Err(Status::modified(&resource, &request.route.name))
     }
 
-    /// Lets everybody change or refuse the next state of an object who may, and checks it. Returns what quotas are to
-    /// be charged.
+    /// Runs admission and validation for the next state. Returns the result of field gates and the quota charge.
     async fn admit_change(
         &self,
         request: &InFlight<'_>,
@@ -170,7 +169,7 @@ impl WritePath<'_> {
         Ok(Admitted { gated, bill })
     }
 
-    /// Gives the next state what gates and the server decide, and checks it.
+    /// Applies field gates and server-assigned fields to the next state, and validates it.
     async fn finish_change(
         &self,
         request: &InFlight<'_>,
@@ -207,7 +206,7 @@ impl WritePath<'_> {
         } else {
             request.to_stored(object, &admitted.gated).await?
         };
-        // What cannot be shown is not stored either.
+        // Convert for the response before storing: an object that cannot be converted back must not be stored.
         let shown = served.converted(self.io, value.clone()).await?;
         let answer = |revision| {
             let mut body = Vec::with_capacity(shown.len() + 64);
@@ -233,11 +232,11 @@ impl WritePath<'_> {
     }
 }
 
-/// What a change is seen as by those who are asked about it: the object itself, or its scale.
+/// Objects that admission sees for an update: the object itself, or its `Scale`.
 struct Seen {
-    /// None if it is the stored object itself.
+    /// `None` for the stored object itself.
     old: Option<Object>,
-    /// None if it is the next state itself.
+    /// `None` for the next state itself.
     next: Option<Object>,
 }
 
@@ -258,7 +257,7 @@ impl Seen {
     }
 }
 
-/// The next state of an object: what clients may not change is put back, the rest is shaped.
+/// Computes the next state of an object: restores fields that the request cannot change, then prunes and defaults.
 fn next_state(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -292,7 +291,7 @@ fn next_state(
     Ok(object)
 }
 
-/// Puts back what a request may not change.
+/// Restores fields that the request cannot change.
 fn keep(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -323,7 +322,7 @@ fn keep(
         match subresource {
             Some(Subresource::Status) => parts::signing_status(object, old),
             Some(_) => {}
-            // What was asked for is what was asked for.
+            // `spec` of a CertificateSigningRequest is immutable.
             None => restore(object, old, "spec"),
         }
         parts::date_conditions(object, old, &request.now.to_string());
@@ -342,7 +341,7 @@ fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
     }
 }
 
-/// Counts a change of what is counted.
+/// Increments `metadata.generation` if the update changes a tracked field.
 fn count(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -381,7 +380,7 @@ fn check(
     let verdict = strategy.validate(served.version, object, Some(old), subresource);
     errors.extend(verdict.errors);
     if errors.is_empty() {
-        // Whoever is refused has enough to read.
+        // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {
             request.notes.warn(warning);
         }
@@ -430,7 +429,7 @@ fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), Stat
     Ok(())
 }
 
-/// 422: whoever replaces an object of this resource says which state they saw.
+/// 422: an update of this resource requires a resourceVersion.
 fn no_version(request: &InFlight<'_>) -> Status {
     let metadata = Path::ROOT.field("metadata");
     let path = metadata.field("resourceVersion");
@@ -440,8 +439,8 @@ fn no_version(request: &InFlight<'_>) -> Status {
     Status::invalid(&kind, &request.route.name, &[error])
 }
 
-/// Puts back what an endpoint does not write: `status` through the main one, all but `status`
-/// through `/status`, all but the finalizers and the metadata through `/finalize`.
+/// Restores the fields that an endpoint does not write: `status` for the main endpoint, all but `status` for
+/// `/status`, all but finalizers and metadata for `/finalize`.
 fn keep_part(
     object: &mut Object,
     old: &Object,
@@ -450,7 +449,7 @@ fn keep_part(
 ) {
     match subresource {
         None if status == StatusField::Separate => restore(object, old, "status"),
-        // Whoever writes a scale or binds a pod changes that and nothing else.
+        // These subresources compute the complete next state themselves; there is nothing to restore.
         None
         | Some(
             Subresource::Scale | Subresource::Token | Subresource::Binding | Subresource::Eviction,
