@@ -81,7 +81,7 @@ impl WritePath<'_> {
             Expected::Absent => Claims::default(),
             Expected::At(revision) => match self.newest(resource, object_key).await? {
                 Some(stored) if stored.mod_revision == revision => claims(&stored.value),
-                // The write will not happen.
+                // The object changed, so the transaction will fail.
                 _ => return Ok(Vec::new()),
             },
         };

@@ -24,7 +24,7 @@ pub(super) struct Wish {
 }
 
 impl WritePath<'_> {
-    /// Applies the body to an object, or makes one of it.
+    /// Applies the body to an object, or creates the object if it does not exist.
     pub(super) async fn apply(
         &self,
         request: &InFlight<'_>,
@@ -129,7 +129,7 @@ impl Wish {
         })
     }
 
-    /// The object that is wanted.
+    /// Apply configuration.
     pub(super) fn object(&self) -> &Value {
         &self.object
     }

@@ -13,16 +13,16 @@ use crate::stored::{self, Layout, TypeMeta};
 
 /// A stored object, parsed.
 pub(super) struct Current {
-    /// In the version of the request, without a resource version.
+    /// Object in the version of the request, without a resourceVersion.
     pub(super) object: Object,
-    /// The revision that left it.
+    /// Revision of its last write.
     pub(super) revision: Revision,
-    /// The bytes as stored.
+    /// Stored bytes.
     pub(super) value: Bytes,
 }
 
 impl WritePath<'_> {
-    /// The newest state of the object that a request names; none if there is none.
+    /// Reads the current object that a request names; `None` if it does not exist.
     pub(super) async fn current(&self, request: &InFlight<'_>) -> Result<Option<Current>, Status> {
         let resource = &request.served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
@@ -38,7 +38,7 @@ impl WritePath<'_> {
         }))
     }
 
-    /// The newest stored bytes under a key.
+    /// Linearizable read of the bytes under a key.
     pub(super) async fn newest(
         &self,
         resource: &Arc<Resource>,
@@ -64,7 +64,7 @@ pub(crate) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
     let strategy = &resource.strategy;
     let is_old = revision <= resource.schema_revision;
     match from {
-        // The webhook has made it, and it was fitted then.
+        // `converted` has already applied the schema to a webhook's result.
         Some(from) if from != version && strategy.converter().is_some() => {}
         Some(from) if !strategy.has_same_schema(from, version) => {
             if is_old {
@@ -98,7 +98,7 @@ pub(super) fn parse_to_change(
     Ok(object)
 }
 
-/// The bytes to store of an object in one of its versions.
+/// Encodes an object for storage in one of its versions.
 pub(super) fn encode(
     resource: &Resource,
     version: usize,

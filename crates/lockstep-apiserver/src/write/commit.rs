@@ -1,4 +1,4 @@
-//! The one way into the store.
+//! Transactions: every write of an object reaches the store through this module.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use lockstep_storage::{
 
 use super::{Resource, WritePath};
 
-/// The largest object that is stored.
+/// Maximal size of a stored object.
 pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
 
 /// Preconditions of a transaction beyond the object's own revision, and keys written together with the object.
@@ -23,7 +23,7 @@ pub(super) struct Guards<'g> {
 }
 
 impl WritePath<'_> {
-    /// Writes one object in one transaction, if it is as expected.
+    /// Writes one object in one transaction, if its current revision is the expected one.
     pub(super) async fn commit(
         &self,
         resource: &Arc<Resource>,

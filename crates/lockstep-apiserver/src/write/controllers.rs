@@ -24,17 +24,17 @@ pub(crate) use lockstep_catalog::crd::CLEANUP_FINALIZER as CRD_CLEANUP_FINALIZER
 /// Result of an internal write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Internal {
-    /// It happened at this revision.
+    /// Committed at this revision.
     Done(Revision),
-    /// The object was not as expected, or is served no longer.
+    /// The object is not at the expected revision, or its resource is no longer served.
     Moved,
-    /// A quota refused it.
+    /// A quota is exceeded.
     Refused,
     /// The store rejected the write, or its outcome is unknown.
     Failed,
 }
 
-/// Status code of a refusal by a quota.
+/// Status code of a write that exceeds a quota.
 const FORBIDDEN: u16 = 403;
 
 impl WritePath<'_> {
@@ -66,7 +66,7 @@ impl WritePath<'_> {
         others.collect()
     }
 
-    /// An object as the cache holds it, and the revision that left it.
+    /// Object in the watch cache, and its revision.
     pub(crate) fn cached(
         &self,
         group: &str,
@@ -79,7 +79,7 @@ impl WritePath<'_> {
         Some((found.object()?, found.revision))
     }
 
-    /// An object as it is stored, and the revision that left it.
+    /// Stored object, and its revision.
     pub(crate) async fn read_internally(
         &self,
         group: &str,
@@ -94,7 +94,7 @@ impl WritePath<'_> {
         Some((object, found.mod_revision))
     }
 
-    /// Writes an object, or deletes it if `object` is none, without admission.
+    /// Writes an object without admission, or deletes it if `object` is `None`.
     pub(crate) async fn write_internally(
         &self,
         origin: WriteOrigin,
@@ -138,7 +138,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// The stages that hold for an origin, and the commit.
+    /// Runs the stages that apply to an origin, then commits.
     async fn pass_stages(
         &self,
         origin: WriteOrigin,
@@ -171,7 +171,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Puts the stored values of fields of closed gates back.
+    /// Restores the stored values of fields with disabled gates.
     async fn keep_gated_fields(
         &self,
         resource: &Arc<Resource>,
@@ -185,7 +185,7 @@ impl WritePath<'_> {
         let version = own_version(resource, object.api_version());
         if version != resource.encoding_version().index() && resource.strategy.converter().is_some()
         {
-            // Gate paths name fields of the storage version alone; a webhook may call them otherwise elsewhere.
+            // Gate paths refer to the encoding version; a conversion webhook may rename fields in other versions.
             return Ok(());
         }
         let stored = match expected {
@@ -245,7 +245,7 @@ impl WritePath<'_> {
         .await
     }
 
-    /// A namespace that stays, fenced off as the cache shows it.
+    /// Fence on a cached namespace; `None` if it does not exist or is terminating.
     fn open_namespace(&self, name: &str) -> Option<Fence> {
         let registry = self.registry();
         let resource = registry.resource("", "namespaces")?;
@@ -255,7 +255,7 @@ impl WritePath<'_> {
         stays.then_some(Fence { key, at })
     }
 
-    /// Whether nothing holds an object of a resource back from being removed.
+    /// True if an object of a resource has no finalizers left.
     pub(crate) fn is_free(&self, group: &str, plural: &str, object: &Object) -> bool {
         let registry = self.registry();
         let resource = registry.resource(group, plural);
@@ -304,11 +304,11 @@ impl WritePath<'_> {
 /// Result of deleting all objects of a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
-    /// Nothing.
+    /// All objects are deleted.
     Nothing,
-    /// Some that others hold, or that changed meanwhile.
+    /// Objects with finalizers, or with concurrent changes, remain.
     Some,
-    /// Some that could not be deleted, for this reason among others.
+    /// At least one deletion failed; holds one of the reasons.
     Failed(String),
 }
 

@@ -21,7 +21,7 @@ use crate::stored::Layout;
 
 /// Calls of conversion webhooks: through the driver of a write, or directly where reads are served.
 pub(crate) trait Convert: Sync {
-    /// Objects of one version in another, in the same order.
+    /// Converts objects of one version to another, preserving their order.
     fn convert(
         &self,
         resource: &Arc<Resource>,
@@ -41,7 +41,7 @@ impl Convert for Io {
     }
 }
 
-/// Calls the webhook at once; for readers, and for the driver of writes.
+/// Calls the webhook directly; for read requests, and for the driver of writes.
 pub(crate) struct Direct;
 
 impl Convert for Direct {
@@ -118,7 +118,6 @@ impl ServedVersion for Served {
         Ok(shown)
     }
 
-    /// The bytes to store of an object of this version.
     async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status> {
         let mut object = self.in_storage(via, object).await?;
         encode(
@@ -128,7 +127,6 @@ impl ServedVersion for Served {
         )
     }
 
-    /// An object of this version in the one that is stored, without a resource version.
     async fn in_storage(
         &self,
         via: &impl Convert,
@@ -285,7 +283,7 @@ impl InFlight<'_> {
         next == current.object
     }
 
-    /// The bytes of a stored object as they would be stored now: in the version of today, with today's defaults.
+    /// Re-encodes a stored object in the current encoding version with current defaults.
     pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
@@ -300,7 +298,7 @@ impl InFlight<'_> {
     }
 }
 
-/// The version that bytes are stored in, if the resource has it.
+/// Version of stored bytes; `None` if the resource does not define it.
 pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -323,7 +321,7 @@ pub(super) fn unreadable() -> Status {
     Status::internal_error("the stored object cannot be read")
 }
 
-/// Indexes in groups that one call can take.
+/// Groups indexes into batches that fit one webhook call.
 fn batches(indexes: &[usize], size: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut bytes = 0;

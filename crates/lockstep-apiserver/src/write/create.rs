@@ -1,4 +1,4 @@
-//! Making an object.
+//! Create requests.
 
 use lockstep_object::metadata::{
     Creation, GENERATE_NAME_RETRIES_MAX, GENERATE_NAME_SUFFIX_BYTES, check_create, check_namespace,
@@ -26,16 +26,16 @@ const NEWEST: Revision = Revision(u64::MAX);
 
 /// Result of one attempt to create an object.
 enum Made {
-    /// The object is there.
+    /// The object was created.
     Done(WriteAnswer),
-    /// Another object has the name.
+    /// The name is taken by another object.
     NameTaken(String),
-    /// The namespace or the CRD is no longer as it was when it was looked at.
+    /// A fence failed: the namespace or the CRD changed in between.
     PlaceMoved,
 }
 
 impl WritePath<'_> {
-    /// Makes the object of the body.
+    /// Creates the object of the body, or a subresource.
     pub(super) async fn create(
         &self,
         request: &InFlight<'_>,
@@ -50,7 +50,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Makes an object that came in.
+    /// Creates a decoded object.
     pub(super) async fn create_object(
         &self,
         request: &InFlight<'_>,
@@ -184,7 +184,7 @@ impl WritePath<'_> {
         strategy.prune_and_default(served.version, object, None)
     }
 
-    /// One try.
+    /// One attempt to create the object.
     async fn create_once(
         &self,
         request: &InFlight<'_>,
@@ -232,7 +232,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Refuses an object that is wrong.
+/// Validates a new object; 422 if it is invalid.
 fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.strategy.names(), resource.scope);

@@ -1,4 +1,4 @@
-//! From the bytes of a request to an object of the resource.
+//! Decoding of request bodies to objects of the resource.
 
 use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
@@ -9,21 +9,21 @@ use lockstep_object::{GroupVersionKind, Object, Status, Value, json};
 use super::patch::Patched;
 use super::{InFlight, Origin, Served};
 
-/// A body that could be read.
+/// Decoded request body.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// Decoded value.
     pub(crate) value: Value,
-    /// Fields that were given twice: paths of JSON, or whole messages of YAML.
+    /// Duplicate fields: JSON paths, or complete messages for YAML.
     pub(crate) duplicates: Vec<String>,
 }
 
-/// An object that came in.
+/// Object decoded from a request.
 #[derive(Clone)]
 pub struct Incoming {
-    /// The object.
+    /// Decoded object.
     pub object: Object,
-    /// Fields that were given twice.
+    /// Duplicate fields.
     pub duplicates: Vec<String>,
     /// Fields that the schema does not know; they are dropped.
     pub unknown: Vec<String>,
@@ -31,11 +31,11 @@ pub struct Incoming {
     pub(crate) patched: Option<Patched>,
 }
 
-/// Why a value is no object of the resource.
+/// Reasons for which a value is not an object of the resource.
 pub(crate) enum Unfit {
     /// `apiVersion` or `kind` is missing or differs from the expected one.
     Kind(Status),
-    /// A field is of a wrong type.
+    /// A field has the wrong type.
     Type(String),
 }
 

@@ -1,4 +1,4 @@
-//! Removing objects.
+//! Delete requests.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
@@ -34,14 +34,14 @@ pub(super) struct DeleteOptions {
     pending: u16,
     dry_run: DryRun,
     admission: Admission,
-    /// As they were given.
+    /// Options as received.
     given: Value,
 }
 
 /// Whether admission runs for a deletion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
-    /// They are.
+    /// Admission runs.
     Asked,
     /// Admission already ran for the request that includes the deletion, such as an eviction.
     Done,
@@ -50,16 +50,16 @@ enum Admission {
 /// `propagationPolicy`: effect of a deletion on dependents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Propagation {
-    /// It goes after its owner.
+    /// Dependents are deleted after their owner.
     Background,
-    /// It goes before its owner.
+    /// Dependents are deleted before their owner.
     Foreground,
-    /// It stays.
+    /// Dependents remain.
     Orphan,
 }
 
 impl WritePath<'_> {
-    /// Removes an object, or sets its deletionTimestamp if finalizers hold it.
+    /// Removes an object, or sets its `deletionTimestamp` if it has finalizers.
     pub(super) async fn delete(
         &self,
         request: &InFlight<'_>,
@@ -123,7 +123,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// Removes the objects with these keys; one that is gone already is passed over.
+    /// Deletes the objects with these keys; skips those that no longer exist.
     pub(super) async fn delete_collection(
         &self,
         request: &InFlight<'_>,
@@ -264,7 +264,7 @@ impl WritePath<'_> {
     }
 }
 
-/// A CRD is held until its objects are gone.
+/// Adds the cleanup finalizer to a CRD, which stays until its custom resources are deleted.
 fn hold(resource: &Resource, object: &mut Object) {
     let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
     if !is_crd || object.deletion_timestamp().is_some() {
@@ -277,7 +277,7 @@ fn hold(resource: &Resource, object: &mut Object) {
     }
 }
 
-/// Marks an object that others hold as going away.
+/// Sets the `deletionTimestamp` of an object with finalizers.
 pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Seconds) {
     if object.deletion_timestamp().is_some() {
         return;
@@ -286,7 +286,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
     let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
     let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
     if !is_namespace && !is_crd {
-        // These two go in their own way, and nothing else of them changes.
+        // Upstream deletes namespaces and CRDs by code of their own, which leaves these two fields alone.
         let metadata = object.metadata_mut();
         metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
         if resource.strategy.tracks_generation() {
@@ -302,7 +302,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
     }
 }
 
-/// Namespaces that the server needs.
+/// Rejects the deletion of namespaces that the server requires.
 fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
     let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
     if is_namespace && matches!(object.name(), "default" | "kube-system" | "kube-public") {
@@ -359,7 +359,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Puts the finalizer of the policy on the object, instead of another policy's.
+    /// Sets the finalizer of the propagation policy, and removes that of another policy.
     fn propagate(&self, object: &mut Object) {
         if let Some(policy) = self.propagation {
             policy.put_on(object);
@@ -368,7 +368,7 @@ impl DeleteOptions {
 }
 
 impl Propagation {
-    /// Puts its finalizer on an object, instead of another's.
+    /// Sets the policy's finalizer, and removes that of another policy.
     fn put_on(self, object: &mut Object) {
         let kept = object
             .finalizers()
@@ -383,8 +383,8 @@ impl Propagation {
     }
 }
 
-/// Refuses options of a wrong type: one that is not understood must not turn a rehearsal, or a
-/// delete of one certain object, into a delete.
+/// Rejects options with wrong types: ignoring a malformed `dryRun` or precondition would delete an object that the
+/// client meant to protect.
 pub(crate) fn check_options_types(body: &Value) -> Result<(), Status> {
     let is_text = |value: &Value| value.is_null() || value.is_string();
     let is_texts = |value: &Value| {

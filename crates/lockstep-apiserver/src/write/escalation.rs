@@ -6,7 +6,7 @@ use lockstep_object::{Object, Status};
 use super::{InFlight, WritePath};
 
 impl WritePath<'_> {
-    /// Refuses a role or binding that would give more than its writer has.
+    /// Rejects a role or binding that grants permissions which the user does not have.
     pub(super) fn check_escalation(
         &self,
         request: &InFlight<'_>,

@@ -1,4 +1,4 @@
-//! Where something is to be made: its namespace and its CRD have to be there, and to stay.
+//! Fences of a create: its namespace and CRD must exist and not be terminating until the commit.
 
 use lockstep_object::{Object, Status, Value};
 use lockstep_storage::{Fence, Key, KeyValue};
@@ -11,7 +11,7 @@ use crate::crd;
 pub(super) enum Known {
     /// The registry, which may be stale: the transaction fails if the CRD has changed since.
     Served,
-    /// Not even that: it moved.
+    /// The store: a fence failed, so the registry may be stale.
     Nothing,
 }
 
@@ -74,7 +74,7 @@ impl WritePath<'_> {
         Ok(Key::new(key).ok().map(|key| Fence { key, at }))
     }
 
-    /// The CRD as it is stored, if it is still the one that is served here.
+    /// Reads the CRD from the store. 503 if it was deleted and recreated, until the registry has followed.
     async fn check_definition_is_open(
         &self,
         request: &InFlight<'_>,
@@ -92,7 +92,7 @@ impl WritePath<'_> {
             return Err(terminating(request, name));
         }
         if found.create_revision > resource.schema_revision {
-            // Another one of the same name, of which nothing is known here.
+            // The registry still has the schema of the deleted CRD.
             let why = "the custom resource definition was made anew";
             return Err(Status::service_unavailable(why).with_retry_after(1));
         }

@@ -141,7 +141,7 @@ impl Gated {
         !self.actions.is_empty()
     }
 
-    /// Warns of deprecated fields, once nothing keeps the write from happening.
+    /// Warns of deprecated fields. Called after validation, so that rejected writes do not warn.
     pub(super) fn warn_of_deprecated(&self, request: &InFlight<'_>) {
         if let Some(gates) = request.served.resource.strategy.gates() {
             for warning in gates.deprecations(&self.actions) {
@@ -152,7 +152,7 @@ impl Gated {
 }
 
 impl InFlight<'_> {
-    /// The gate step for a version that is not the stored one: there and back.
+    /// Applies field gates in the encoding version to an object of another version, and converts the result back.
     async fn gate_converted(
         &self,
         gates: &Gates,
@@ -199,7 +199,7 @@ impl InFlight<'_> {
         })
     }
 
-    /// A stored object in the version that is stored now.
+    /// Current object in the encoding version.
     pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
         let kept = Served {
             resource: self.served.resource.clone(),
@@ -209,12 +209,12 @@ impl InFlight<'_> {
         parse_to_change(&kept, &value, current.revision)
     }
 
-    /// The version of the request.
+    /// `apiVersion` of the request.
     pub(super) fn api_version(&self) -> String {
         self.served.resource.api_version(self.served.version)
     }
 
-    /// Where two objects of the request's version are not the same.
+    /// Fields in which two objects of the request's version differ.
     pub(super) fn difference(&self, one: &Object, other: &Object) -> Set {
         let strategy = &self.served.resource.strategy;
         let of_version = strategy.merge_type(self.served.version);
@@ -223,14 +223,14 @@ impl InFlight<'_> {
         })
     }
 
-    /// Whether paths of gates mean the same in a version.
+    /// True if gate paths apply to a version: without a conversion webhook to all, else to the encoding version only.
     pub(super) fn has_paths(&self, api_version: &str) -> bool {
         let resource = &self.served.resource;
         resource.strategy.converter().is_none()
             || resource.version_of(api_version) == Some(resource.encoding_version().index())
     }
 
-    /// The bytes to store of an object that went through the gate step.
+    /// Encodes an object for storage after the gate step.
     pub(super) async fn to_stored(
         &self,
         object: Object,

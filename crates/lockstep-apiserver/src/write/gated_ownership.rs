@@ -26,7 +26,7 @@ type Held = BTreeMap<String, Set>;
 struct Settling<'a> {
     request: &'a InFlight<'a>,
     gates: &'a Gates,
-    /// The stored object, in the version of the request.
+    /// Current object, in the version of the request.
     live: Option<&'a Object>,
     /// Next state of the object, in the same version.
     object: &'a Object,
@@ -108,7 +108,7 @@ impl Settling<'_> {
         )
     }
 
-    /// Those of some fields of a version that gates hold.
+    /// Gated fields among the given ones, in a version.
     fn frozen(&self, held: &Held, version: &str, fields: &Set) -> Set {
         if self.request.has_paths(version) {
             return self.gates.frozen(fields);
@@ -220,7 +220,7 @@ impl Settling<'_> {
         Some(difference(of_version, whole.as_value(), less.as_value()))
     }
 
-    /// The stored object in the version that is stored.
+    /// Current object in the encoding version.
     fn stored(&self) -> Option<&Object> {
         self.step.replaced.as_ref().or(self.live)
     }

@@ -1,4 +1,4 @@
-//! Pods that are given time to end.
+//! Graceful deletion of pods.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -8,7 +8,7 @@ use super::{Resource, SpecialKind};
 /// Default of `terminationGracePeriodSeconds`.
 const GRACE_SECONDS: i64 = 30;
 
-/// The time that an object is given before it is gone.
+/// Grace period of a deletion, in seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grace {
     seconds: i64,
@@ -41,7 +41,8 @@ pub(super) fn end(resource: &Resource, object: &mut Object, now: Seconds) {
 }
 
 impl Grace {
-    /// Marks an object as ending in that time. One that ends already may be given less, never more.
+    /// Sets `deletionTimestamp` and `deletionGracePeriodSeconds`. A running grace period can be shortened, not
+    /// extended.
     pub(super) fn put_on(self, object: &mut Object, now: Seconds) {
         let given = object.metadata().get("deletionGracePeriodSeconds");
         let given = given.and_then(Value::as_i64);

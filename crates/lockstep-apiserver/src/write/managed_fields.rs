@@ -22,7 +22,7 @@ const CONVERSIONS_MAX: usize = 64;
 pub(super) enum Claims {
     /// Computed: the writer becomes the owner of the fields that it changes.
     Tracked,
-    /// They are known.
+    /// Given, by server-side apply.
     Known(Managed),
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Written<'a> {
     missing: RefCell<Option<(Value, Box<str>)>>,
 }
 
-/// Why an object is not at hand in another version.
+/// Reasons for which an object is not available in another version.
 #[derive(Clone, Debug)]
 pub(super) enum NotAtHand {
     /// A conversion webhook must be called first.
     Missing,
-    /// The version is not one of the resource.
+    /// The resource does not define the version.
     Unknown,
 }
 
@@ -304,9 +304,9 @@ fn gated(gates: &Gates, mut next: Value, stored: &Value) -> Option<Value> {
 /// `managedFields` in the body of a request.
 #[derive(Clone)]
 pub(super) enum RequestedManagedFields {
-    /// None that can be read: the stored ones stay.
+    /// Absent or invalid: the stored entries apply.
     Nothing,
-    /// These.
+    /// Valid entries; empty for a reset.
     Named(Managed),
 }
 

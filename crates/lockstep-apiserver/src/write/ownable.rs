@@ -22,7 +22,7 @@ pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
         table.kind(&resource.group, version, &resource.kind)
     });
     if let Some(id) = id {
-        // Nothing is of a wrong type where there is nothing.
+        // An empty map has no field of a wrong type.
         let read = typed::read(table, id, &mut empty, &mut Vec::new());
         read.expect("an empty map is an object of every kind");
     }

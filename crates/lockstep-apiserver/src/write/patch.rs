@@ -1,4 +1,4 @@
-//! Changing an object by a patch.
+//! Patch requests.
 
 use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch, strategic_merge};
@@ -27,7 +27,7 @@ pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     }
 }
 
-/// A patch that can be read.
+/// Decoded patch.
 pub(crate) struct Patch {
     change: Change,
     /// Duplicate and unknown fields of the patch body.
@@ -44,14 +44,14 @@ enum Change {
 /// patch.
 #[derive(Clone)]
 pub(crate) enum Patched {
-    /// The object.
+    /// Patched object.
     Made(Value),
-    /// The patch.
+    /// Strategic merge patch.
     By(Map<String, Value>),
 }
 
 impl Patched {
-    /// 422 on the field `patch`.
+    /// 422 for the field `patch`.
     pub(super) fn refused(&self, problem: &str) -> Status {
         let shown = match self {
             Self::Made(object) => object.to_string(),
@@ -106,7 +106,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Decodes a patch of a media type that the resource takes. `subresource` is the target's.
+/// Decodes a patch of a media type that the resource supports. `subresource` is that of the request.
 pub(crate) fn decode(
     served: &Served,
     subresource: Option<Subresource>,
@@ -158,7 +158,7 @@ fn no_map(media_type: &str, found: &Value) -> String {
 }
 
 impl Patch {
-    /// Applies it to an object, or to a view of one.
+    /// Applies the patch to an object, or to its scale.
     pub(super) fn apply(&self, value: &mut Value) -> Result<(), Status> {
         match &self.change {
             Change::Merge(patch) => merge_patch(value, patch),
@@ -196,7 +196,7 @@ impl Patch {
     }
 }
 
-/// A map as Go prints it.
+/// Formats a map as Go's `%v` does.
 fn go_map(map: &Map<String, Value>) -> String {
     let fields = map
         .iter()

@@ -22,7 +22,7 @@ const RETRY_SECONDS: u32 = 10;
 const TRIES_MAX: usize = 20;
 
 impl WritePath<'_> {
-    /// Creates a part of an object.
+    /// Creates a subresource of an object.
     pub(super) async fn create_part(
         &self,
         request: &InFlight<'_>,
@@ -56,7 +56,7 @@ impl WritePath<'_> {
         Ok(created)
     }
 
-    /// Gives a pod a node.
+    /// Binds a pod to a node.
     async fn bind(
         &self,
         request: &InFlight<'_>,
@@ -76,7 +76,7 @@ impl WritePath<'_> {
         self.place_on_node(request, &binding, dry_run).await
     }
 
-    /// Gives a pod a node that the body alone names: the endpoint of before pods had parts.
+    /// Legacy `bindings` endpoint: binds the pod that the body names.
     pub(super) async fn bind_named(
         &self,
         request: &InFlight<'_>,
@@ -158,7 +158,7 @@ impl WritePath<'_> {
         Ok(success(201))
     }
 
-    /// Deletes a pod if the budget it counts in allows that.
+    /// Deletes a pod if its PodDisruptionBudget allows that.
     async fn evict(
         &self,
         request: &InFlight<'_>,
@@ -233,7 +233,7 @@ impl WritePath<'_> {
         Err(Status::modified(&what, &route.name))
     }
 
-    /// Counts a pod as gone in the budget that it belongs to; 429 if none may go.
+    /// Records a disruption in the PodDisruptionBudget of a pod; 429 if it allows none.
     async fn take_from_budget(&self, request: &InFlight<'_>, pod: &Object) -> Result<(), Status> {
         for _ in 0..TRIES_MAX {
             let budgets = self.budgets_of(pod).await?;
@@ -278,7 +278,7 @@ impl WritePath<'_> {
         Err(Status::modified(&what, pod.name()))
     }
 
-    /// The budgets that count a pod, by name.
+    /// PodDisruptionBudgets whose selector matches a pod, with their names.
     async fn budgets_of(&self, pod: &Object) -> Result<Vec<(String, Object)>, Status> {
         let registry = self.registry();
         let Some(resource) = registry.resource("policy", "poddisruptionbudgets") else {
@@ -305,7 +305,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Reads the body as an object of a kind that is not the resource's.
+/// Decodes the body as an object of the subresource's kind.
 fn accept(request: &InFlight<'_>, document: Document, kind: &[&str; 3]) -> Result<Object, Status> {
     let [group, version, kind] = *kind;
     let gvk = GroupVersionKind::new(group, version, kind);
@@ -362,7 +362,7 @@ fn check_binding(binding: &Object) -> Result<(), Status> {
     ))
 }
 
-/// Puts a pod on a node, with the labels and annotations of the binding.
+/// Sets the node of a pod, and copies labels and annotations of the binding.
 fn place(pod: &mut Object, binding: &Object, node: &str, now: &str) {
     for field in ["labels", "annotations"] {
         let given = binding.metadata().get(field).and_then(Value::as_object);
@@ -420,7 +420,7 @@ fn number(budget: &Object, field: &str) -> i64 {
     number.unwrap_or_default()
 }
 
-/// Whether a pod that is not ready may go without counting.
+/// True if a pod that is not ready may be evicted without using the budget (`unhealthyPodEvictionPolicy`).
 fn may_lose_unready(budget: &Object) -> bool {
     let policy = budget.at(&["spec", "unhealthyPodEvictionPolicy"]);
     if policy.and_then(Value::as_str) == Some("AlwaysAllow") {

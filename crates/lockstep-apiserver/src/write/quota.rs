@@ -36,14 +36,14 @@ pub(crate) struct Bill {
     now: Seconds,
 }
 
-/// Whether a write holds the turn of its namespace among this server's writers that charge quotas: only one of them
-/// could succeed, so they go one after the other.
+/// Turn of a write among this server's writers that charge quotas of one namespace. Of concurrent charges only one
+/// could commit, so they run in sequence.
 enum QuotaTurn {
     None,
     Taken { left: Option<Revision> },
 }
 
-/// A quota as it was seen.
+/// A quota as read from the cache.
 struct Seen {
     key: Key,
     at: Revision,
@@ -184,7 +184,7 @@ impl WritePath<'_> {
             if matches!(turn, QuotaTurn::None) && !extra_writes.is_empty() {
                 let left = self.io.take_quota_turn(&bill.namespace).await;
                 *turn = QuotaTurn::Taken { left: None };
-                // A stale cache costs one more try; the transaction decides.
+                // A stale cache costs one more attempt; the transaction decides.
                 let _or_the_store_says_no = self.io.catch_up_to(left).await;
                 continue;
             }
@@ -223,7 +223,7 @@ impl WritePath<'_> {
         Err(Status::service_unavailable(why).with_retry_after(1))
     }
 
-    /// The quotas of a namespace, as far as they are known.
+    /// Cached quotas of a namespace.
     fn quotas(&self, namespace: &str) -> Vec<Seen> {
         let registry = self.registry();
         let Some(resource) = registry.resource("", QUOTAS) else {
@@ -243,7 +243,7 @@ impl WritePath<'_> {
         seen.collect()
     }
 
-    /// No quota may come or change in a namespace but those that were seen.
+    /// Precondition that no quota of the namespace was created or changed, other than those that were read.
     fn unchanged_range(&self, namespace: &str, seen: &[Seen]) -> Vec<RangeUnchanged> {
         let registry = self.registry();
         let resource = registry.resource("", QUOTAS).into_iter();
@@ -296,7 +296,7 @@ impl WritePath<'_> {
         replaced.collect()
     }
 
-    /// All objects like the one that is written.
+    /// Usage of all objects of the resource in the namespace.
     fn counted(&self, bill: &Bill) -> Vec<Counted> {
         let registry = self.registry();
         let resource = registry.resource(&bill.resource.group, &bill.resource.resource);
@@ -318,7 +318,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Whether a write that was stopped was not stopped by the object or by a fence.
+/// True if a failed transaction is due neither to the object nor to a fence, but to quotas.
 fn is_as_expected(outcome: &Outcome, expected: Expected, fences: &[Fence]) -> bool {
     let Outcome::Stopped {
         current,

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::views::{Cell, Column, Columns};
 
-/// Metadata that an object and its scale share.
+/// Metadata that a scale copies from its object.
 const SHARED_METADATA: [&str; 5] = [
     "name",
     "namespace",
@@ -30,7 +30,7 @@ const SHARED_METADATA: [&str; 5] = [
 ];
 
 impl WritePath<'_> {
-    /// Replaces the number of replicas by that of the body.
+    /// Updates the replicas from the `Scale` in the body.
     pub(super) async fn update_scale(
         &self,
         request: &InFlight<'_>,
@@ -43,7 +43,7 @@ impl WritePath<'_> {
         self.change_scale(request, |_| Ok(scale.clone())).await
     }
 
-    /// Applies the patch of the body to the scale.
+    /// Patches the scale.
     pub(super) async fn patch_scale(
         &self,
         request: &InFlight<'_>,
@@ -90,7 +90,7 @@ impl WritePath<'_> {
         request.served.written_scale_of(&answer.await?)
     }
 
-    /// Writes the number of replicas of the scale that `change` makes of the present one.
+    /// Updates the replicas from the scale that `change` computes from the current one.
     async fn change_scale(
         &self,
         request: &InFlight<'_>,
@@ -138,7 +138,7 @@ pub(crate) trait ServedScale {
     /// `spec.replicas` of a scale.
     fn replicas(&self, scale: &Object) -> Result<i64, Status>;
 
-    /// Scale of the object in an answer.
+    /// Scale of the object in a response.
     fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
 
     /// Scale of an object that was written.
@@ -161,12 +161,10 @@ impl ServedScale for Served {
         Ok(object)
     }
 
-    /// The scale of an object.
     fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
         self.scale_paths()?.view(object, revision)
     }
 
-    /// Gives an object the number of replicas of a scale.
     fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
         let replicas = self.replicas(scale)?;
         self.scale_paths()?.set_replicas(object, replicas)
@@ -219,7 +217,7 @@ impl ServedScale for Served {
             .view(object, object.resource_version())?;
         let is_built_in = self.resource.origin == Origin::BuiltIn;
         if is_built_in && scale.at(&["spec", "replicas"]) == Some(&json!(0)) {
-            // As upstream's type prints it.
+            // The Go type omits zero replicas.
             scale.fields_mut().insert("spec".to_owned(), json!({}));
         }
         Ok(WriteAnswer {
@@ -229,7 +227,7 @@ impl ServedScale for Served {
     }
 }
 
-/// The columns of scales.
+/// Table columns of scales.
 pub(crate) fn columns() -> &'static Columns {
     static COLUMNS: LazyLock<Columns> = LazyLock::new(|| {
         let number = |name: &str, description: &str, path: &str| Column {
@@ -261,7 +259,7 @@ trait Replicas {
     /// Builds the `Scale` of an object. `spec.replicas` is absent if the object has none.
     fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status>;
 
-    /// The desired number of replicas.
+    /// Desired number of replicas.
     fn replicas(&self, object: &Object) -> Result<Option<i64>, Status>;
 
     /// Sets the desired number of replicas.
@@ -316,7 +314,7 @@ impl Replicas for ScalePaths {
     }
 }
 
-/// A selector as text; none if it selects nothing in particular.
+/// Formats a selector; `None` if it is invalid or empty.
 fn selector_text(selector: &Value) -> Option<String> {
     let text = match selector {
         Value::String(text) => text.clone(),
@@ -338,7 +336,7 @@ fn gvk() -> GroupVersionKind {
     GroupVersionKind::new("autoscaling", "v1", "Scale")
 }
 
-/// A path without the dot that it starts with.
+/// Strips the leading dot of a path.
 fn names(path: &str) -> &str {
     path.strip_prefix('.').unwrap_or(path)
 }
@@ -348,7 +346,7 @@ fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
     names.try_fold(object.as_value(), |value, name| value.get(name))
 }
 
-/// The whole number at a path.
+/// Integer at a path.
 fn number(object: &Object, path: &str) -> Result<Option<i64>, Status> {
     match at(object, path) {
         None | Some(Value::Null) => Ok(None),
@@ -398,7 +396,7 @@ fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result
     Ok(scale)
 }
 
-/// A `Scale`, and the fields that a scale does not have.
+/// Decodes a `Scale` and collects unknown fields.
 fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
     let scale = take_object(value, body, &gvk(), KindOwner::BuiltIn);
     let mut scale = scale.map_err(Unfit::Kind)?;
@@ -412,7 +410,7 @@ fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
     Ok((scale, unknown))
 }
 
-/// Refuses fields of another type, and notes those that a scale does not have.
+/// Rejects fields of the wrong type, and collects unknown fields.
 fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), String> {
     let known = ["apiVersion", "kind", "metadata", "spec", "status"];
     let foreign = scale

@@ -16,10 +16,10 @@ const CONTROLLERS: &str = "kube-controller-manager";
 /// ConfigMap with the cluster's CA certificate, created in every namespace.
 const ROOT_CA: &str = "kube-root-ca.crt";
 
-/// Objects of one resource that are made.
+/// Ownership rules for objects that the server creates.
 struct Made<'a>(&'a Resource);
 
-/// There is one version when an object is made.
+/// Error of conversion, which a create never needs.
 #[derive(Debug)]
 struct OtherVersion;
 

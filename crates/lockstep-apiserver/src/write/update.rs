@@ -1,4 +1,4 @@
-//! Changing an object.
+//! Update requests.
 
 use lockstep_builtins::{parts, statuses};
 use lockstep_object::field::{FieldError, Path};
@@ -36,14 +36,14 @@ struct Admitted {
 
 /// Computation of the next state of an object.
 pub(super) enum Next<'n> {
-    /// A function of the present one.
+    /// A function of the current object.
     Made(&'n (dyn Fn(&Current) -> Result<Incoming, Status> + Sync)),
     /// Server-side apply of a configuration.
     Applied(&'n Wish),
 }
 
 impl WritePath<'_> {
-    /// Replaces an object, or a part of it, by the body.
+    /// Replaces an object, or a subresource of it, with the body.
     pub(super) async fn update(
         &self,
         request: &InFlight<'_>,
@@ -134,7 +134,7 @@ impl WritePath<'_> {
     ) -> Result<Admitted, Status> {
         let old = &current.object;
         if subresource == Some(Subresource::Binding) {
-            // It is the binding that was admitted.
+            // Admission already ran on the `Binding`.
             let gated = self
                 .finish_change(request, subresource, current, next)
                 .await?;
@@ -187,8 +187,8 @@ impl WritePath<'_> {
         Ok(gated)
     }
 
-    /// Stores the next state, or removes the object if nothing holds it any more. None if the
-    /// object moved.
+    /// Stores the next state, or removes the object if it is being deleted and has no finalizers left. `None` on a
+    /// conflict.
     async fn replace(
         &self,
         request: &InFlight<'_>,
@@ -222,7 +222,7 @@ impl WritePath<'_> {
             put(value)
         };
         let expected = Expected::At(current.revision);
-        // Whatever goes uses no more.
+        // A removal does not increase usage.
         let bill = admitted.bill.as_ref().filter(|_| !is_released);
         let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
         match trial.await? {
@@ -274,7 +274,7 @@ fn next_state(
     } = incoming;
     keep(request, subresource, &mut object, old);
     if absent == LastWrite::Wins && object.resource_version().is_empty() {
-        // It is as if the client had named the present state.
+        // An unconditional update behaves as if it had the current resourceVersion.
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
     }
     if let Some(warning) = drop_duplicate_owners(&mut object) {
@@ -305,7 +305,7 @@ fn keep(
         .version()
         .subresources
         .contains(&Subresource::Finalize);
-    // The status of a built-in kind comes with labels and the like, that of a custom one alone.
+    // `/status` of a built-in kind also writes metadata such as labels, that of a custom resource only `status`.
     let is_built_in = served.resource.origin == Origin::BuiltIn;
     let metadata = (is_built_in && subresource == Some(Subresource::Status))
         .then(|| object.metadata().clone());
@@ -332,7 +332,7 @@ fn keep(
     }
 }
 
-/// Puts a field of the metadata back.
+/// Restores a field of the metadata.
 fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
     let metadata = object.metadata_mut();
     match old.metadata().get(field) {
@@ -362,7 +362,7 @@ fn count(
     object.set_generation(generation);
 }
 
-/// Refuses a next state that is wrong.
+/// Validates the next state; 422 if it is invalid.
 fn check(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -390,7 +390,7 @@ fn check(
     Err(Status::invalid(&kind, object.name(), &errors))
 }
 
-/// Whether nothing holds an object back from being removed.
+/// True if the object has no finalizers left; of a namespace, neither in `metadata` nor in `spec`.
 pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
     let holds_content = &*resource.plural == "namespaces" && resource.group.is_empty();
     let held_by_spec = object
@@ -400,12 +400,12 @@ pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
     object.finalizers().next().is_none() && is_empty
 }
 
-/// 409 if a client insists on a state, or an identity, that is not the present one.
+/// 409 if the UID or resourceVersion in the request differs from the current one.
 fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Result<(), Status> {
     let resource = request.served.resource.group_resource();
     let name = &request.route.name;
     let (asked, is) = (object.uid(), current.object.uid());
-    // To a patch it is a field like others, which may not change.
+    // In a patch, the UID is an immutable field like others, which validation covers.
     if request.route.verb != Verb::Patch && !asked.is_empty() && asked != is {
         return Err(Status::precondition_failed(
             &resource, name, "UID", asked, is,
@@ -418,7 +418,7 @@ fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Re
     Ok(())
 }
 
-/// An update that makes its object may speak of a state that is gone, but not of another object.
+/// Create on update: 409 if the body has a UID, and drops its resourceVersion.
 fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), Status> {
     if !object.uid().is_empty() {
         let resource = request.served.resource.group_resource();

@@ -70,7 +70,7 @@ pub(super) async fn check(
     checked.map_err(|why| refused(attributes, pod, &why))
 }
 
-/// The account of a pod, also one that was just made.
+/// Service account of a pod, including one created a moment ago.
 async fn find(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,

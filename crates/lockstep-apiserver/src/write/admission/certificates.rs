@@ -69,7 +69,7 @@ pub(super) fn check(
 
 /// Signer of client certificates for the API server.
 const CLIENTS: &str = "kubernetes.io/kube-apiserver-client";
-/// The group that may do everything.
+/// Group with unrestricted access.
 const MASTERS: &str = "system:masters";
 
 /// Rejects a new client certificate request whose subject has the organization `system:masters`.

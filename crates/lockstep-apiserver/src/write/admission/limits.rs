@@ -20,7 +20,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Refuses a new object that is outside of the ranges.
+/// Rejects a new object outside the bounds of the LimitRanges.
 pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -43,7 +43,7 @@ pub(super) async fn check(
     Err(Status::forbidden(&resource, object.name(), &why))
 }
 
-/// The limit ranges of a namespace, also those that were just made.
+/// LimitRanges of a namespace, including those created a moment ago.
 async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, Status> {
     let registry = path.registry();
     let Some(resource) = registry.resource("", "limitranges") else {

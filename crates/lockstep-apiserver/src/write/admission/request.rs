@@ -61,7 +61,7 @@ fn resource_of(served: &Served) -> Value {
     })
 }
 
-/// The options of the request. A patch that makes an object is a creation, any other an update.
+/// `options` of the `AdmissionRequest`. Upstream sends those of a patch as `CreateOptions` or `UpdateOptions` too.
 fn options(attributes: &Attributes<'_>) -> Value {
     let kind = match attributes.operation {
         Operation::Create => "CreateOptions",

@@ -11,7 +11,7 @@ const DIFFERS: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's
 const ALONE: &str =
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// Fills a new pod by its class.
+/// Applies the RuntimeClass of a new pod: overhead, node selector and tolerations.
 pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -46,7 +46,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Refuses a new pod whose costs are not those of its class.
+/// Rejects a new pod whose `overhead` differs from that of its RuntimeClass.
 pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -65,7 +65,7 @@ pub(super) async fn check(
     Err(refusal(attributes, pod.name(), why))
 }
 
-/// The class that a new pod names.
+/// RuntimeClass named by a new pod.
 async fn class_of(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,

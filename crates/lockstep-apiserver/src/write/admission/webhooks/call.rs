@@ -1,4 +1,4 @@
-//! One call, and everything that can go wrong with it.
+//! One webhook call and its failures.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ pub(super) struct Call {
     phase: Phase,
 }
 
-/// Why a webhook did not let a write go on.
+/// Reasons for which a webhook call does not admit a write.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// The call failed, or its response is not a usable `AdmissionReview`; `failurePolicy` applies.
     #[error("{reason}")]
     Call {
-        /// Why.
+        /// Error text.
         reason: String,
         /// Status code for metrics.
         code: u16,
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// The code for metrics.
+    /// Status code for metrics.
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Call { code, .. } => *code,
@@ -91,7 +91,7 @@ impl Failure {
 }
 
 impl Call {
-    /// A call about an object as it is shown now.
+    /// Prepares a call with the objects of a view.
     pub(super) fn of(
         path: &WritePath<'_>,
         hook: &Arc<Hook>,

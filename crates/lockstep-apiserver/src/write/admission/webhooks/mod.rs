@@ -31,7 +31,7 @@ use super::super::WritePath;
 use super::super::environment::Observation;
 use super::Attributes;
 
-/// The configurations of webhooks that are in force.
+/// Registered mutating and validating webhooks.
 pub(crate) struct Webhooks {
     pub(crate) mutating: Known,
     pub(crate) validating: Known,
@@ -144,7 +144,7 @@ struct Noted<'a> {
     attributes: &'a Attributes<'a>,
     hook: &'a Arc<Hook>,
     phase: Phase,
-    /// The round, and the place of the webhook in it.
+    /// Reinvocation round, and index of the webhook within it.
     place: (usize, usize),
 }
 

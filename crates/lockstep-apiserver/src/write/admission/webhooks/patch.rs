@@ -6,13 +6,13 @@ use lockstep_object::{Value, json};
 use super::call::Failure;
 use super::review::Answer;
 
-/// The only kind of patch there is.
+/// The only supported `patchType`.
 const JSON_PATCH: &str = "JSONPatch";
 
-/// A patch that changes something.
+/// Decoded patch with at least one operation.
 pub(super) struct Patch {
     pub(super) change: JsonPatch,
-    /// As it was sent.
+    /// Patch as received, for the audit annotation.
     pub(super) shown: Value,
 }
 

@@ -2,7 +2,7 @@
 
 use lockstep_object::{Cause, Details, Status, Value};
 
-/// The lowest code of a refusal.
+/// Lowest status code of a denial.
 const REFUSAL_CODE_MIN: u16 = 400;
 
 /// Status of a denial: the webhook's own `Status` as far as it is valid, with the webhook's name in the message.

@@ -10,33 +10,33 @@ use serde_json::{Map, json};
 
 pub use crate::webhooks::ReviewVersion;
 
-/// The group of `AdmissionReview`.
+/// API group of `AdmissionReview`.
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
 
 /// Admission phase of a webhook.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Change the object.
+    /// `MutatingAdmissionWebhook`: may change the object.
     Mutating,
-    /// Refuse it.
+    /// `ValidatingAdmissionWebhook`: may only reject it.
     Validating,
 }
 
 /// Response of a webhook that passed all checks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
-    /// Whether the write may go on.
+    /// True if the request is admitted.
     pub allowed: bool,
-    /// Why not: a `Status`, or null.
+    /// `Status` of a denial, or null.
     pub result: Value,
-    /// A JSON patch as it was sent; empty if there is none.
+    /// Decoded `patch`; empty if absent.
     pub patch: Vec<u8>,
     /// `patchType` of the response.
     pub patch_type: String,
-    /// For the client.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// For the audit log.
+    /// Annotations for the audit event.
     pub audit_annotations: BTreeMap<String, String>,
 }
 
@@ -118,7 +118,7 @@ impl ReviewVersion {
 /// Reasons to discard a webhook response.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It is no review.
+    /// It cannot be decoded as an `AdmissionReview`.
     #[error("failed to call webhook: {0}")]
     Undecodable(String),
     /// It violates the rules of `v1` responses.
@@ -127,7 +127,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// It is something else than a map, by the name that Go has for that.
+    /// Error for a response that is not a JSON object, with the type name in Go's error message.
     pub(super) fn no_map(found: &str) -> Self {
         Self::Undecodable(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
@@ -135,7 +135,7 @@ impl Unusable {
     }
 }
 
-/// The `response` as it was sent.
+/// Decoded `response` of an `AdmissionReview`.
 struct Response {
     uid: String,
     allowed: bool,

@@ -13,19 +13,19 @@ pub struct Rounds {
     is_changed: bool,
     /// Called webhooks with `reinvocationPolicy: IfNeeded` and no change since their call.
     called: BTreeSet<usize>,
-    /// Webhooks that are to be called again.
+    /// Webhooks due for reinvocation.
     again: BTreeSet<usize>,
-    /// The object as the webhooks left it.
+    /// Object after the last webhook of a round.
     left: Value,
 }
 
 impl Rounds {
-    /// The number of the round, from zero.
+    /// Index of the round, from zero.
     pub fn number(&self) -> usize {
         usize::from(self.is_second)
     }
 
-    /// Goes on to the second round, if there is one: once, and only if a webhook changed the object.
+    /// Starts the second round if a webhook changed the object in the first. There is no third.
     #[must_use]
     pub fn goes_on(&mut self) -> bool {
         let goes_on = self.is_changed && !self.is_second;
@@ -41,13 +41,13 @@ impl Rounds {
         }
     }
 
-    /// Whether a webhook is called that matches. One that was not called before is not called in the
-    /// second round either.
+    /// True if a matching webhook is called in this round. The second round calls only webhooks that are due for
+    /// reinvocation.
     pub fn calls(&self, webhook: usize) -> bool {
         !self.is_second || self.again.contains(&webhook)
     }
 
-    /// A webhook was called.
+    /// Records a call and whether it changed the object.
     pub fn called(&mut self, webhook: usize, changed: bool, if_needed: bool) {
         if changed {
             self.is_changed = true;
@@ -58,7 +58,7 @@ impl Rounds {
         }
     }
 
-    /// The webhooks are done.
+    /// Ends a round with the resulting object.
     pub fn end(&mut self, object: &Value) {
         self.left = object.clone();
     }
@@ -117,9 +117,9 @@ mod tests {
                 false,
                 vec![vec![0, 1], vec![]],
             ),
-            // Its own change is no reason.
+            // A webhook's own change does not trigger its reinvocation.
             (&[(asks, changes)], false, vec![vec![0], vec![]]),
-            // Steps before the webhooks run again too, and count.
+            // Changes by other plugins in the second round trigger reinvocation too.
             (&[(asks, changes)], true, vec![vec![0], vec![0]]),
             // A change in the second round makes the webhooks after it run again too.
             (

@@ -79,7 +79,7 @@ fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> 
     }
 }
 
-/// The labels of the namespace that a write is done in, or to. None if it is done in none.
+/// Labels of the request's namespace, or of the Namespace object itself. `None` for cluster-scoped resources.
 async fn namespace_labels(
     path: &WritePath<'_>,
     view: &View<'_>,

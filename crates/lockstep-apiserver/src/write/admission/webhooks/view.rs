@@ -15,10 +15,10 @@ use crate::resources::{Served, Subresource};
 /// Metadata that mutating webhooks do not see, since upstream sets it after mutating admission.
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];
 
-/// The object and the stored one, in one version.
+/// New and current object of a write, in one version.
 pub(super) struct View<'a> {
     attributes: &'a Attributes<'a>,
-    /// The version they are in now.
+    /// Version of both objects.
     served: Served,
     object: Option<Object>,
     old: Option<Object>,
@@ -28,7 +28,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A write as it will be stored.
+    /// View of the objects as they will be stored.
     pub(super) fn of(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
         let kind = attributes.kind();
         let typed = |object: &Object| {
@@ -52,8 +52,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A write before anything is assigned: a new object has no uid, and no name that the server
-    /// chooses.
+    /// View for mutating admission: a new object has neither a uid nor a generated name.
     pub(super) fn before_creation(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
         let mut view = Self::of(attributes, object);
         view.hide();
@@ -64,12 +63,12 @@ impl<'a> View<'a> {
         self.attributes
     }
 
-    /// The object, or null.
+    /// New object, or null.
     pub(super) fn value(&self) -> &Value {
         self.object.as_ref().map_or(&Value::Null, Object::as_value)
     }
 
-    /// The stored object, or null.
+    /// Current object, or null.
     pub(super) fn old_value(&self) -> &Value {
         self.old.as_ref().map_or(&Value::Null, Object::as_value)
     }
@@ -91,7 +90,7 @@ impl<'a> View<'a> {
         request::describe(self.attributes, &self.served)
     }
 
-    /// Goes on in another version.
+    /// Converts both objects to another version.
     pub(super) async fn turn(
         &mut self,
         io: &Io,
@@ -144,7 +143,7 @@ impl<'a> View<'a> {
         self.hide();
     }
 
-    /// Makes another object this one.
+    /// Copies the result to `object`. Invalid `managedFields` are replaced by those before admission.
     pub(super) fn put_on(mut self, object: &mut Object) {
         self.show();
         let Some(mut changed) = self.object else {
