@@ -1,7 +1,7 @@
-//! What one service has and no other may have: addresses, and ports of nodes.
+//! Allocation of Service cluster IPs and node ports, unique in the cluster.
 //!
-//! A claim is a key of its own, written in the same transaction as the service: two servers cannot give the same address to
-//! two services, and no address stays behind when its service goes.
+//! Each allocated address or port has a key of its own, written in the same transaction as the Service: two servers
+//! cannot allocate one address twice, and deleting the Service releases its allocations.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use serde_json::json;
 use super::{InFlight, Resource, WritePath};
 use crate::cache::BucketKey;
 
-/// Where claims lie.
+/// Bucket of the allocation keys.
 const BUCKET: &str = "ranges";
 const ADDRESSES: &str = "serviceips";
 const NODE_PORTS: &str = "servicenodeports";
 
-/// Whether objects of a resource claim something.
+/// True for Services, the only resource with cluster IPs and node ports to allocate.
 fn has_claims(resource: &Resource) -> bool {
     resource.group.is_empty() && &*resource.plural == "services"
 }
 
 impl WritePath<'_> {
-    /// Gives a service what it needs and does not have.
+    /// Allocates the cluster IPs and node ports that a Service requires and does not have yet.
     pub(super) async fn assign(
         &self,
         request: &InFlight<'_>,
@@ -37,13 +37,13 @@ impl WritePath<'_> {
         if !has_claims(resource) || self.try_assign(object, old).is_ok() {
             return Ok(());
         }
-        // What others gave back may not be known yet.
+        // The cache may lag behind allocations released by other servers.
         self.see_claims(resource).await;
         let assigned = self.try_assign(object, old);
         assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
     }
 
-    /// The same by what is known already.
+    /// Allocates from the cached set of allocations, without reading the store.
     fn try_assign(&self, object: &mut Object, old: Option<&Object>) -> Result<(), FieldError> {
         let bucket = BucketKey::new(BUCKET);
         let is_taken = |what: &str, name: &str| {
@@ -59,14 +59,14 @@ impl WritePath<'_> {
         services::assign(object, old, &mut pool)
     }
 
-    /// Waits until everything is known that others claimed so far, if that matters.
+    /// For Services, waits until the cache includes all allocations committed so far.
     pub(super) async fn see_claims(&self, resource: &Resource) {
         if has_claims(resource) {
             let _at_least_tried = self.io.catch_up().await;
         }
     }
 
-    /// Keys to create for addresses and ports newly claimed by a Service, and to delete for those it gave up.
+    /// Allocation keys to create for a Service's new addresses and ports, and to delete for those it released.
     pub(super) async fn extra_writes(
         &self,
         resource: &Arc<Resource>,
@@ -81,7 +81,7 @@ impl WritePath<'_> {
             Expected::Absent => Claims::default(),
             Expected::At(revision) => match self.newest(resource, object_key).await? {
                 Some(stored) if stored.mod_revision == revision => claims(&stored.value),
-                // The write will not happen.
+                // The object changed, so the transaction will fail.
                 _ => return Ok(Vec::new()),
             },
         };

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::route::Verb;
 
-/// How often an apply is tried again when the object came or went meanwhile.
+/// Maximal number of retries if the object was created or deleted by another client in between.
 const RETRIES_MAX: usize = 5;
 
-/// What somebody wants of an object.
+/// Apply configuration of a server-side apply, with its field manager.
 pub(super) struct Wish {
     manager: String,
     force: Force,
@@ -24,7 +24,7 @@ pub(super) struct Wish {
 }
 
 impl WritePath<'_> {
-    /// Applies the body to an object, or makes one of it.
+    /// Applies the body to an object, or creates the object if it does not exist.
     pub(super) async fn apply(
         &self,
         request: &InFlight<'_>,
@@ -84,7 +84,7 @@ impl WritePath<'_> {
 }
 
 impl Wish {
-    /// What the body says, and in whose name.
+    /// Reads the apply configuration in the body, with the field manager of the request.
     fn of(request: &InFlight<'_>, object: Value) -> Result<Self, Status> {
         let Served { resource, version } = &request.served;
         Self::of_kind(
@@ -95,7 +95,7 @@ impl Wish {
         )
     }
 
-    /// The same of a body that must be of another kind than the path's.
+    /// Reads an apply configuration that must have the given `apiVersion` and `kind`, such as a `Scale`.
     pub(super) fn of_kind(
         request: &InFlight<'_>,
         object: Value,
@@ -129,17 +129,17 @@ impl Wish {
         })
     }
 
-    /// The object that is wanted.
+    /// Apply configuration.
     pub(super) fn object(&self) -> &Value {
         &self.object
     }
 
-    /// The same person's wish for something else.
+    /// Replaces the apply configuration; field manager and `force` stay.
     pub(super) fn instead(self, object: Value) -> Self {
         Self { object, ..self }
     }
 
-    /// Where errors say it is: `namespace/name; group/version, Kind=kind`.
+    /// Reference to the object in error messages: `namespace/name; group/version, Kind=kind`.
     fn place(&self, request: &InFlight<'_>) -> String {
         let text = |field: &str| {
             let value = self.object.pointer(&format!("/metadata/{field}"));
@@ -158,7 +158,7 @@ impl Wish {
 }
 
 impl InFlight<'_> {
-    /// What a wish makes of the present object, or of nothing, and the claims on it.
+    /// Merges an apply configuration into the live object, or into none, and computes the resulting `managedFields`.
     pub(super) async fn applied(
         &self,
         subresource: Option<Subresource>,
@@ -204,7 +204,7 @@ impl InFlight<'_> {
 }
 
 impl InFlight<'_> {
-    /// Whether owners are told as those of a scale.
+    /// True if conflicts name `autoscaling/v1` as the version of every owner, as upstream does for built-in kinds.
     fn shows_scale(&self) -> bool {
         let is_built_in = self.served.resource.origin == Origin::BuiltIn;
         is_built_in && self.route.subresource == Subresource::Scale.name()

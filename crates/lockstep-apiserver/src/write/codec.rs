@@ -1,4 +1,4 @@
-//! Objects as they are now, for those who change or serve them.
+//! Decoding and encoding of stored objects.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::stored::{self, Layout, TypeMeta};
 
 /// A stored object, parsed.
 pub(super) struct Current {
-    /// In the version of the request, without a resource version.
+    /// Object in the version of the request, without a resourceVersion.
     pub(super) object: Object,
-    /// The revision that left it.
+    /// Revision of its last write.
     pub(super) revision: Revision,
-    /// The bytes as stored.
+    /// Stored bytes.
     pub(super) value: Bytes,
 }
 
 impl WritePath<'_> {
-    /// The newest state of the object that a request names; none if there is none.
+    /// Reads the current object that a request names; `None` if it does not exist.
     pub(super) async fn current(&self, request: &InFlight<'_>) -> Result<Option<Current>, Status> {
         let resource = &request.served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
@@ -38,7 +38,7 @@ impl WritePath<'_> {
         }))
     }
 
-    /// The newest stored bytes under a key.
+    /// Linearizable read of the bytes under a key.
     pub(super) async fn newest(
         &self,
         resource: &Arc<Resource>,
@@ -49,8 +49,8 @@ impl WritePath<'_> {
     }
 }
 
-/// Reads stored bytes as an object of the version that is asked for, with the defaults of the one
-/// that it is stored in. Where a webhook makes the one of the other, it has done so.
+/// Decodes stored bytes in the requested version, with the defaults of the stored version. A conversion webhook, if
+/// any, must have run before.
 pub(crate) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result<Object, Status> {
     let decoded = json::decode(value).map_err(|_| unreadable())?;
     let mut object = Object::from_value(decoded.value).map_err(|_| unreadable())?;
@@ -64,7 +64,7 @@ pub(crate) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
     let strategy = &resource.strategy;
     let is_old = revision <= resource.schema_revision;
     match from {
-        // The webhook has made it, and it was fitted then.
+        // `converted` has already applied the schema to a webhook's result.
         Some(from) if from != version && strategy.converter().is_some() => {}
         Some(from) if !strategy.has_same_schema(from, version) => {
             if is_old {
@@ -73,7 +73,7 @@ pub(crate) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
             strategy.fit(version, &mut object);
         }
         Some(_) if !is_old => {}
-        // What is kept as another kind is never in shape.
+        // Objects stored as another kind are neither pruned nor defaulted for this one.
         Some(_) | None => {
             strategy.prune_and_default(version, &mut object, None);
         }
@@ -81,8 +81,8 @@ pub(crate) fn parse(served: &Served, value: &[u8], revision: Revision) -> Result
     Ok(object)
 }
 
-/// The same for a write in the version that is asked for: with the defaults of that one too, so that
-/// a write that changes nothing is found to do so.
+/// Variant of `parse` for updates: also applies the defaults of the requested version, so that an update without
+/// changes is recognized as a no-op.
 pub(super) fn parse_to_change(
     served: &Served,
     value: &[u8],
@@ -98,7 +98,7 @@ pub(super) fn parse_to_change(
     Ok(object)
 }
 
-/// The bytes to store of an object in one of its versions.
+/// Encodes an object for storage in one of its versions.
 pub(super) fn encode(
     resource: &Resource,
     version: usize,
@@ -118,8 +118,8 @@ pub(super) fn encode(
     Ok(bytes.into())
 }
 
-/// Stored bytes as a client sees them in the version it asked for. Where a webhook makes the one of
-/// the other, it has done so.
+/// Prints stored bytes in the requested version. A conversion webhook, if any, must have run before. Avoids parsing
+/// where the stored layout permits it.
 pub(crate) fn serve(
     served: &Served,
     value: &Bytes,
@@ -153,7 +153,7 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// The same for bytes that have to be parsed.
+/// Slow path of `serve`, which parses the object.
 fn serve_shaped(
     served: &Served,
     value: &Bytes,

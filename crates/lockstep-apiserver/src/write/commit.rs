@@ -1,4 +1,4 @@
-//! The one way into the store.
+//! Transactions: every write of an object reaches the store through this module.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use lockstep_storage::{
 
 use super::{Resource, WritePath};
 
-/// The largest object that is stored.
+/// Maximal size of a stored object.
 pub(super) const STORED_BYTES_MAX: usize = 1_572_864;
 
-/// What has to hold besides, and what is written with an object.
+/// Preconditions of a transaction beyond the object's own revision, and keys written together with the object.
 #[derive(Default)]
 pub(super) struct Guards<'g> {
     pub(super) fences: &'g [Fence],
@@ -23,7 +23,7 @@ pub(super) struct Guards<'g> {
 }
 
 impl WritePath<'_> {
-    /// Writes one object in one transaction, if it is as expected.
+    /// Writes one object in one transaction, if its current revision is the expected one.
     pub(super) async fn commit(
         &self,
         resource: &Arc<Resource>,
@@ -35,7 +35,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// The same, if besides nothing moved behind the fences.
+    /// Variant of `commit` that also requires the fenced keys to be unchanged.
     pub(super) async fn commit_behind(
         &self,
         fences: &[Fence],
@@ -52,7 +52,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// The same, if besides everything holds that has to.
+    /// Variant of `commit` with all kinds of preconditions and additional writes.
     pub(super) async fn commit_guarded(
         &self,
         guards: Guards<'_>,
@@ -101,7 +101,7 @@ fn check_size(value: &Bytes) -> Result<(), Status> {
     Ok(())
 }
 
-/// What a client is told about a write that the store did not confirm.
+/// Converts a write that the store did not confirm to the status of the API response.
 fn write_failed(failure: &WriteFailure) -> Status {
     match failure {
         WriteFailure::Wrong(error) => Status::internal_error(&error.to_string()),
@@ -116,7 +116,7 @@ fn write_failed(failure: &WriteFailure) -> Status {
     }
 }
 
-/// What a client is told about a read that the store did not answer.
+/// Converts a failed read of the store to the status of the API response.
 pub(crate) fn read_failed(failure: &ReadFailure) -> Status {
     match failure {
         ReadFailure::Refused(error) => Status::internal_error(&error.to_string()),

@@ -1,4 +1,4 @@
-//! What the server itself does with objects: through the same write path as everybody.
+//! Writes by built-in controllers and by the server itself, through the common write path.
 
 use std::sync::Arc;
 
@@ -21,25 +21,24 @@ use crate::route::Verb;
 
 pub(crate) use lockstep_catalog::crd::CLEANUP_FINALIZER as CRD_CLEANUP_FINALIZER;
 
-/// What became of a write of the server itself.
+/// Result of an internal write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Internal {
-    /// It happened at this revision.
+    /// Committed at this revision.
     Done(Revision),
-    /// The object was not as expected, or is served no longer.
+    /// The object is not at the expected revision, or its resource is no longer served.
     Moved,
-    /// A quota refused it.
+    /// A quota is exceeded.
     Refused,
-    /// The store did not do it, or did not say.
+    /// The store rejected the write, or its outcome is unknown.
     Failed,
 }
 
-/// Status code of a refusal by a quota.
+/// Status code of a write that exceeds a quota.
 const FORBIDDEN: u16 = 403;
 
 impl WritePath<'_> {
-    /// Other versions of a resource, and of others that are kept in the same place, in which a part
-    /// of an object can be written too.
+    /// Other served versions of a resource, and of resources with the same bucket, that support the subresource.
     pub(crate) fn equivalents(
         &self,
         served: &Served,
@@ -67,7 +66,7 @@ impl WritePath<'_> {
         others.collect()
     }
 
-    /// An object as the cache holds it, and the revision that left it.
+    /// Object in the watch cache, and its revision.
     pub(crate) fn cached(
         &self,
         group: &str,
@@ -80,7 +79,7 @@ impl WritePath<'_> {
         Some((found.object()?, found.revision))
     }
 
-    /// An object as it is stored, and the revision that left it.
+    /// Stored object, and its revision.
     pub(crate) async fn read_internally(
         &self,
         group: &str,
@@ -95,7 +94,7 @@ impl WritePath<'_> {
         Some((object, found.mod_revision))
     }
 
-    /// Writes an object, or deletes it if `object` is none, without admission.
+    /// Writes an object without admission, or deletes it if `object` is `None`.
     pub(crate) async fn write_internally(
         &self,
         origin: WriteOrigin,
@@ -139,7 +138,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// The stages that hold for an origin, and the commit.
+    /// Runs the stages that apply to an origin, then commits.
     async fn pass_stages(
         &self,
         origin: WriteOrigin,
@@ -172,7 +171,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Puts the stored values of fields of closed gates back.
+    /// Restores the stored values of fields with disabled gates.
     async fn keep_gated_fields(
         &self,
         resource: &Arc<Resource>,
@@ -186,7 +185,7 @@ impl WritePath<'_> {
         let version = own_version(resource, object.api_version());
         if version != resource.encoding_version().index() && resource.strategy.converter().is_some()
         {
-            // Gate paths name fields of the storage version alone; a webhook may call them otherwise elsewhere.
+            // Gate paths refer to the encoding version; a conversion webhook may rename fields in other versions.
             return Ok(());
         }
         let stored = match expected {
@@ -217,8 +216,8 @@ impl WritePath<'_> {
         });
     }
 
-    /// Makes an object of the server itself. One in a namespace is made only if the namespace is as
-    /// the cache shows it, and stays.
+    /// Creates an object on behalf of the server. For a namespaced object, the transaction requires the cached
+    /// namespace to be current and not terminating.
     pub(crate) async fn create_internally(
         &self,
         origin: WriteOrigin,
@@ -246,7 +245,7 @@ impl WritePath<'_> {
         .await
     }
 
-    /// A namespace that stays, fenced off as the cache shows it.
+    /// Fence on a cached namespace; `None` if it does not exist or is terminating.
     fn open_namespace(&self, name: &str) -> Option<Fence> {
         let registry = self.registry();
         let resource = registry.resource("", "namespaces")?;
@@ -256,15 +255,15 @@ impl WritePath<'_> {
         stays.then_some(Fence { key, at })
     }
 
-    /// Whether nothing holds an object of a resource back from being removed.
+    /// True if an object of a resource has no finalizers left.
     pub(crate) fn is_free(&self, group: &str, plural: &str, object: &Object) -> bool {
         let registry = self.registry();
         let resource = registry.resource(group, plural);
         resource.is_some_and(|resource| is_free(resource, object))
     }
 
-    /// Deletes all objects of a resource that nobody holds, asks the holders of the others, and
-    /// tells what is left.
+    /// Deletes all objects of a resource: removes those without finalizers, sets `deletionTimestamp` on the others,
+    /// and reports whether any remain.
     pub(crate) async fn delete_all_internally(&self, served: &Served, now: Seconds) -> Left {
         let resource = &served.resource;
         if !self.io.catch_up().await {
@@ -302,18 +301,18 @@ impl WritePath<'_> {
     }
 }
 
-/// What is left of objects that were all to be deleted.
+/// Result of deleting all objects of a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Left {
-    /// Nothing.
+    /// All objects are deleted.
     Nothing,
-    /// Some that others hold, or that changed meanwhile.
+    /// Objects with finalizers, or with concurrent changes, remain.
     Some,
-    /// Some that could not be deleted, for this reason among others.
+    /// At least one deletion failed; holds one of the reasons.
     Failed(String),
 }
 
-/// What a client would have been answered.
+/// Status code that the write would have had as an API request.
 fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
     match outcome {
         Ok(Outcome::Done { .. }) if verb == Verb::Create => 201,
@@ -323,8 +322,7 @@ fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
     }
 }
 
-/// The bytes to store of an object that was read as it is stored, in the shape of the version that
-/// it is stored in from now on. Nobody is asked to convert it.
+/// Encodes an object in the version it was stored in, pruned and defaulted. Never calls a conversion webhook.
 pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {

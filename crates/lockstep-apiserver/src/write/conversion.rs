@@ -1,9 +1,9 @@
-//! Objects in other versions than they are stored in, where a webhook has to be asked.
+//! Conversion of stored objects between versions by CRD conversion webhooks.
 //!
-//! What comes of a conversion is laid out like stored bytes, so that everything else goes on as if it
-//! had been stored so. It is in the version that was asked for, and names the one it is stored in:
-//! that tells that it was made of another, and needs nothing any more. A resource without a webhook
-//! passes through untouched, and so does what is stored in the version that is asked for.
+//! A converted object has the layout of stored bytes, so that the code behind conversion does not distinguish the
+//! two. Its fields are those of the requested version, while its `apiVersion` names the stored one: this mismatch
+//! marks it as converted. Objects of resources without a webhook, and objects stored in the requested version, pass
+//! unchanged.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::stored::Layout;
 
 /// Calls of conversion webhooks: through the driver of a write, or directly where reads are served.
 pub(crate) trait Convert: Sync {
-    /// Objects of one version in another, in the same order.
+    /// Converts objects of one version to another, preserving their order.
     fn convert(
         &self,
         resource: &Arc<Resource>,
@@ -41,7 +41,7 @@ impl Convert for Io {
     }
 }
 
-/// Calls the webhook at once; for readers, and for the driver of writes.
+/// Calls the webhook directly; for read requests, and for the driver of writes.
 pub(crate) struct Direct;
 
 impl Convert for Direct {
@@ -87,17 +87,15 @@ pub(crate) trait ServedVersion {
 }
 
 impl ServedVersion for Served {
-    /// Stored bytes in the version that is asked for.
     async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status> {
         if !self.has_webhook() || is_in_version(self, &value) {
             return Ok(value);
         }
-        // In a box: those who need no conversion, which are most, keep no room for one.
+        // Boxed to keep the future small: most requests need no conversion.
         let mut made = Box::pin(convert_batch(self, via, &[value])).await?;
         made.pop().ok_or_else(unreadable)
     }
 
-    /// The same for many objects, with as few calls as can be.
     async fn converted_all(
         &self,
         via: &impl Convert,
@@ -120,7 +118,6 @@ impl ServedVersion for Served {
         Ok(shown)
     }
 
-    /// The bytes to store of an object of this version.
     async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status> {
         let mut object = self.in_storage(via, object).await?;
         encode(
@@ -130,7 +127,6 @@ impl ServedVersion for Served {
         )
     }
 
-    /// An object of this version in the one that is stored, without a resource version.
     async fn in_storage(
         &self,
         via: &impl Convert,
@@ -157,8 +153,6 @@ impl ServedVersion for Served {
         Ok(object)
     }
 
-    /// Makes an object one of this version that is in another, or is of another resource that is kept
-    /// in the same place.
     async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status> {
         let (resource, gvk) = (&self.resource, self.gvk());
         let desired = resource.api_version(self.version);
@@ -188,7 +182,6 @@ impl ServedVersion for Served {
         Ok(())
     }
 
-    /// Stored bytes as they are shown at a revision in the version that is asked for.
     async fn shown(
         &self,
         via: &impl Convert,
@@ -202,7 +195,7 @@ impl ServedVersion for Served {
     }
 }
 
-/// How an object of another resource is kept in the place of this one.
+/// Storage form of an object of another resource that shares this resource's bucket.
 fn kept_beside(served: &Served, object: &ApiObject) -> Option<StoredAs> {
     let kept = crate::builtin::stored_as(object.api_version(), object.kind())?;
     let is_here = *kept.group == *served.resource.group;
@@ -244,9 +237,8 @@ async fn convert_batch(
     fitted.collect()
 }
 
-/// A stored object for those who change its metadata alone, and the version they write it back in:
-/// the one it is stored in if a webhook would have to be asked for another, else the one that is
-/// stored now.
+/// Decodes a stored object for a change of its metadata alone, and selects the version to write it back in: the
+/// stored one if another would require a conversion webhook, else the current encoding version.
 pub(super) fn kept(
     resource: &Arc<Resource>,
     stored: &KeyValue,
@@ -260,7 +252,7 @@ pub(super) fn kept(
     Ok((kept, current))
 }
 
-/// The version of [`kept`] alone.
+/// Version that [`kept`] selects, without decoding the object.
 pub(crate) fn kept_in(resource: &Arc<Resource>, value: &[u8]) -> Served {
     let stored = stored_version(resource, value);
     Served {
@@ -269,7 +261,7 @@ pub(crate) fn kept_in(resource: &Arc<Resource>, value: &[u8]) -> Served {
     }
 }
 
-/// The same by the `apiVersion` of the object.
+/// Version that `kept` selects for an object with this `apiVersion`.
 pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
     kept_version(resource, resource.version_of(api_version))
 }
@@ -280,8 +272,8 @@ fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
 }
 
 impl InFlight<'_> {
-    /// Whether a next state says nothing new in another version than the stored one: it is not converted then, since
-    /// what one version cannot express must not be lost by a write that changes nothing.
+    /// True if the next state, in a version other than the stored one, equals the current state. Such a write skips
+    /// conversion, since a no-op must not lose fields that the requested version cannot express.
     pub(super) fn says_nothing_new(&self, next: &ApiObject, current: &Current) -> bool {
         if self.served.version == self.served.resource.encoding_version().index() {
             return false;
@@ -291,7 +283,7 @@ impl InFlight<'_> {
         next == current.object
     }
 
-    /// The bytes of a stored object as they would be stored now: in the version of today, with today's defaults.
+    /// Re-encodes a stored object in the current encoding version with current defaults.
     pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
@@ -306,7 +298,7 @@ impl InFlight<'_> {
     }
 }
 
-/// The version that bytes are stored in, if the resource has it.
+/// Version of stored bytes; `None` if the resource does not define it.
 pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -329,7 +321,7 @@ pub(super) fn unreadable() -> Status {
     Status::internal_error("the stored object cannot be read")
 }
 
-/// Indexes in groups that one call can take.
+/// Groups indexes into batches that fit one webhook call.
 fn batches(indexes: &[usize], size: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Making an object.
+//! Create requests.
 
 use lockstep_object::metadata::{
     Creation, GENERATE_NAME_RETRIES_MAX, GENERATE_NAME_SUFFIX_BYTES, check_create, check_namespace,
@@ -21,21 +21,21 @@ use super::quota::Bill;
 use super::signing::sign;
 use super::{DryRun, InFlight, Incoming, Origin, Served, WriteAnswer, WritePath};
 
-/// What is made now is newer than everything.
+/// Revision of an object that is not stored yet; higher than any schema revision.
 const NEWEST: Revision = Revision(u64::MAX);
 
-/// What became of one try.
+/// Result of one attempt to create an object.
 enum Made {
-    /// The object is there.
+    /// The object was created.
     Done(WriteAnswer),
-    /// Another object has the name.
+    /// The name is taken by another object.
     NameTaken(String),
-    /// The namespace or the CRD is no longer as it was when it was looked at.
+    /// A fence failed: the namespace or the CRD changed in between.
     PlaceMoved,
 }
 
 impl WritePath<'_> {
-    /// Makes the object of the body.
+    /// Creates the object of the body, or a subresource.
     pub(super) async fn create(
         &self,
         request: &InFlight<'_>,
@@ -50,7 +50,7 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Makes an object that came in.
+    /// Creates a decoded object.
     pub(super) async fn create_object(
         &self,
         request: &InFlight<'_>,
@@ -64,7 +64,8 @@ impl WritePath<'_> {
             unknown,
             patched: _,
         } = incoming;
-        // Told last, by whoever stores: a dry run takes a copy of a stored object.
+        // Reported last, and only for a real write: a dry run accepts a copy of a stored object, with its
+        // resourceVersion.
         let versioned = check_create(&object);
         object.set_meta_text("resourceVersion", "");
         check_namespace(&object, &request.route.namespace)?;
@@ -127,7 +128,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// 409, which says so if what has the name is going.
+    /// 409 `AlreadyExists`; the message says so if the existing object is being deleted.
     async fn taken(&self, request: &InFlight<'_>, name: &str) -> Result<Status, Status> {
         let resource = &request.served.resource;
         let mut status = Status::already_exists(&resource.group_resource(), name);
@@ -141,7 +142,7 @@ impl WritePath<'_> {
         Ok(status)
     }
 
-    /// Gives a new object what the server knows, and its shape. Returns the unknown fields.
+    /// Sets the metadata of a new object, then prunes and defaults it. Returns the unknown fields.
     fn prepare(&self, request: &InFlight<'_>, object: &mut Object, uid: &str) -> Vec<String> {
         let served = &request.served;
         let strategy = &served.resource.strategy;
@@ -183,7 +184,7 @@ impl WritePath<'_> {
         strategy.prune_and_default(served.version, object, None)
     }
 
-    /// One try.
+    /// One attempt to create the object.
     async fn create_once(
         &self,
         request: &InFlight<'_>,
@@ -199,7 +200,7 @@ impl WritePath<'_> {
             .object_key(object.namespace(), object.name());
         let name = object.name().to_owned();
         let value = request.to_stored(object, gated).await?;
-        // What cannot be shown is not stored either.
+        // Convert for the response before storing: an object that cannot be converted back must not be stored.
         let shown = served.converted(self.io, value.clone()).await?;
         if dry_run == DryRun::All {
             if self.newest(&served.resource, &key).await?.is_some() {
@@ -231,7 +232,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Refuses an object that is wrong.
+/// Validates a new object; 422 if it is invalid.
 fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
@@ -242,7 +243,7 @@ fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), S
     let verdict = resource.strategy.validate(*version, object, None, None);
     errors.extend(verdict.errors);
     if errors.is_empty() {
-        // Whoever is refused has enough to read.
+        // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {
             request.notes.warn(warning);
         }

@@ -1,4 +1,4 @@
-//! From the bytes of a request to an object of the resource.
+//! Decoding of request bodies to objects of the resource.
 
 use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
@@ -9,33 +9,33 @@ use lockstep_object::{GroupVersionKind, Object, Status, Value, json};
 use super::patch::Patched;
 use super::{InFlight, Origin, Served};
 
-/// A body that could be read.
+/// Decoded request body.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// What it says.
+    /// Decoded value.
     pub(crate) value: Value,
-    /// Fields that were given twice: paths of JSON, or whole messages of YAML.
+    /// Duplicate fields: JSON paths, or complete messages for YAML.
     pub(crate) duplicates: Vec<String>,
 }
 
-/// An object that came in.
+/// Object decoded from a request.
 #[derive(Clone)]
 pub struct Incoming {
-    /// The object.
+    /// Decoded object.
     pub object: Object,
-    /// Fields that were given twice.
+    /// Duplicate fields.
     pub duplicates: Vec<String>,
-    /// Fields that nobody knows, and which are dropped.
+    /// Fields that the schema does not know; they are dropped.
     pub unknown: Vec<String>,
-    /// What a patch made of the present object, for those who are told that it is not good.
+    /// Result of a patch, for error messages if it is invalid.
     pub(crate) patched: Option<Patched>,
 }
 
-/// Why a value is no object of the resource.
+/// Reasons for which a value is not an object of the resource.
 pub(crate) enum Unfit {
-    /// It says that it is something else, or does not say what it is.
+    /// `apiVersion` or `kind` is missing or differs from the expected one.
     Kind(Status),
-    /// A field is of a wrong type.
+    /// A field has the wrong type.
     Type(String),
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn object(
     })
 }
 
-/// Reads what somebody made of an object of the resource, or of a part that is of a kind of its own.
-/// Fields that nobody knows are dropped.
+/// Decodes the result of a webhook's patch as an object of the resource, or of the subresource's own kind. Unknown
+/// fields are dropped.
 pub(crate) fn refit(
     served: &Served,
     own_kind: Option<[&str; 3]>,
@@ -89,8 +89,8 @@ pub(crate) fn refit(
     Ok(object)
 }
 
-/// Checks that a value is an object of the resource in its version, and brings its metadata into
-/// shape. Unknown fields of the metadata are dropped and named.
+/// Checks that a value is an object of the resource in its version, and validates the types of its fields. Unknown
+/// fields are dropped and reported.
 pub(crate) fn accept(
     served: &Served,
     value: Value,
@@ -103,7 +103,7 @@ pub(crate) fn accept(
     })
 }
 
-/// The same for those who tell it another way.
+/// Variant of `accept` for callers with their own error messages.
 pub(super) fn fit(
     served: &Served,
     value: Value,

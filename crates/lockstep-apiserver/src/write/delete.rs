@@ -1,4 +1,4 @@
-//! Removing objects.
+//! Delete requests.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
@@ -21,44 +21,45 @@ use crate::crd;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What is asked for besides the removal.
+/// Decoded `DeleteOptions`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct DeleteOptions {
     uid: Option<String>,
     revision: Option<String>,
     propagation: Option<Propagation>,
-    /// How long pods have to end.
+    /// `gracePeriodSeconds`.
     grace: Option<i64>,
-    /// How a deletion is told that is not done yet; old clients are told another way.
+    /// Status code of a deletion that is not complete yet: 202 if `orphanDependents` is false, else 200, which old
+    /// clients expect.
     pending: u16,
     dry_run: DryRun,
     admission: Admission,
-    /// As they were given.
+    /// Options as received.
     given: Value,
 }
 
-/// Whether those are asked who may refuse a deletion.
+/// Whether admission runs for a deletion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
-    /// They are.
+    /// Admission runs.
     Asked,
-    /// They were asked about what the deletion is part of.
+    /// Admission already ran for the request that includes the deletion, such as an eviction.
     Done,
 }
 
-/// What becomes of what an object owns.
+/// `propagationPolicy`: effect of a deletion on dependents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Propagation {
-    /// It goes after its owner.
+    /// Dependents are deleted after their owner.
     Background,
-    /// It goes before its owner.
+    /// Dependents are deleted before their owner.
     Foreground,
-    /// It stays.
+    /// Dependents remain.
     Orphan,
 }
 
 impl WritePath<'_> {
-    /// Removes an object, or sets its deletionTimestamp if finalizers hold it.
+    /// Removes an object, or sets its `deletionTimestamp` if it has finalizers.
     pub(super) async fn delete(
         &self,
         request: &InFlight<'_>,
@@ -71,7 +72,7 @@ impl WritePath<'_> {
         self.delete_by(request, &options).await
     }
 
-    /// The same with other options than those of the request.
+    /// Variant of `delete` with options other than those of the request, and without admission.
     pub(super) async fn delete_with(
         &self,
         request: &InFlight<'_>,
@@ -85,14 +86,14 @@ impl WritePath<'_> {
         self.delete_by(request, &options).await
     }
 
-    /// Lets those refuse a deletion who may.
+    /// Runs admission for a deletion.
     async fn admit_deletion(
         &self,
         request: &InFlight<'_>,
         options: &DeleteOptions,
         stored: &KeyValue,
     ) -> Result<(), Status> {
-        // Nobody has to convert what goes.
+        // Admission sees the stored version, so that an object whose conversion webhook fails can still be deleted.
         let (_, current) = kept(&request.served.resource, stored)?;
         let old = current.object;
         let name = &request.route.name;
@@ -122,7 +123,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// Removes the objects with these keys; one that is gone already is passed over.
+    /// Deletes the objects with these keys; skips those that no longer exist.
     pub(super) async fn delete_collection(
         &self,
         request: &InFlight<'_>,
@@ -145,8 +146,8 @@ impl WritePath<'_> {
         Ok(())
     }
 
-    /// Removes an object that is as it was left at a revision, or asks those who hold it to let it
-    /// go. Deleting what goes already changes nothing.
+    /// Removes an object that is still at the given revision, or sets its `deletionTimestamp` if it has finalizers.
+    /// No-op for an object that is already being deleted.
     pub(crate) async fn delete_internally(
         &self,
         origin: WriteOrigin,
@@ -170,7 +171,7 @@ impl WritePath<'_> {
         hold(resource, &mut object);
         let node = object.at(&["spec", "nodeName"]).and_then(Value::as_str);
         let has_node = node.is_some_and(|node| self.cached("", "nodes", node).is_some());
-        // Where there is no node, nobody would end the pod.
+        // Without a node, no kubelet would complete the termination.
         let grace = grace::of(resource, &object, (!has_node).then_some(0));
         match grace {
             Some(grace) => grace.put_on(&mut object, now),
@@ -183,8 +184,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// One try; none if the object moved meanwhile. An object is converted only to be shown: one
-    /// that nobody can convert can be deleted.
+    /// One attempt; `None` if the object changed in between. Conversion happens only for the response, so that an
+    /// object which cannot be converted can still be deleted.
     async fn delete_once(
         &self,
         request: &InFlight<'_>,
@@ -263,7 +264,7 @@ impl WritePath<'_> {
     }
 }
 
-/// A CRD is held until its objects are gone.
+/// Adds the cleanup finalizer to a CRD, which stays until its custom resources are deleted.
 fn hold(resource: &Resource, object: &mut Object) {
     let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
     if !is_crd || object.deletion_timestamp().is_some() {
@@ -276,7 +277,7 @@ fn hold(resource: &Resource, object: &mut Object) {
     }
 }
 
-/// Marks an object that others hold as going away.
+/// Sets the `deletionTimestamp` of an object with finalizers.
 pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Seconds) {
     if object.deletion_timestamp().is_some() {
         return;
@@ -285,7 +286,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
     let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
     let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
     if !is_namespace && !is_crd {
-        // These two go in their own way, and nothing else of them changes.
+        // Upstream deletes namespaces and CRDs by code of their own, which leaves these two fields alone.
         let metadata = object.metadata_mut();
         metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
         if resource.strategy.tracks_generation() {
@@ -301,7 +302,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
     }
 }
 
-/// Namespaces that the server needs.
+/// Rejects the deletion of namespaces that the server requires.
 fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
     let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
     if is_namespace && matches!(object.name(), "default" | "kube-system" | "kube-public") {
@@ -337,7 +338,7 @@ impl DeleteOptions {
         })
     }
 
-    /// 409 if the object is not the one that is meant.
+    /// Checks the UID and resourceVersion preconditions; 409 if one fails.
     fn check(&self, resource: &Resource, current: &Current) -> Result<(), Status> {
         let failed = |what: &str, asked: &str, is: &str, how: &str| {
             let kind = GroupResource::new(&*resource.group, &*resource.kind);
@@ -358,7 +359,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Puts the finalizer of the policy on the object, instead of another policy's.
+    /// Sets the finalizer of the propagation policy, and removes that of another policy.
     fn propagate(&self, object: &mut Object) {
         if let Some(policy) = self.propagation {
             policy.put_on(object);
@@ -367,7 +368,7 @@ impl DeleteOptions {
 }
 
 impl Propagation {
-    /// Puts its finalizer on an object, instead of another's.
+    /// Sets the policy's finalizer, and removes that of another policy.
     fn put_on(self, object: &mut Object) {
         let kept = object
             .finalizers()
@@ -382,8 +383,8 @@ impl Propagation {
     }
 }
 
-/// Refuses options of a wrong type: one that is not understood must not turn a rehearsal, or a
-/// delete of one certain object, into a delete.
+/// Rejects options with wrong types: ignoring a malformed `dryRun` or precondition would delete an object that the
+/// client meant to protect.
 pub(crate) fn check_options_types(body: &Value) -> Result<(), Status> {
     let is_text = |value: &Value| value.is_null() || value.is_string();
     let is_texts = |value: &Value| {
@@ -421,7 +422,7 @@ pub(crate) fn check_options_types(body: &Value) -> Result<(), Status> {
     }
 }
 
-/// Pods of jobs and replication controllers stay unless somebody says otherwise, as they always did.
+/// Default `propagationPolicy`: `Orphan` for Jobs and ReplicationControllers, for compatibility with upstream.
 fn default_propagation(request: &InFlight<'_>) -> Option<Propagation> {
     let resource = &request.served.resource;
     let keeps = resource.strategy.orphans_dependents();

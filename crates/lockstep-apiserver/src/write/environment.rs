@@ -1,4 +1,4 @@
-//! Facts that a write reads without waiting: what is served, settings, and memory that follows the store.
+//! Synchronous inputs of a write: served resources, settings, and caches that follow the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::cache::BucketKey;
 use crate::crd::FieldGates;
 use crate::resources::{Registry, Resource};
 
-/// Surroundings of a write. Nothing here waits; a test implements it with a few maps.
+/// Environment of a write. All methods are synchronous; a test implements them with a few maps.
 pub(crate) trait Environment: Send + Sync {
     /// Resources served at this moment.
     fn registry(&self) -> Arc<Registry>;
@@ -23,13 +23,13 @@ pub(crate) trait Environment: Send + Sync {
     /// Key prefix of everything this server stores.
     fn prefix(&self) -> &[u8];
 
-    /// Admission plugins that are on.
+    /// Enabled admission plugins.
     fn plugins(&self) -> &Plugins;
 
     /// Addresses and node ports for Services.
     fn service_range(&self) -> ServiceRange;
 
-    /// Whether `CRDFieldLevelVersioning` is on.
+    /// State of the feature gate `CRDFieldLevelVersioning`.
     fn field_gates(&self) -> FieldGates;
 
     /// Injected randomness for UIDs and generated names.
@@ -56,7 +56,7 @@ pub(crate) trait Environment: Send + Sync {
     /// Admission webhooks in force, in the order they are called.
     fn webhooks(&self, phase: Phase) -> Arc<[Arc<Hook>]>;
 
-    /// Takes note of a fact for metrics.
+    /// Records an observation for metrics.
     fn observe(&self, observation: &Observation<'_>);
 }
 
@@ -126,7 +126,7 @@ pub(crate) enum Observation<'a> {
         took: Duration,
         actions: &'a [(&'a str, &'static str)],
     },
-    /// A write of the server itself, with the status code a client would have got.
+    /// A write by the server itself, with the status code that it would have had as an API request.
     OwnWrite {
         resource: &'a Resource,
         key: &'a str,
@@ -136,7 +136,7 @@ pub(crate) enum Observation<'a> {
 }
 
 impl CachedBytes {
-    /// Parses the object; none if the bytes are not one.
+    /// Parses the object; `None` if the bytes are invalid.
     pub(crate) fn object(&self) -> Option<Object> {
         let value: Value = serde_json::from_slice(&self.value).ok()?;
         Object::from_value(value).ok()

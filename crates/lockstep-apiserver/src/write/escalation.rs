@@ -1,4 +1,4 @@
-//! Nobody gives away what they do not hold.
+//! RBAC privilege escalation prevention for roles and bindings.
 
 use lockstep_authz::{check_binding_write, check_role_write};
 use lockstep_object::{Object, Status};
@@ -6,7 +6,7 @@ use lockstep_object::{Object, Status};
 use super::{InFlight, WritePath};
 
 impl WritePath<'_> {
-    /// Refuses a role or binding that would give more than its writer has.
+    /// Rejects a role or binding that grants permissions which the user does not have.
     pub(super) fn check_escalation(
         &self,
         request: &InFlight<'_>,

@@ -1,4 +1,4 @@
-//! Where something is to be made: its namespace and its CRD have to be there, and to stay.
+//! Fences of a create: its namespace and CRD must exist and not be terminating until the commit.
 
 use lockstep_object::{Object, Status, Value};
 use lockstep_storage::{Fence, Key, KeyValue};
@@ -6,18 +6,18 @@ use lockstep_storage::{Fence, Key, KeyValue};
 use super::{InFlight, Origin, WritePath};
 use crate::crd;
 
-/// How much is known of the CRD of what is made.
+/// Source of the CRD's state when an object is created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
-    /// What is served here, which may be old: a write behind it fails if it is.
+    /// The registry, which may be stale: the transaction fails if the CRD has changed since.
     Served,
-    /// Not even that: it moved.
+    /// The store: a fence failed, so the registry may be stale.
     Nothing,
 }
 
 impl WritePath<'_> {
-    /// Refuses what would be made where nothing may come, and fences the place off as it is now:
-    /// nothing may come into one that was emptied meanwhile, perhaps by another server.
+    /// Rejects a create in a terminating namespace or of a terminating CRD, and returns fences on both. The fences
+    /// make the transaction fail if another server changed either of them in between.
     pub(super) async fn fence_namespace_and_crd(
         &self,
         request: &InFlight<'_>,
@@ -53,7 +53,8 @@ impl WritePath<'_> {
         Ok(fence(&found))
     }
 
-    /// The CRD as it is served here. Nobody is asked: the write itself finds out.
+    /// Fence on the CRD at the revision in the registry. No read of the store: the transaction detects a stale
+    /// registry.
     fn definition_as_served(
         &self,
         request: &InFlight<'_>,
@@ -73,7 +74,7 @@ impl WritePath<'_> {
         Ok(Key::new(key).ok().map(|key| Fence { key, at }))
     }
 
-    /// The CRD as it is stored, if it is still the one that is served here.
+    /// Reads the CRD from the store. 503 if it was deleted and recreated, until the registry has followed.
     async fn check_definition_is_open(
         &self,
         request: &InFlight<'_>,
@@ -91,7 +92,7 @@ impl WritePath<'_> {
             return Err(terminating(request, name));
         }
         if found.create_revision > resource.schema_revision {
-            // Another one of the same name, of which nothing is known here.
+            // The registry still has the schema of the deleted CRD.
             let why = "the custom resource definition was made anew";
             return Err(Status::service_unavailable(why).with_retry_after(1));
         }

@@ -1,4 +1,4 @@
-//! The gate step of a write: what fields of closed gates become, in the version that objects are stored in.
+//! Field gates in the write path: values of fields with disabled gates, in the encoding version.
 
 use lockstep_fieldgate::{Action, Gates, Kind, difference};
 use lockstep_merge::fields::Set;
@@ -14,31 +14,32 @@ use super::io::Io;
 use super::{InFlight, Served, WritePath};
 use crate::crd::{self, Kept, keep_gates};
 
-/// What somebody is told whose CRD loses its gates.
+/// Warning for a CRD whose field gates are dropped.
 const NOT_LOOKED_AT: &str =
     "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
-/// The annotation of audit events that tells what gates did.
+/// Audit annotation with the actions of field gates.
 pub(super) const ACTIONS: &str = "field-gates.lockstep.dev/actions";
-/// How much of it is told.
+/// Maximal number of actions in the annotation.
 const ACTIONS_MAX: usize = 20;
 
-/// What a gate step left.
+/// Result of applying field gates.
 #[derive(Default)]
 pub(super) struct Gated {
-    /// The object in the version that it is stored in, where a request is about another: what that
-    /// cannot say is in there.
+    /// The object in the encoding version, if the request has another one. It includes fields that the requested
+    /// version cannot express.
     pub(super) stored: Option<Object>,
-    /// What it replaces, in the same version.
+    /// The current object in the encoding version, if the request has another one.
     pub(super) replaced: Option<Object>,
     actions: Vec<Action>,
-    /// What became another value in the version of the request, if a webhook knows its fields by other names.
+    /// Fields that gates changed in the version of the request; set only if a conversion webhook hides how field
+    /// paths map.
     pub(super) changed: Set,
-    /// What is refused, where the definition asks for it.
+    /// Validation errors of gates whose CRD rejects writes to gated fields.
     pub(super) errors: FieldErrors,
 }
 
 impl WritePath<'_> {
-    /// Makes the gates of a CRD that came in what this server lets them be.
+    /// Drops or restores `customFeatureGates` of an incoming CRD, as far as this server's feature gates require it.
     pub(super) fn keep_gates(
         &self,
         request: &InFlight<'_>,
@@ -59,8 +60,8 @@ impl WritePath<'_> {
         }
     }
 
-    /// Puts back what nobody can change, and tells the client. The object is in shape, and nobody
-    /// but who checks it looks at it afterwards.
+    /// Restores fields with disabled gates and emits warnings. The object must be pruned and defaulted; only
+    /// validation may follow.
     pub(super) async fn gate(
         &self,
         request: &InFlight<'_>,
@@ -135,12 +136,12 @@ impl WritePath<'_> {
 }
 
 impl Gated {
-    /// Whether a gate did anything, so that the object is not what was asked for.
+    /// True if a gate changed the object.
     pub(super) fn is_acted_upon(&self) -> bool {
         !self.actions.is_empty()
     }
 
-    /// Warns of deprecated fields, once nothing keeps the write from happening.
+    /// Warns of deprecated fields. Called after validation, so that rejected writes do not warn.
     pub(super) fn warn_of_deprecated(&self, request: &InFlight<'_>) {
         if let Some(gates) = request.served.resource.strategy.gates() {
             for warning in gates.deprecations(&self.actions) {
@@ -151,7 +152,7 @@ impl Gated {
 }
 
 impl InFlight<'_> {
-    /// The gate step for a version that is not the stored one: there and back.
+    /// Applies field gates in the encoding version to an object of another version, and converts the result back.
     async fn gate_converted(
         &self,
         gates: &Gates,
@@ -170,7 +171,7 @@ impl InFlight<'_> {
                 .iter()
                 .any(|action| action.kind == Kind::RemovalRefused)
         {
-            // What the version cannot say was not left out.
+            // A field that the requested version cannot express was not removed by the client.
             let mut same = self
                 .served
                 .in_storage(self.io(), current.object.clone())
@@ -198,7 +199,7 @@ impl InFlight<'_> {
         })
     }
 
-    /// A stored object in the version that is stored now.
+    /// Current object in the encoding version.
     pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
         let kept = Served {
             resource: self.served.resource.clone(),
@@ -208,12 +209,12 @@ impl InFlight<'_> {
         parse_to_change(&kept, &value, current.revision)
     }
 
-    /// The version of the request.
+    /// `apiVersion` of the request.
     pub(super) fn api_version(&self) -> String {
         self.served.resource.api_version(self.served.version)
     }
 
-    /// Where two objects of the request's version are not the same.
+    /// Fields in which two objects of the request's version differ.
     pub(super) fn difference(&self, one: &Object, other: &Object) -> Set {
         let strategy = &self.served.resource.strategy;
         let of_version = strategy.merge_type(self.served.version);
@@ -222,14 +223,14 @@ impl InFlight<'_> {
         })
     }
 
-    /// Whether paths of gates mean the same in a version.
+    /// True if gate paths apply to a version: without a conversion webhook to all, else to the encoding version only.
     pub(super) fn has_paths(&self, api_version: &str) -> bool {
         let resource = &self.served.resource;
         resource.strategy.converter().is_none()
             || resource.version_of(api_version) == Some(resource.encoding_version().index())
     }
 
-    /// The bytes to store of an object that went through the gate step.
+    /// Encodes an object for storage after the gate step.
     pub(super) async fn to_stored(
         &self,
         object: Object,

@@ -1,8 +1,8 @@
-//! Claims on what closed gates hold: they stay as they are stored, in every version.
+//! Field ownership of fields with disabled gates: their `managedFields` stay as stored, in every version.
 //!
-//! Where a webhook makes versions of each other, paths of gates say nothing about the others. What gates hold there is
-//! what becomes another value if the stored object is converted without fields of closed gates. The webhook is asked for
-//! that only about versions in which claims are to become others, once for each.
+//! Under a conversion webhook, the paths of gates are known in the encoding version only. The gated fields of another
+//! version are those whose values change if the stored object is converted without its gated fields. The webhook is
+//! called only for versions whose `managedFields` entries differ from the stored ones, once per version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ use super::InFlight;
 use super::field_gates::Gated;
 use super::managed_fields::{put_on, renewed, stored};
 
-/// How many claims are followed into the version that their owner writes now. An apply moves one; whoever writes
-/// `managedFields` moves as many as they like.
+/// Maximal number of `managedFields` entries per write that are converted to the version that their manager now
+/// writes. An apply changes the version of one entry; a client that writes `managedFields` may change any number.
 const MOVED_MAX: usize = 4;
 
-/// What closed gates hold in versions whose fields their paths do not name.
+/// Gated fields by `apiVersion`, for versions that only a conversion webhook can map.
 type Held = BTreeMap<String, Set>;
 
-/// A write whose claims are settled.
+/// A write whose field ownership is adjusted to field gates.
 struct Settling<'a> {
     request: &'a InFlight<'a>,
     gates: &'a Gates,
-    /// The stored object, in the version of the request.
+    /// Current object, in the version of the request.
     live: Option<&'a Object>,
-    /// What it becomes, in the same version.
+    /// Next state of the object, in the same version.
     object: &'a Object,
     step: &'a Gated,
 }
 
 impl InFlight<'_> {
-    /// Whether claims on what nobody can change may be others than those that are stored.
+    /// True if the ownership of gated fields may differ from the stored `managedFields`.
     pub(super) fn has_other_claims(
         &self,
         gates: &Gates,
@@ -48,9 +48,9 @@ impl InFlight<'_> {
         gates.has_other_claims(entries, stored, knows) || (is_converted && entries != stored)
     }
 
-    /// Claims with those on what nobody can change as they are stored, where paths of gates tell it: what the gate step
-    /// would have to read and settle again. Claims on what an object does not have are left to that step, which may put
-    /// it back.
+    /// Restores the stored ownership of gated fields where gate paths apply, which saves the gate step from parsing
+    /// and adjusting `managedFields` again. Ownership of absent fields is left to the gate step, which may restore
+    /// these fields.
     pub(super) fn without_gains(
         &self,
         managed: Managed,
@@ -68,7 +68,7 @@ impl InFlight<'_> {
         }
     }
 
-    /// Makes claims on what nobody can change those that are stored.
+    /// Resets the ownership of gated fields to the stored `managedFields`.
     pub(super) async fn settle_claims(
         &self,
         gates: &Gates,
@@ -108,7 +108,7 @@ impl Settling<'_> {
         )
     }
 
-    /// Those of some fields of a version that gates hold.
+    /// Gated fields among the given ones, in a version.
     fn frozen(&self, held: &Held, version: &str, fields: &Set) -> Set {
         if self.request.has_paths(version) {
             return self.gates.frozen(fields);
@@ -119,8 +119,8 @@ impl Settling<'_> {
         })
     }
 
-    /// Those of some fields that the object still has: they go with what lies around them. Nobody knows where the
-    /// fields of a version that a webhook makes lie.
+    /// Subset of fields that exist in the object. For a version under a conversion webhook all are returned, since
+    /// their positions in the object are unknown.
     fn present(&self, version: &str, fields: Set) -> Set {
         if !self.request.has_paths(version) {
             return fields;
@@ -129,7 +129,7 @@ impl Settling<'_> {
         fields.present_in(next.as_value())
     }
 
-    /// What gates hold in versions in which claims are to become others.
+    /// Computes the gated fields of versions whose `managedFields` entries differ from the stored ones.
     async fn held(&self, managed: &Managed, stored: &Managed) -> Held {
         let mut found = Held::new();
         let own = self.request.api_version();
@@ -174,7 +174,8 @@ impl Settling<'_> {
         Some(held(of_version, versions))
     }
 
-    /// The stored claims; those of owners who write another version now are on what gates hold of them in that one.
+    /// Converts stored `managedFields` entries, reduced to gated fields, to the versions that their managers now
+    /// write.
     async fn followed(&self, managed: &Managed, mut stored: Managed, held: &Held) -> Managed {
         let moved = managed.claims().filter_map(|(owner, claim)| {
             let before = stored.claim(owner)?;
@@ -200,7 +201,7 @@ impl Settling<'_> {
         stored
     }
 
-    /// What fields of one version are in another: what is otherwise there without them.
+    /// Maps fields of one version to another: the fields that change if the object is converted without them.
     async fn counterpart(&self, fields: &Set, from: &str, to: &str) -> Option<Set> {
         let resource = &self.request.served.resource;
         let (from_version, to_version) = (resource.version_of(from)?, resource.version_of(to)?);
@@ -219,13 +220,13 @@ impl Settling<'_> {
         Some(difference(of_version, whole.as_value(), less.as_value()))
     }
 
-    /// The stored object in the version that is stored.
+    /// Current object in the encoding version.
     fn stored(&self) -> Option<&Object> {
         self.step.replaced.as_ref().or(self.live)
     }
 
-    /// Objects in another version, as a webhook makes them and without defaults. None if it refuses: that it does not
-    /// know objects which nobody stored is no reason to refuse a write.
+    /// Converts objects by webhook, without defaulting. `None` if the webhook fails: it may reject an artificial
+    /// object that was never stored, and that must not fail the write.
     async fn converted<const N: usize>(
         &self,
         objects: &[Object; N],
@@ -242,7 +243,7 @@ impl Settling<'_> {
     }
 }
 
-/// The versions in which somebody claims other fields than before.
+/// Versions of the `managedFields` entries that differ between two states.
 fn differing<'m>(now: &'m Managed, before: &'m Managed) -> BTreeSet<&'m str> {
     let others = |claims: &'m Managed, beside: &'m Managed| {
         let others = claims.claims().filter(move |(owner, claim)| {

@@ -1,20 +1,21 @@
-//! Pods that are given time to end.
+//! Graceful deletion of pods.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::{Resource, SpecialKind};
 
-/// How long a pod has that does not say.
+/// Default of `terminationGracePeriodSeconds`.
 const GRACE_SECONDS: i64 = 30;
 
-/// The time that an object is given before it is gone.
+/// Grace period of a deletion, in seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grace {
     seconds: i64,
 }
 
-/// The time that an object is given: none if it goes at once. `asked` is what the client says about it.
+/// Grace period of a deletion; `None` if the object is removed immediately. `asked` is `gracePeriodSeconds` of the
+/// request.
 pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Option<Grace> {
     if resource.special != SpecialKind::Pod {
         return None;
@@ -32,7 +33,7 @@ pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Op
     (seconds > 0).then_some(Grace { seconds })
 }
 
-/// Marks a pod that was given no time as ended, for those who are shown it once more.
+/// Sets `deletionTimestamp` and a grace period of zero on a removed pod, for the response.
 pub(super) fn end(resource: &Resource, object: &mut Object, now: Seconds) {
     if resource.special == SpecialKind::Pod {
         Grace { seconds: 0 }.put_on(object, now);
@@ -40,7 +41,8 @@ pub(super) fn end(resource: &Resource, object: &mut Object, now: Seconds) {
 }
 
 impl Grace {
-    /// Marks an object as ending in that time. One that ends already may be given less, never more.
+    /// Sets `deletionTimestamp` and `deletionGracePeriodSeconds`. A running grace period can be shortened, not
+    /// extended.
     pub(super) fn put_on(self, object: &mut Object, now: Seconds) {
         let given = object.metadata().get("deletionGracePeriodSeconds");
         let given = given.and_then(Value::as_i64);

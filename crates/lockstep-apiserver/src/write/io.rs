@@ -1,8 +1,8 @@
-//! Input and output of a write as data: [`Need`] goes out, [`Reply`] comes in.
+//! I/O of a write as data: the write emits a [`Need`] and receives a [`Reply`].
 //!
-//! A write is an `async fn` that awaits nothing but [`Io`]. [`Machine::step`] polls it once: the write either finished or
-//! left one need, and goes on when it is handed the reply. So the compiler writes the state machine, and a test can
-//! drive a write with a map for a store, without a runtime and without a clock.
+//! A write is an `async fn` that awaits nothing but [`Io`]. [`Machine::step`] polls it once: the write either
+//! completes or emits one need, and continues with the reply. The compiler thus generates the state machine, and a
+//! test can drive a write with a map as its store, without a runtime and without a clock.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use super::admission::WebhookCall;
 use crate::resources::Resource;
 
-/// Everything a write may ask of its driver. The list is closed: one screen shows all that a write can do.
+/// Every effect that a write can request from its driver. The list is closed: one screen shows all that a write can
+/// do.
 pub(crate) enum Need {
     /// Linearizable read of one object; the key is relative to the resource.
     Read(Arc<Resource>, String),
@@ -41,13 +42,13 @@ pub(crate) enum Need {
     CatchUpTo(Revision),
     /// Exclusive turn among this server's writers that charge the quotas of a namespace.
     TakeQuotaTurn(String),
-    /// End of that turn, with the revision the next writer has to see.
+    /// End of that turn, with the revision that the next writer must observe.
     EndQuotaTurn(Option<Revision>),
-    /// A pause before looking again.
+    /// Delay before a retry.
     Pause(Duration),
 }
 
-/// Answer to a [`Need`], variant by variant.
+/// Result of a [`Need`], variant by variant.
 pub(crate) enum Reply {
     /// To [`Need::Read`].
     Read(Result<Option<Arc<KeyValue>>, ReadFailure>),
@@ -61,24 +62,24 @@ pub(crate) enum Reply {
     CaughtUp(bool),
     /// To [`Need::TakeQuotaTurn`]: the revision the last writer left.
     QuotaTurn(Revision),
-    /// To needs that only wait.
+    /// To needs without a result.
     Done,
 }
 
-/// A webhook call without a usable HTTP answer.
+/// A webhook call without a usable HTTP response.
 #[derive(Clone, Debug)]
 pub(crate) struct CallFailure {
-    /// Reason in the words of upstream's client.
+    /// Error text, as upstream's client formats it.
     pub(crate) reason: String,
-    /// Status code that metrics show.
+    /// Status code for metrics.
     pub(crate) code: u16,
 }
 
 /// Result of one [`Machine::step`].
 pub(crate) enum Step<T> {
-    /// The write needs this before it can go on.
+    /// The write requires the reply to this need to continue.
     Needs(Need),
-    /// The write is over.
+    /// The write has completed.
     Done(T),
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct Machine<'w, T> {
 }
 
 impl<'w, T> Machine<'w, T> {
-    /// A write that has not begun. `write` must await nothing but `io`.
+    /// Prepares a write. It must await nothing but `io`.
     pub(crate) fn new(io: Io, write: impl Future<Output = T> + Send + 'w) -> Self {
         Self {
             io,
@@ -110,8 +111,8 @@ impl<'w, T> Machine<'w, T> {
         }
     }
 
-    /// Runs the write up to its next need or its end. The first step takes no reply, every later one takes the reply
-    /// to the need before.
+    /// Runs the write up to its next need or its completion. The first step takes no reply, every later one takes the
+    /// reply to the previous need.
     pub(crate) fn step(&mut self, reply: Option<Reply>) -> Step<T> {
         if let Some(reply) = reply {
             *self.io.0.lock() = Slot::Replied(reply);

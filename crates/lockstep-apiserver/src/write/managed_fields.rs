@@ -1,4 +1,4 @@
-//! Who owns which fields of the objects that are written.
+//! Field ownership: computes the `managedFields` of written objects.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,40 +14,40 @@ use super::codec::Current;
 use super::ownable::{empty, ownable};
 use super::{InFlight, Origin, Subresource};
 
-/// How often a webhook is asked for objects in the versions of claims, for one write.
+/// Maximal number of webhook conversions to the versions of `managedFields` entries, per write.
 const CONVERSIONS_MAX: usize = 64;
 
-/// The claims that a write leaves.
+/// Source of the `managedFields` of a write.
 #[derive(Clone)]
 pub(super) enum Claims {
-    /// What was changed is the writer's.
+    /// Computed: the writer becomes the owner of the fields that it changes.
     Tracked,
-    /// They are known.
+    /// Given, by server-side apply.
     Known(Managed),
 }
 
-/// Objects in other versions, as far as a webhook was asked for them.
+/// Cache of webhook conversions within one write.
 #[derive(Default)]
 pub(super) struct Conversions {
     known: BTreeMap<(Box<str>, Vec<u8>), Value>,
 }
 
-/// What of a resource a request writes.
+/// Implementation of `Endpoint` for one request.
 pub(super) struct Written<'a> {
     request: &'a InFlight<'a>,
     subresource: Option<Subresource>,
-    /// The object in the version that is stored, if gates have to be asked in that.
+    /// The current object in the encoding version, if field gates must be evaluated there.
     stored: Option<&'a Object>,
     conversions: &'a Conversions,
     missing: RefCell<Option<(Value, Box<str>)>>,
 }
 
-/// Why an object is not at hand in another version.
+/// Reasons for which an object is not available in another version.
 #[derive(Clone, Debug)]
 pub(super) enum NotAtHand {
-    /// A webhook has to be asked.
+    /// A conversion webhook must be called first.
     Missing,
-    /// The version is not one of the resource.
+    /// The resource does not define the version.
     Unknown,
 }
 
@@ -87,7 +87,7 @@ impl Endpoint for Written<'_> {
         empty(&self.request.served.resource, api_version)
     }
 
-    /// What closed gates hold stays, whatever is asked for. Whether admission changes more is not known yet.
+    /// Restores gated fields before ownership is computed. Changes by mutating admission are not known at this point.
     fn kept(
         &self,
         live: &Value,
@@ -132,7 +132,8 @@ impl Endpoint for Written<'_> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Runs rules that may need objects in other versions, and asks for those they need.
+    /// Runs an ownership computation. Whenever it lacks an object in another version, calls the conversion webhook
+    /// and restarts it.
     pub(super) async fn with_conversions<T, E>(
         &'a self,
         subresource: Option<Subresource>,
@@ -171,7 +172,7 @@ impl<'a> InFlight<'a> {
         ))
     }
 
-    /// Whether gates have to be asked in another version, which a webhook makes.
+    /// True if field gates must be evaluated in another version, reached by a conversion webhook.
     fn is_gated_elsewhere(&self) -> bool {
         let has_gates = self.served.resource.strategy.gates().is_some();
         has_gates && !self.has_paths(&self.api_version())
@@ -189,7 +190,7 @@ impl<'a> InFlight<'a> {
         Ok(made.into_value())
     }
 
-    /// Who writes which version of which part.
+    /// Identity of a `managedFields` entry: manager, version and subresource.
     pub(super) fn writer<'w>(
         &'w self,
         manager: &'w str,
@@ -204,8 +205,8 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// Gives a new object its first claims. What the server filled in, and the client did not
-    /// give, is nobody's.
+    /// Sets the `managedFields` of a new object. Fields that the server set and the client did not give have no
+    /// owner.
     pub(super) async fn claim_new(
         &self,
         given: &Object,
@@ -233,8 +234,7 @@ impl<'a> InFlight<'a> {
         Ok(())
     }
 
-    /// Gives an object that is to be stored the claims that this write leaves. `asked` are those
-    /// that the client named.
+    /// Sets the `managedFields` of an updated object. `asked` are the entries that the client sent.
     pub(super) async fn claim(
         &self,
         subresource: Option<Subresource>,
@@ -269,8 +269,8 @@ impl<'a> InFlight<'a> {
         Ok(())
     }
 
-    /// The claims after what was changed became the writer's. Those of an object that is not of
-    /// its type are forgotten.
+    /// Computes `managedFields` for an update: changed fields become the writer's. If the object does not match its
+    /// type, the result is empty.
     async fn track(
         &self,
         subresource: Option<Subresource>,
@@ -294,24 +294,24 @@ impl<'a> InFlight<'a> {
     }
 }
 
-/// What closed gates leave of a next state; none if all of it.
+/// Applies field gates to the next state; `None` if no disabled gate changed it.
 fn gated(gates: &Gates, mut next: Value, stored: &Value) -> Option<Value> {
     let actions = gates.apply(&mut next, Some(stored));
     let is_other = actions.iter().any(|action| action.kind.is_of_closed());
     is_other.then_some(next)
 }
 
-/// The claims that a client named.
+/// `managedFields` in the body of a request.
 #[derive(Clone)]
 pub(super) enum RequestedManagedFields {
-    /// None that can be read: the stored ones stay.
+    /// Absent or invalid: the stored entries apply.
     Nothing,
-    /// These.
+    /// Valid entries; empty for a reset.
     Named(Managed),
 }
 
-/// Takes the claims out of an object that came in. An empty list, or one empty entry, is a wish to
-/// forget them all.
+/// Removes and parses `managedFields` of an incoming object. An empty list, or a single empty entry, resets all
+/// ownership.
 pub(super) fn take_requested_managed_fields(object: &mut Object) -> RequestedManagedFields {
     let Some(Value::Array(entries)) = object.metadata_mut().remove("managedFields") else {
         return RequestedManagedFields::Nothing;
@@ -328,19 +328,20 @@ pub(super) fn take_requested_managed_fields(object: &mut Object) -> RequestedMan
     }
 }
 
-/// Whether somebody owns the number of replicas. A scale shows their claims alone, and is not followed without any.
+/// True if `spec.replicas` has an owner. Without one, a write to `/scale` of a built-in kind does not change
+/// ownership.
 fn has_replicas(managed: &Managed) -> bool {
     let path = ["spec", "replicas"].map(Element::field);
     managed.claims().any(|(_, claim)| claim.fields.has(&path))
 }
 
-/// The claims of a stored object; none if they cannot be read.
+/// Parses the `managedFields` of a stored object; empty if they are invalid.
 pub(super) fn stored(live: Option<&Object>) -> Managed {
     let entries = live.map(Object::managed_fields).unwrap_or_default();
     Managed::read(entries).unwrap_or_default()
 }
 
-/// The entries of claims on an object. Times alone are no change.
+/// Encodes `managedFields`. If only timestamps would change, the stored entries stay.
 pub(super) fn renewed(live: Option<&Object>, object: &Object, managed: &Managed) -> Vec<Value> {
     let is_as_it_was = live.is_some_and(|live| {
         is_same(live, object) && without_times(managed) == without_times(&stored(Some(live)))
@@ -351,10 +352,11 @@ pub(super) fn renewed(live: Option<&Object>, object: &Object, managed: &Managed)
     }
 }
 
-/// What lies around an entry in an object: the object, its metadata, the list.
+/// Nesting levels around a `managedFields` entry: the object, its metadata, the list.
 const LEVELS_AROUND: usize = 3;
 
-/// Claims on fields that lie too deep to be read again are not kept: the object counts for more.
+/// Sets `managedFields`, or drops them if they nest too deeply to be decoded again: storing the object takes
+/// precedence.
 pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
     let metadata = object.metadata_mut();
     let deepest = entries.iter().map(json::depth).max().unwrap_or_default();
@@ -365,7 +367,7 @@ pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
     }
 }
 
-/// Takes out a field; what holds nothing else goes with it.
+/// Removes a field, and the maps that become empty by that.
 pub(super) fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
     let Some((first, rest)) = path.split_first() else {
         return;
@@ -379,7 +381,7 @@ pub(super) fn remove(fields: &mut Map<String, Value>, path: &[&str]) {
     fields.remove(*first);
 }
 
-/// Whether two objects differ in nothing but claims and resource version.
+/// True if two objects differ at most in `managedFields` and `resourceVersion`.
 fn is_same(one: &Object, other: &Object) -> bool {
     fn content(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
         let fields = object.fields().iter();

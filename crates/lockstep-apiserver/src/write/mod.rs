@@ -72,7 +72,7 @@ pub(crate) use request::{
 pub(crate) use scale::ServedScale;
 pub(crate) use scale::columns as scale_columns;
 
-/// Rules of writing, with the surroundings of one write.
+/// Write path of one write, with its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct WritePath<'e> {
     env: &'e dyn Environment,
@@ -80,7 +80,7 @@ pub(crate) struct WritePath<'e> {
 }
 
 impl<'e> WritePath<'e> {
-    /// The write path in an environment; a [`Machine`] on the same `io` runs it.
+    /// Creates the write path; a [`Machine`] on the same `io` runs it.
     pub(crate) fn new(env: &'e dyn Environment, io: &'e Io) -> Self {
         Self { env, io }
     }
@@ -125,7 +125,7 @@ impl<'e> WritePath<'e> {
         self.bind_named(request, document).await
     }
 
-    /// Admission of an object that is created but not stored.
+    /// Runs admission on an object that is created but not stored.
     pub(crate) async fn admit(
         &self,
         request: &WriteRequest<'_>,

@@ -1,10 +1,10 @@
-//! Warnings and audit annotations that a write leaves.
+//! Warnings and audit annotations of a write.
 
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
-/// Maximal number of distinct warnings in one answer.
+/// Maximal number of distinct warnings in one response.
 const WARNINGS_MAX: usize = 64;
 
 /// Warnings and audit annotations of one request. Shared, because a handler may run in several tasks.
@@ -52,7 +52,7 @@ impl Notes {
         details.insert(key.to_owned(), value.to_owned());
     }
 
-    /// Warnings in the order they were given.
+    /// Warnings in order of emission.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.0.lock().warnings.clone()
     }

@@ -1,13 +1,13 @@
-//! Origins of writes, and the stages that hold for each: the one table of differences.
+//! Origins of writes, and the table of stages that apply to each.
 
 use lockstep_object::metadata::Seconds;
 
-/// Maker of a write.
+/// Origin of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WriteOrigin {
-    /// A request from outside.
+    /// API request.
     Client,
-    /// A controller of this server, such as garbage collection or the defaults of namespaces.
+    /// Built-in controller, such as the garbage collector or the service account controller.
     Controller {
         /// Time of the write.
         now: Seconds,
@@ -16,23 +16,23 @@ pub(crate) enum WriteOrigin {
     System,
 }
 
-/// Stages of the write path that differ by origin. Fences, pruning, defaulting, encoding and the commit hold for all.
+/// Stages of the write path that differ by origin. Fences, pruning, defaulting, encoding and the commit apply to all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stages {
     /// Validation, escalation check, admission plugins and webhooks.
     pub(crate) admission: bool,
-    /// Fields of closed gates keep their stored values.
+    /// Fields with disabled gates retain their stored values.
     pub(crate) field_gates: bool,
-    /// Quotas of the namespace are charged, and may refuse the write.
+    /// Quotas of the namespace are enforced and charged.
     pub(crate) quota: bool,
 }
 
 impl WriteOrigin {
-    /// Stages that hold for the origin.
+    /// Stages that apply to the origin.
     ///
-    /// Controllers act on objects that were admitted before, so admission is not repeated for them; but a quota counts
-    /// what they create, and a field gate is a promise about stored bytes, so both hold. Objects of the server itself
-    /// must come to exist whatever users configured, and are built in: no quota, and no gates on their fields.
+    /// Controllers act on objects that were admitted before, so admission is not repeated for them. Quota applies to
+    /// what they create, and field gates apply because they guarantee the content of stored bytes. The server's own
+    /// objects must exist whatever users configure, and are of built-in kinds: neither quotas nor field gates apply.
     pub(crate) const fn stages(self) -> Stages {
         match self {
             Self::Client => Stages {

@@ -1,4 +1,4 @@
-//! What of objects can be owned, and what they have before anybody owns anything.
+//! Fields that can have an owner in `managedFields`, by resource and subresource.
 
 use lockstep_builtins::parts;
 use lockstep_kinds::{Table, typed};
@@ -8,8 +8,8 @@ use lockstep_object::{Map, Value};
 
 use super::{Origin, Resource, Subresource};
 
-/// What an object has before anything is said about it: a built-in kind has all that Go's type of it
-/// has when nothing is set.
+/// Empty object of a kind, the base of ownership comparison. A built-in kind has the fields that its Go type always
+/// prints.
 pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
     let mut empty = Map::new();
     let version = match resource.origin {
@@ -22,14 +22,15 @@ pub(super) fn empty(resource: &Resource, api_version: &str) -> Value {
         table.kind(&resource.group, version, &resource.kind)
     });
     if let Some(id) = id {
-        // Nothing is of a wrong type where there is nothing.
+        // An empty map has no field of a wrong type.
         let read = typed::read(table, id, &mut empty, &mut Vec::new());
         read.expect("an empty map is an object of every kind");
     }
     Value::Object(empty)
 }
 
-/// What of a set can be owned where a part of objects is written, or the whole of them.
+/// Removes fields without ownership from a set: those that a write to the subresource, or to the main resource,
+/// resets.
 pub(super) fn ownable(
     resource: &Resource,
     api_version: &str,

@@ -1,4 +1,4 @@
-//! Changing an object by a patch.
+//! Patch requests.
 
 use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch, strategic_merge};
@@ -19,7 +19,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
-/// What patches are sent as.
+/// Supported patch media types.
 pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     match origin {
         Origin::BuiltIn => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
@@ -27,10 +27,10 @@ pub(crate) fn patch_types(origin: Origin) -> &'static [&'static str] {
     }
 }
 
-/// A patch that can be read.
+/// Decoded patch.
 pub(crate) struct Patch {
     change: Change,
-    /// Fields of the patch itself that were given twice, or that nobody knows.
+    /// Duplicate and unknown fields of the patch body.
     pub(super) complaints: Vec<String>,
 }
 
@@ -40,18 +40,18 @@ enum Change {
     Strategic(TypeId, Map<String, Value>),
 }
 
-/// What a patch made, as those are shown it who are told that it is not good: the object, or of a
-/// strategic merge patch the patch.
+/// Value in the error message of an invalid patch: the patched object, or the patch itself for a strategic merge
+/// patch.
 #[derive(Clone)]
 pub(crate) enum Patched {
-    /// The object.
+    /// Patched object.
     Made(Value),
-    /// The patch.
+    /// Strategic merge patch.
     By(Map<String, Value>),
 }
 
 impl Patched {
-    /// 422 on the field `patch`.
+    /// 422 for the field `patch`.
     pub(super) fn refused(&self, problem: &str) -> Status {
         let shown = match self {
             Self::Made(object) => object.to_string(),
@@ -106,7 +106,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Decodes a patch of a media type that the resource takes. `subresource` is the target's.
+/// Decodes a patch of a media type that the resource supports. `subresource` is that of the request.
 pub(crate) fn decode(
     served: &Served,
     subresource: Option<Subresource>,
@@ -158,7 +158,7 @@ fn no_map(media_type: &str, found: &Value) -> String {
 }
 
 impl Patch {
-    /// Applies it to an object, or to a view of one.
+    /// Applies the patch to an object, or to its scale.
     pub(super) fn apply(&self, value: &mut Value) -> Result<(), Status> {
         match &self.change {
             Change::Merge(patch) => merge_patch(value, patch),
@@ -169,7 +169,7 @@ impl Patch {
                 let own = ["apiVersion", "kind"].map(|field| (field, object.get(field).cloned()));
                 strategic_merge(Table::builtin(), *kind, object, patch.clone())
                     .map_err(|error| Status::bad_request(error.to_string()))?;
-                // What it says about the type of the object does not count.
+                // A strategic merge patch cannot change `apiVersion` or `kind`.
                 for (field, value) in own {
                     object.insert(field.to_owned(), value.unwrap_or_default());
                 }
@@ -178,7 +178,7 @@ impl Patch {
         Ok(())
     }
 
-    /// What is shown of it and of what it made.
+    /// Value to print in error messages about the patch.
     pub(super) fn shown(&self, made: Value) -> Patched {
         match &self.change {
             Change::Json(_) | Change::Merge(_) => Patched::Made(made),
@@ -186,7 +186,7 @@ impl Patch {
         }
     }
 
-    /// What is told when that is no object of the resource.
+    /// Error for a patch whose result is not an object of the resource.
     fn refused(&self, made: Value, unfit: Unfit) -> Status {
         match unfit {
             Unfit::Kind(status) if status.code != 400 => status,
@@ -196,7 +196,7 @@ impl Patch {
     }
 }
 
-/// A map as Go prints it.
+/// Formats a map as Go's `%v` does.
 fn go_map(map: &Map<String, Value>) -> String {
     let fields = map
         .iter()
@@ -219,7 +219,7 @@ fn go_value(value: &Value) -> String {
     }
 }
 
-/// The type of what a patch is made to.
+/// Go type that a strategic merge patch applies to.
 fn patched_type(served: &Served, subresource: Option<Subresource>) -> Result<TypeId, Status> {
     let own = subresource.and_then(Subresource::own_kind);
     let gvk = served.gvk();

@@ -1,4 +1,4 @@
-//! What is created of a pod without being stored: its place on a node, and its eviction.
+//! The pod subresources `binding` and `eviction`, which are created but not stored.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{KindOwner, mistyped, take_object};
@@ -16,13 +16,13 @@ use super::{DryRun, InFlight, Incoming, Internal, LastWrite, Subresource, WriteA
 use super::{WriteOrigin, WriteRequest};
 use crate::route::ResourceRoute;
 
-/// How long a client waits before it asks for an eviction again.
+/// `Retry-After` of a rejected eviction.
 const RETRY_SECONDS: u32 = 10;
-/// How often a budget is read again that somebody else changes.
+/// Maximal number of attempts to update a PodDisruptionBudget or pod under concurrent changes.
 const TRIES_MAX: usize = 20;
 
 impl WritePath<'_> {
-    /// Creates a part of an object.
+    /// Creates a subresource of an object.
     pub(super) async fn create_part(
         &self,
         request: &InFlight<'_>,
@@ -38,7 +38,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// Lets those change or refuse what is created of an object who may.
+    /// Runs admission for the created body of a subresource.
     pub(crate) async fn admit_part(
         &self,
         request: &InFlight<'_>,
@@ -56,7 +56,7 @@ impl WritePath<'_> {
         Ok(created)
     }
 
-    /// Gives a pod a node.
+    /// Binds a pod to a node.
     async fn bind(
         &self,
         request: &InFlight<'_>,
@@ -76,7 +76,7 @@ impl WritePath<'_> {
         self.place_on_node(request, &binding, dry_run).await
     }
 
-    /// Gives a pod a node that the body alone names: the endpoint of before pods had parts.
+    /// Legacy `bindings` endpoint: binds the pod that the body names.
     pub(super) async fn bind_named(
         &self,
         request: &InFlight<'_>,
@@ -158,7 +158,7 @@ impl WritePath<'_> {
         Ok(success(201))
     }
 
-    /// Deletes a pod if the budget it counts in allows that.
+    /// Deletes a pod if its PodDisruptionBudget allows that.
     async fn evict(
         &self,
         request: &InFlight<'_>,
@@ -197,7 +197,7 @@ impl WritePath<'_> {
         Ok(success(201))
     }
 
-    /// Writes into a pod why it goes, if it still is the one that is meant.
+    /// Sets the `DisruptionTarget` condition on a pod, if it matches the preconditions.
     async fn tell_pod(&self, request: &InFlight<'_>, options: &mut Value) -> Result<(), Status> {
         let route = request.route;
         let key = format!("{}/{}", route.namespace, route.name);
@@ -207,7 +207,7 @@ impl WritePath<'_> {
             let wanted = |field: &str| options["preconditions"][field].as_str();
             let is_other = |field, is: &str| wanted(field).is_some_and(|wanted| wanted != is);
             if is_other("uid", pod.uid()) || is_other("resourceVersion", &revision.to_string()) {
-                // The deletion says so.
+                // The deletion reports the failed precondition.
                 return Ok(());
             }
             if !set_condition(&mut pod, &request.now.to_string()) {
@@ -233,7 +233,7 @@ impl WritePath<'_> {
         Err(Status::modified(&what, &route.name))
     }
 
-    /// Counts a pod as gone in the budget that it belongs to; 429 if none may go.
+    /// Records a disruption in the PodDisruptionBudget of a pod; 429 if it allows none.
     async fn take_from_budget(&self, request: &InFlight<'_>, pod: &Object) -> Result<(), Status> {
         for _ in 0..TRIES_MAX {
             let budgets = self.budgets_of(pod).await?;
@@ -278,7 +278,7 @@ impl WritePath<'_> {
         Err(Status::modified(&what, pod.name()))
     }
 
-    /// The budgets that count a pod, by name.
+    /// PodDisruptionBudgets whose selector matches a pod, with their names.
     async fn budgets_of(&self, pod: &Object) -> Result<Vec<(String, Object)>, Status> {
         let registry = self.registry();
         let Some(resource) = registry.resource("policy", "poddisruptionbudgets") else {
@@ -305,7 +305,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Reads the body as an object of a kind that is not the resource's.
+/// Decodes the body as an object of the subresource's kind.
 fn accept(request: &InFlight<'_>, document: Document, kind: &[&str; 3]) -> Result<Object, Status> {
     let [group, version, kind] = *kind;
     let gvk = GroupVersionKind::new(group, version, kind);
@@ -362,7 +362,7 @@ fn check_binding(binding: &Object) -> Result<(), Status> {
     ))
 }
 
-/// Puts a pod on a node, with the labels and annotations of the binding.
+/// Sets the node of a pod, and copies labels and annotations of the binding.
 fn place(pod: &mut Object, binding: &Object, node: &str, now: &str) {
     for field in ["labels", "annotations"] {
         let given = binding.metadata().get(field).and_then(Value::as_object);
@@ -402,7 +402,7 @@ fn place(pod: &mut Object, binding: &Object, node: &str, now: &str) {
     }
 }
 
-/// Whether nobody counts on a pod: it does not run, or ends already.
+/// True if disruption budgets do not count the pod: it is pending, completed or being deleted.
 fn ignores_budgets(pod: &Object) -> bool {
     let phase = pod.at(&["status", "phase"]).and_then(Value::as_str);
     let runs = !matches!(phase, Some("Succeeded" | "Failed" | "Pending"));
@@ -420,7 +420,7 @@ fn number(budget: &Object, field: &str) -> i64 {
     number.unwrap_or_default()
 }
 
-/// Whether a pod that is not ready may go without counting.
+/// True if a pod that is not ready may be evicted without using the budget (`unhealthyPodEvictionPolicy`).
 fn may_lose_unready(budget: &Object) -> bool {
     let policy = budget.at(&["spec", "unhealthyPodEvictionPolicy"]);
     if policy.and_then(Value::as_str) == Some("AlwaysAllow") {
@@ -430,7 +430,7 @@ fn may_lose_unready(budget: &Object) -> bool {
     number(budget, "currentHealthy") >= wanted && wanted > 0
 }
 
-/// 429 if a budget allows nobody to go.
+/// 429 if a budget allows no disruption.
 fn check_budget(budget: &Object) -> Result<(), Status> {
     let refused = |why: String, seconds: u32| {
         let message = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -467,7 +467,7 @@ fn check_budget(budget: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-/// Says in the status that somebody evicts the pod; tells whether that is new.
+/// Sets the `DisruptionTarget` condition. Returns whether the status changed.
 fn set_condition(pod: &mut Object, now: &str) -> bool {
     let condition = json!({
         "type": "DisruptionTarget",

@@ -1,10 +1,11 @@
-//! `ResourceQuota`: writes that use more of what is limited in their namespace raise what its quotas tell, in the same
-//! transaction.
+//! `ResourceQuota` admission: a write that increases usage updates `status.used` of its namespace's quotas in the
+//! same transaction.
 //!
-//! Quotas are taken from the cache, however old it is, and the transaction proves it new enough: the quotas that are
-//! charged have to be as they were seen, and no other may have come or changed. So a quota is in force as soon as its
-//! write is done, on every server, and no two servers give away the same. Whoever is stopped looks again; whoever is
-//! refused, too, unless they had seen everything.
+//! Quotas are read from the cache, however stale, and the transaction proves the cache fresh enough: each charged
+//! quota must be at the revision that was read, and no other quota of the namespace may have been created or changed.
+//! A quota is thus in force on every server as soon as its write is committed, and two servers cannot grant the same
+//! remainder. If the transaction fails, or a quota is exceeded in a possibly stale cache, the write catches up with
+//! the store and retries.
 
 use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
 use lockstep_object::metadata::Seconds;
@@ -21,9 +22,9 @@ use super::controllers::keep;
 use super::{DryRun, Resource, Subresource, WritePath};
 
 const QUOTAS: &str = "resourcequotas";
-/// How often a write looks again whose quotas moved. Only other servers move them once it is its turn.
+/// Maximal number of attempts if quotas change. During this server's turn only other servers can change them.
 const TRIES_MAX: usize = 32;
-/// What quotas have to know of a write.
+/// Quota-relevant data of a write.
 pub(crate) struct Bill {
     meter: Meter,
     resource: GroupResource,
@@ -35,14 +36,14 @@ pub(crate) struct Bill {
     now: Seconds,
 }
 
-/// Whether a write holds the turn of its namespace among this server's writers that charge quotas: only one of them
-/// could succeed, so they go one after the other.
+/// Turn of a write among this server's writers that charge quotas of one namespace. Of concurrent charges only one
+/// could commit, so they run in sequence.
 enum QuotaTurn {
     None,
     Taken { left: Option<Revision> },
 }
 
-/// A quota as it was seen.
+/// A quota as read from the cache.
 struct Seen {
     key: Key,
     at: Revision,
@@ -51,7 +52,7 @@ struct Seen {
 }
 
 impl Bill {
-    /// What is to be charged for a write; none if no quota can be about it.
+    /// Charge of a write; `None` if no quota can apply to it.
     pub(super) fn of(attributes: &Attributes<'_>, object: &Object) -> Option<Self> {
         let request = attributes.request;
         let resource = &request.served.resource;
@@ -116,7 +117,7 @@ impl Bill {
 }
 
 impl WritePath<'_> {
-    /// What is to be charged for a write that happens. One that does not is only checked.
+    /// Charge of a write. A dry run is checked here, and returns `None` because it must not be charged.
     pub(super) async fn billed(
         &self,
         attributes: &Attributes<'_>,
@@ -183,7 +184,7 @@ impl WritePath<'_> {
             if matches!(turn, QuotaTurn::None) && !extra_writes.is_empty() {
                 let left = self.io.take_quota_turn(&bill.namespace).await;
                 *turn = QuotaTurn::Taken { left: None };
-                // A stale cache costs one more try; the transaction decides.
+                // A stale cache costs one more attempt; the transaction decides.
                 let _or_the_store_says_no = self.io.catch_up_to(left).await;
                 continue;
             }
@@ -222,7 +223,7 @@ impl WritePath<'_> {
         Err(Status::service_unavailable(why).with_retry_after(1))
     }
 
-    /// The quotas of a namespace, as far as they are known.
+    /// Cached quotas of a namespace.
     fn quotas(&self, namespace: &str) -> Vec<Seen> {
         let registry = self.registry();
         let Some(resource) = registry.resource("", QUOTAS) else {
@@ -242,7 +243,7 @@ impl WritePath<'_> {
         seen.collect()
     }
 
-    /// No quota may come or change in a namespace but those that were seen.
+    /// Precondition that no quota of the namespace was created or changed, other than those that were read.
     fn unchanged_range(&self, namespace: &str, seen: &[Seen]) -> Vec<RangeUnchanged> {
         let registry = self.registry();
         let resource = registry.resource("", QUOTAS).into_iter();
@@ -257,11 +258,11 @@ impl WritePath<'_> {
         unchanged.collect()
     }
 
-    /// What becomes of quotas that were seen, or 403. What a quota does not tell yet is counted first.
+    /// Updated quotas, or 403 if one is exceeded. Resources missing in `status.used` are counted first.
     async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, Status> {
         let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
         if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
-            // INVARIANT: what is counted is not older than any quota that was seen.
+            // INVARIANT: the counted state is at least as new as every quota that was read.
             self.see_everything().await?;
             let counted = self.counted(bill);
             let uncounted = quotas.iter_mut();
@@ -295,7 +296,7 @@ impl WritePath<'_> {
         replaced.collect()
     }
 
-    /// All objects like the one that is written.
+    /// Usage of all objects of the resource in the namespace.
     fn counted(&self, bill: &Bill) -> Vec<Counted> {
         let registry = self.registry();
         let resource = registry.resource(&bill.resource.group, &bill.resource.resource);
@@ -317,7 +318,7 @@ impl WritePath<'_> {
     }
 }
 
-/// Whether a write that was stopped was not stopped by the object or by a fence.
+/// True if a failed transaction is due neither to the object nor to a fence, but to quotas.
 fn is_as_expected(outcome: &Outcome, expected: Expected, fences: &[Fence]) -> bool {
     let Outcome::Stopped {
         current,

@@ -1,4 +1,4 @@
-//! A write without HTTP.
+//! Write requests, independent of HTTP.
 
 use std::ops::Deref;
 
@@ -33,11 +33,11 @@ pub(crate) struct WriteRequest<'a> {
     pub(crate) options: WriteOptions,
     /// Time of the request.
     pub(crate) now: Seconds,
-    /// Maker of the write, which decides the stages it passes.
+    /// Origin of the write, which determines its stages.
     pub(crate) origin: WriteOrigin,
     /// Subject of authorization.
     pub(crate) user: &'a User,
-    /// All that authentication knows about the subject.
+    /// Caller as authentication established it.
     pub(crate) caller: &'a Caller,
     /// Authorizes another verb on the same object, such as `create` for an apply.
     pub(crate) permits: &'a Permits<'a>,
@@ -60,7 +60,7 @@ pub(crate) enum Input {
     Delete(Value),
 }
 
-/// Options that every write takes.
+/// Options of create, update, patch and apply requests.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteOptions {
     /// `dryRun`.
@@ -80,7 +80,7 @@ pub(crate) struct WriteOptions {
 /// Value of `dryRun`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DryRun {
-    /// `All`: everything happens except the commit.
+    /// `All`: all stages run except the commit.
     All,
     /// Absent: the write is committed.
     No,
@@ -148,7 +148,7 @@ impl WriteRequest<'_> {
     }
 }
 
-/// Subresource that a path names, if the version has it and the verb fits.
+/// Subresource in a path, if the version has it and it supports the verb.
 pub(crate) fn subresource(
     route: &ResourceRoute,
     served: &Served,
@@ -184,7 +184,7 @@ pub(crate) fn invalid_options(verb: Verb, error: FieldError) -> Status {
     Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[error])
 }
 
-/// Value of `dryRun`: absent, or `All` in every place.
+/// Parses `dryRun`: absent, or `All` for every value.
 pub(crate) fn dry_run(verb: Verb, given: &[&str]) -> Result<DryRun, Status> {
     match given {
         [] => Ok(DryRun::No),

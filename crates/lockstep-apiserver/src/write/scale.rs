@@ -1,4 +1,4 @@
-//! The `scale` of resources with replicas: how many of something, whatever the kind calls it.
+//! The `scale` subresource, which maps `Scale` to the replicas fields of built-in kinds and custom resources.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::views::{Cell, Column, Columns};
 
-/// Metadata that an object and its scale share.
+/// Metadata that a scale copies from its object.
 const SHARED_METADATA: [&str; 5] = [
     "name",
     "namespace",
@@ -30,7 +30,7 @@ const SHARED_METADATA: [&str; 5] = [
 ];
 
 impl WritePath<'_> {
-    /// Replaces the number of replicas by that of the body.
+    /// Updates the replicas from the `Scale` in the body.
     pub(super) async fn update_scale(
         &self,
         request: &InFlight<'_>,
@@ -43,7 +43,7 @@ impl WritePath<'_> {
         self.change_scale(request, |_| Ok(scale.clone())).await
     }
 
-    /// Applies the patch of the body to the scale.
+    /// Patches the scale.
     pub(super) async fn patch_scale(
         &self,
         request: &InFlight<'_>,
@@ -53,7 +53,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Applies the scale of the body: who wants a number of replicas owns it in the object itself.
+    /// Server-side apply of a `Scale`. The field manager becomes the owner of the replicas field in the object
+    /// itself.
     pub(super) async fn apply_scale(
         &self,
         request: &InFlight<'_>,
@@ -79,7 +80,7 @@ impl WritePath<'_> {
         check_url_name(&scale, &request.route.name)?;
         check_namespace(&scale, &request.route.namespace)?;
         if scale.at(&["spec", "replicas"]).is_none_or(Value::is_null) {
-            // Who wants no number lets it be what it is.
+            // An apply without `spec.replicas` leaves the replicas as they are.
             return self.change_scale(request, Ok).await;
         }
         let wish = wish.instead(request.served.scaled(&scale)?.into_value());
@@ -89,7 +90,7 @@ impl WritePath<'_> {
         request.served.written_scale_of(&answer.await?)
     }
 
-    /// Writes the number of replicas of the scale that `change` makes of the present one.
+    /// Updates the replicas from the scale that `change` computes from the current one.
     async fn change_scale(
         &self,
         request: &InFlight<'_>,
@@ -134,10 +135,10 @@ pub(crate) trait ServedScale {
     /// Paths of the replicas; 404 if the version has no `scale`.
     fn scale_paths(&self) -> Result<&ScalePaths, Status>;
 
-    /// Replicas that a scale asks for.
+    /// `spec.replicas` of a scale.
     fn replicas(&self, scale: &Object) -> Result<i64, Status>;
 
-    /// Scale of the object in an answer.
+    /// Scale of the object in a response.
     fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
 
     /// Scale of an object that was written.
@@ -148,7 +149,7 @@ pub(crate) trait ServedScale {
 }
 
 impl ServedScale for Served {
-    /// What a scale wants of the object: its number of replicas, and which object it is.
+    /// Partial object with the replicas and the identifying metadata of a scale.
     fn scaled(&self, scale: &Object) -> Result<Object, Status> {
         let metadata = scale.metadata().iter();
         let metadata = metadata.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
@@ -160,12 +161,10 @@ impl ServedScale for Served {
         Ok(object)
     }
 
-    /// The scale of an object.
     fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
         self.scale_paths()?.view(object, revision)
     }
 
-    /// Gives an object the number of replicas of a scale.
     fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
         let replicas = self.replicas(scale)?;
         self.scale_paths()?.set_replicas(object, replicas)
@@ -176,8 +175,8 @@ impl ServedScale for Served {
         paths.ok_or_else(Status::no_such_resource)
     }
 
-    /// The number of replicas that a scale asks for; none is zero, as upstream's type has it. Of a
-    /// custom resource the object is checked, not its scale.
+    /// `spec.replicas` of a scale; zero if absent, as in upstream's Go type. For a custom resource, validation of the
+    /// object itself covers negative values.
     fn replicas(&self, scale: &Object) -> Result<i64, Status> {
         let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
         let replicas = replicas.unwrap_or(0);
@@ -190,7 +189,7 @@ impl ServedScale for Served {
         Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
     }
 
-    /// The scale of the object in an answer.
+    /// Scale of the object in a response.
     fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
         let object = answer.object()?;
         let paths = self.scale_paths()?;
@@ -202,7 +201,7 @@ impl ServedScale for Served {
         self.shown_scale(answer, &object)
     }
 
-    /// The same of an object that was written: one whose gate keeps it without replicas has none.
+    /// Scale of an object that was written. If a field gate removed the replicas, they count as zero.
     fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
         let mut object = answer.object()?;
         let paths = self.scale_paths()?;
@@ -218,7 +217,7 @@ impl ServedScale for Served {
             .view(object, object.resource_version())?;
         let is_built_in = self.resource.origin == Origin::BuiltIn;
         if is_built_in && scale.at(&["spec", "replicas"]) == Some(&json!(0)) {
-            // As upstream's type prints it.
+            // The Go type omits zero replicas.
             scale.fields_mut().insert("spec".to_owned(), json!({}));
         }
         Ok(WriteAnswer {
@@ -228,7 +227,7 @@ impl ServedScale for Served {
     }
 }
 
-/// The columns of scales.
+/// Table columns of scales.
 pub(crate) fn columns() -> &'static Columns {
     static COLUMNS: LazyLock<Columns> = LazyLock::new(|| {
         let number = |name: &str, description: &str, path: &str| Column {
@@ -260,7 +259,7 @@ trait Replicas {
     /// Builds the `Scale` of an object. `spec.replicas` is absent if the object has none.
     fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status>;
 
-    /// The desired number of replicas.
+    /// Desired number of replicas.
     fn replicas(&self, object: &Object) -> Result<Option<i64>, Status>;
 
     /// Sets the desired number of replicas.
@@ -315,7 +314,7 @@ impl Replicas for ScalePaths {
     }
 }
 
-/// A selector as text; none if it selects nothing in particular.
+/// Formats a selector; `None` if it is invalid or empty.
 fn selector_text(selector: &Value) -> Option<String> {
     let text = match selector {
         Value::String(text) => text.clone(),
@@ -337,7 +336,7 @@ fn gvk() -> GroupVersionKind {
     GroupVersionKind::new("autoscaling", "v1", "Scale")
 }
 
-/// A path without the dot that it starts with.
+/// Strips the leading dot of a path.
 fn names(path: &str) -> &str {
     path.strip_prefix('.').unwrap_or(path)
 }
@@ -347,7 +346,7 @@ fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
     names.try_fold(object.as_value(), |value, name| value.get(name))
 }
 
-/// The whole number at a path.
+/// Integer at a path.
 fn number(object: &Object, path: &str) -> Result<Option<i64>, Status> {
     match at(object, path) {
         None | Some(Value::Null) => Ok(None),
@@ -371,7 +370,7 @@ fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Objec
     })?;
     request.report_fields(&patch.complaints, &unknown, Some(&shown))?;
     if scale.resource_version() == revision {
-        // Who did not write it does not insist on it.
+        // An unchanged resourceVersion stems from the current scale, not from the patch, and is no precondition.
         scale.set_meta_text("resourceVersion", "");
     }
     check_url_name(&scale, &request.route.name)?;
@@ -383,7 +382,7 @@ fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Objec
     Ok(scale)
 }
 
-/// Checks that a value is a `Scale`, and does with what it is not what field validation says.
+/// Checks that a value is a `Scale`, and applies field validation to unknown and duplicate fields.
 fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result<Object, Status> {
     let gvk = gvk();
     let (scale, unknown) = read(value, &request.source).map_err(|unfit| match unfit {
@@ -397,7 +396,7 @@ fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result
     Ok(scale)
 }
 
-/// A `Scale`, and the fields that a scale does not have.
+/// Decodes a `Scale` and collects unknown fields.
 fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
     let scale = take_object(value, body, &gvk(), KindOwner::BuiltIn);
     let mut scale = scale.map_err(Unfit::Kind)?;
@@ -411,7 +410,7 @@ fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
     Ok((scale, unknown))
 }
 
-/// Refuses fields of another type, and notes those that a scale does not have.
+/// Rejects fields of the wrong type, and collects unknown fields.
 fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), String> {
     let known = ["apiVersion", "kind", "metadata", "spec", "status"];
     let foreign = scale

@@ -1,4 +1,4 @@
-//! Who owns the fields of what the server itself makes, by the names that clients know from upstream.
+//! `managedFields` of objects created by the server, with the manager names of upstream.
 
 use lockstep_merge::fields::Set;
 use lockstep_merge::managers::{Endpoint, Managed, Writer, update};
@@ -10,16 +10,16 @@ use super::managed_fields::{put_on, remove};
 use super::ownable::{empty, ownable};
 use super::{Origin, Resource};
 
-/// Who makes what every cluster and every namespace has.
+/// Field manager of bootstrap objects.
 const SERVER: &str = "kube-apiserver";
 const CONTROLLERS: &str = "kube-controller-manager";
-/// What makes it known whom to trust, in every namespace.
+/// ConfigMap with the cluster's CA certificate, created in every namespace.
 const ROOT_CA: &str = "kube-root-ca.crt";
 
-/// Objects of one resource that are made.
+/// Ownership rules for objects that the server creates.
 struct Made<'a>(&'a Resource);
 
-/// There is one version when an object is made.
+/// Error of conversion, which a create never needs.
 #[derive(Debug)]
 struct OtherVersion;
 
@@ -44,8 +44,8 @@ impl Endpoint for Made<'_> {
     }
 }
 
-/// Gives an object that the server makes its first claims. What every object of its kind gets is
-/// nobody's.
+/// Sets the `managedFields` of an object created by the server. Fields that the server sets on every object of the
+/// kind have no owner.
 pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
     let Ok(now) = object.creation_timestamp().parse::<Seconds>() else {
         return;

@@ -1,11 +1,11 @@
-//! Requests for certificates tell who asks.
+//! Requestor identity in CertificateSigningRequests.
 
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
 use super::{InFlight, SpecialKind};
 
-/// Writes who asks into a new request for a certificate, whatever it said.
+/// Overwrites the requestor fields of a new CertificateSigningRequest with the identity of the user.
 pub(super) fn sign(request: &InFlight<'_>, object: &mut Object) {
     let resource = &request.served.resource;
     if resource.special != SpecialKind::CertificateSigningRequest {

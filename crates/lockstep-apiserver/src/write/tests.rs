@@ -1,4 +1,4 @@
-//! The write path alone: a custom resource on the store's state machine, without server, runtime or clock.
+//! Tests of the write path alone: a custom resource on the store's state machine, without server, runtime or clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,18 +31,18 @@ use crate::webhooks::Clients;
 
 const PREFIX: &[u8] = b"/registry/";
 
-/// An environment and a driver on a few values in memory.
+/// In-memory environment and driver.
 struct Memory {
     registry: Arc<Registry>,
     store: Mutex<StoreMachine>,
     plugins: Plugins,
     randomness: AtomicU64,
-    /// Needs in the order they came up.
+    /// Needs in order of emission.
     needs: Mutex<Vec<&'static str>>,
 }
 
 impl Memory {
-    /// A store with a CRD, and the resource that it defines beside the built-in ones.
+    /// Creates a store with a CRD, and serves the resource that it defines along with the built-in ones.
     fn new(definition: Value) -> Self {
         let mut memory = Self {
             registry: Arc::new(Registry::new(builtin::resources(
@@ -411,7 +411,7 @@ fn a_closed_field_gate_drops_a_field_and_warns() {
     assert!(created.warnings.is_empty(), "{:?}", created.warnings);
 }
 
-/// A concurrent writer between read and commit: the write starts over from the newest state.
+/// After a conflict with a concurrent writer, the write restarts from the newest state.
 #[test]
 fn a_write_that_lost_a_race_reads_again() {
     let memory = Memory::with_namespace(widgets(false));
@@ -473,7 +473,7 @@ fn a_write_that_lost_a_race_reads_again() {
     assert_eq!(stored["spec"], json!({"size": 3, "color": "green"}));
 }
 
-/// The origin table: a closed field gate holds for controllers, because it is a promise about stored bytes.
+/// Stages by origin: field gates apply to controllers, because they guarantee the content of stored bytes.
 #[test]
 fn a_closed_field_gate_holds_for_controllers_and_not_for_the_server_itself() {
     let controller = WriteOrigin::Controller { now: now() };
@@ -493,7 +493,7 @@ fn a_closed_field_gate_holds_for_controllers_and_not_for_the_server_itself() {
     }
 }
 
-/// The origin table: a quota refuses what controllers create, and counts what they may.
+/// Stages by origin: a quota limits what controllers create, and counts it.
 #[test]
 fn a_quota_holds_for_controllers_and_not_for_the_server_itself() {
     let memory = Memory::with_namespace(widgets(false));

@@ -1,4 +1,4 @@
-//! Changing an object.
+//! Update requests.
 
 use lockstep_builtins::{parts, statuses};
 use lockstep_object::field::{FieldError, Path};
@@ -24,26 +24,26 @@ use super::{
 };
 use crate::route::Verb;
 
-/// How often a change without a resource version is tried again when the object moved.
+/// Maximal number of retries of an update without resourceVersion after a conflict.
 const RETRIES_MAX: usize = 5;
 
-/// What admission found out about the next state of an object.
+/// Result of admission for an update.
 struct Admitted {
     gated: Gated,
-    /// What quotas are to be charged.
+    /// Quota charge of the update.
     bill: Option<Bill>,
 }
 
-/// What makes the next state of an object.
+/// Computation of the next state of an object.
 pub(super) enum Next<'n> {
-    /// A function of the present one.
+    /// A function of the current object.
     Made(&'n (dyn Fn(&Current) -> Result<Incoming, Status> + Sync)),
-    /// What somebody wants of it.
+    /// Server-side apply of a configuration.
     Applied(&'n Wish),
 }
 
 impl WritePath<'_> {
-    /// Replaces an object, or a part of it, by the body.
+    /// Replaces an object, or a subresource of it, with the body.
     pub(super) async fn update(
         &self,
         request: &InFlight<'_>,
@@ -71,8 +71,8 @@ impl WritePath<'_> {
             .await
     }
 
-    /// Changes an object: `next` makes the next state of the present one, and is asked again
-    /// when the object moved meanwhile, unless that state insists on a resource version.
+    /// Updates an object. `next` computes the next state from the current one, and runs again after a conflict unless
+    /// that state has a resourceVersion.
     pub(super) async fn change(
         &self,
         request: &InFlight<'_>,
@@ -110,7 +110,7 @@ impl WritePath<'_> {
             {
                 Some(answer) => return Ok(answer),
                 None => {
-                    // What was told is about a state that is gone.
+                    // Warnings and annotations refer to a state that is no longer current.
                     request.notes.retract(said, ACTIONS);
                     if insists {
                         break;
@@ -123,8 +123,7 @@ impl WritePath<'_> {
         Err(Status::modified(&resource, &request.route.name))
     }
 
-    /// Lets everybody change or refuse the next state of an object who may, and checks it. Returns what quotas are to
-    /// be charged.
+    /// Runs admission and validation for the next state. Returns the result of field gates and the quota charge.
     async fn admit_change(
         &self,
         request: &InFlight<'_>,
@@ -135,7 +134,7 @@ impl WritePath<'_> {
     ) -> Result<Admitted, Status> {
         let old = &current.object;
         if subresource == Some(Subresource::Binding) {
-            // It is the binding that was admitted.
+            // Admission already ran on the `Binding`.
             let gated = self
                 .finish_change(request, subresource, current, next)
                 .await?;
@@ -170,7 +169,7 @@ impl WritePath<'_> {
         Ok(Admitted { gated, bill })
     }
 
-    /// Gives the next state what gates and the server decide, and checks it.
+    /// Applies field gates and server-assigned fields to the next state, and validates it.
     async fn finish_change(
         &self,
         request: &InFlight<'_>,
@@ -188,8 +187,8 @@ impl WritePath<'_> {
         Ok(gated)
     }
 
-    /// Stores the next state, or removes the object if nothing holds it any more. None if the
-    /// object moved.
+    /// Stores the next state, or removes the object if it is being deleted and has no finalizers left. `None` on a
+    /// conflict.
     async fn replace(
         &self,
         request: &InFlight<'_>,
@@ -207,7 +206,7 @@ impl WritePath<'_> {
         } else {
             request.to_stored(object, &admitted.gated).await?
         };
-        // What cannot be shown is not stored either.
+        // Convert for the response before storing: an object that cannot be converted back must not be stored.
         let shown = served.converted(self.io, value.clone()).await?;
         let answer = |revision| {
             let mut body = Vec::with_capacity(shown.len() + 64);
@@ -223,7 +222,7 @@ impl WritePath<'_> {
             put(value)
         };
         let expected = Expected::At(current.revision);
-        // Whatever goes uses no more.
+        // A removal does not increase usage.
         let bill = admitted.bill.as_ref().filter(|_| !is_released);
         let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
         match trial.await? {
@@ -233,11 +232,11 @@ impl WritePath<'_> {
     }
 }
 
-/// What a change is seen as by those who are asked about it: the object itself, or its scale.
+/// Objects that admission sees for an update: the object itself, or its `Scale`.
 struct Seen {
-    /// None if it is the stored object itself.
+    /// `None` for the stored object itself.
     old: Option<Object>,
-    /// None if it is the next state itself.
+    /// `None` for the next state itself.
     next: Option<Object>,
 }
 
@@ -258,7 +257,7 @@ impl Seen {
     }
 }
 
-/// The next state of an object: what clients may not change is put back, the rest is shaped.
+/// Computes the next state of an object: restores fields that the request cannot change, then prunes and defaults.
 fn next_state(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -275,7 +274,7 @@ fn next_state(
     } = incoming;
     keep(request, subresource, &mut object, old);
     if absent == LastWrite::Wins && object.resource_version().is_empty() {
-        // It is as if the client had named the present state.
+        // An unconditional update behaves as if it had the current resourceVersion.
         object.set_meta_text("resourceVersion", &current.revision.0.to_string());
     }
     if let Some(warning) = drop_duplicate_owners(&mut object) {
@@ -292,7 +291,7 @@ fn next_state(
     Ok(object)
 }
 
-/// Puts back what a request may not change.
+/// Restores fields that the request cannot change.
 fn keep(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -306,7 +305,7 @@ fn keep(
         .version()
         .subresources
         .contains(&Subresource::Finalize);
-    // The status of a built-in kind comes with labels and the like, that of a custom one alone.
+    // `/status` of a built-in kind also writes metadata such as labels, that of a custom resource only `status`.
     let is_built_in = served.resource.origin == Origin::BuiltIn;
     let metadata = (is_built_in && subresource == Some(Subresource::Status))
         .then(|| object.metadata().clone());
@@ -323,7 +322,7 @@ fn keep(
         match subresource {
             Some(Subresource::Status) => parts::signing_status(object, old),
             Some(_) => {}
-            // What was asked for is what was asked for.
+            // `spec` of a CertificateSigningRequest is immutable.
             None => restore(object, old, "spec"),
         }
         parts::date_conditions(object, old, &request.now.to_string());
@@ -333,7 +332,7 @@ fn keep(
     }
 }
 
-/// Puts a field of the metadata back.
+/// Restores a field of the metadata.
 fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
     let metadata = object.metadata_mut();
     match old.metadata().get(field) {
@@ -342,7 +341,7 @@ fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
     }
 }
 
-/// Counts a change of what is counted.
+/// Increments `metadata.generation` if the update changes a tracked field.
 fn count(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -363,7 +362,7 @@ fn count(
     object.set_generation(generation);
 }
 
-/// Refuses a next state that is wrong.
+/// Validates the next state; 422 if it is invalid.
 fn check(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
@@ -381,7 +380,7 @@ fn check(
     let verdict = strategy.validate(served.version, object, Some(old), subresource);
     errors.extend(verdict.errors);
     if errors.is_empty() {
-        // Whoever is refused has enough to read.
+        // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {
             request.notes.warn(warning);
         }
@@ -391,7 +390,7 @@ fn check(
     Err(Status::invalid(&kind, object.name(), &errors))
 }
 
-/// Whether nothing holds an object back from being removed.
+/// True if the object has no finalizers left; of a namespace, neither in `metadata` nor in `spec`.
 pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
     let holds_content = &*resource.plural == "namespaces" && resource.group.is_empty();
     let held_by_spec = object
@@ -401,12 +400,12 @@ pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
     object.finalizers().next().is_none() && is_empty
 }
 
-/// 409 if a client insists on a state, or an identity, that is not the present one.
+/// 409 if the UID or resourceVersion in the request differs from the current one.
 fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Result<(), Status> {
     let resource = request.served.resource.group_resource();
     let name = &request.route.name;
     let (asked, is) = (object.uid(), current.object.uid());
-    // To a patch it is a field like others, which may not change.
+    // In a patch, the UID is an immutable field like others, which validation covers.
     if request.route.verb != Verb::Patch && !asked.is_empty() && asked != is {
         return Err(Status::precondition_failed(
             &resource, name, "UID", asked, is,
@@ -419,7 +418,7 @@ fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Re
     Ok(())
 }
 
-/// An update that makes its object may speak of a state that is gone, but not of another object.
+/// Create on update: 409 if the body has a UID, and drops its resourceVersion.
 fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), Status> {
     if !object.uid().is_empty() {
         let resource = request.served.resource.group_resource();
@@ -430,7 +429,7 @@ fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), Stat
     Ok(())
 }
 
-/// 422: whoever replaces an object of this resource says which state they saw.
+/// 422: an update of this resource requires a resourceVersion.
 fn no_version(request: &InFlight<'_>) -> Status {
     let metadata = Path::ROOT.field("metadata");
     let path = metadata.field("resourceVersion");
@@ -440,8 +439,8 @@ fn no_version(request: &InFlight<'_>) -> Status {
     Status::invalid(&kind, &request.route.name, &[error])
 }
 
-/// Puts back what an endpoint does not write: `status` through the main one, all but `status`
-/// through `/status`, all but the finalizers and the metadata through `/finalize`.
+/// Restores the fields that an endpoint does not write: `status` for the main endpoint, all but `status` for
+/// `/status`, all but finalizers and metadata for `/finalize`.
 fn keep_part(
     object: &mut Object,
     old: &Object,
@@ -450,7 +449,7 @@ fn keep_part(
 ) {
     match subresource {
         None if status == StatusField::Separate => restore(object, old, "status"),
-        // Whoever writes a scale or binds a pod changes that and nothing else.
+        // These subresources compute the complete next state themselves; there is nothing to restore.
         None
         | Some(
             Subresource::Scale | Subresource::Token | Subresource::Binding | Subresource::Eviction,

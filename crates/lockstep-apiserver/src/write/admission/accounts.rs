@@ -1,4 +1,4 @@
-//! `ServiceAccount`: a pod runs as an account that is there, and gets its token.
+//! `ServiceAccount` admission: defaults a pod's service account, requires that it exists, and mounts its token.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::super::WritePath;
 use super::{Attributes, Operation};
 use crate::resources::Subresource;
 
-/// How often the default account is looked for: a namespace gets it soon after it was made.
+/// Maximal number of lookups of the default account, which is created shortly after its namespace.
 const LOOKS_MAX: usize = 10;
-/// How long between looks.
+/// Pause between two lookups.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
-/// Gives a new pod its account, and what comes with it.
+/// Defaults the service account of a new pod, and adds the token volume and image pull secrets.
 pub(super) async fn mount(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -38,7 +38,7 @@ pub(super) async fn mount(
     checked.map_err(|why| refused(attributes, pod, &why))
 }
 
-/// Refuses a pod without an account that is there, or with what its account does not give.
+/// Rejects a pod whose service account does not exist, or that references secrets which the account does not list.
 pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -70,7 +70,7 @@ pub(super) async fn check(
     checked.map_err(|why| refused(attributes, pod, &why))
 }
 
-/// The account of a pod, also one that was just made.
+/// Service account of a pod, including one created a moment ago.
 async fn find(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,

@@ -1,4 +1,4 @@
-//! What a step of admission is told about a write.
+//! Admission attributes: the description of a write that every admission plugin receives.
 
 use lockstep_object::{GroupVersionKind, Object, Value};
 use lockstep_storage::Revision;
@@ -6,19 +6,19 @@ use lockstep_storage::Revision;
 use super::super::{DryRun, InFlight};
 use crate::resources::Subresource;
 
-/// What is done to an object.
+/// Operation of an admission request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// It is made.
+    /// Creation of an object or of a subresource such as `binding`.
     Create,
-    /// It is changed.
+    /// Update, patch or apply of an existing object.
     Update,
-    /// It is deleted.
+    /// Deletion.
     Delete,
 }
 
 impl Operation {
-    /// As rules of webhooks and policies spell it.
+    /// Spelling in rules and in `AdmissionRequest`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -28,28 +28,28 @@ impl Operation {
     }
 }
 
-/// One write, as it stays through all steps.
+/// One write under admission; unchanged through all plugins.
 pub struct Attributes<'a> {
-    /// Who asks for it, of which resource, in which version.
+    /// User, resource and version of the request.
     pub(crate) request: &'a InFlight<'a>,
-    /// What is done.
+    /// Operation under admission.
     pub operation: Operation,
-    /// To which part of the object.
+    /// Subresource of the request.
     pub subresource: Option<Subresource>,
-    /// The name that was asked for; empty if the server chooses one, or if many are deleted.
+    /// Name in the request; empty with `generateName` and for a deletion of a collection.
     pub name: &'a str,
-    /// The object as it is stored; none if there is none yet.
+    /// Current object; `None` for a create.
     pub old: Option<&'a Object>,
-    /// The revision that left it.
+    /// Revision of the current object.
     pub revision: Revision,
-    /// Whether nothing is stored in the end.
+    /// Whether the request is a dry run.
     pub dry_run: DryRun,
-    /// The options of a deletion.
+    /// `DeleteOptions` of a deletion.
     pub delete_options: Option<&'a Value>,
 }
 
 impl<'a> Attributes<'a> {
-    /// An object is made under a name, which may be empty.
+    /// Attributes of a create. `name` may be empty.
     pub(crate) fn create(request: &'a InFlight<'a>, name: &'a str, dry_run: DryRun) -> Self {
         Self {
             request,
@@ -63,7 +63,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// An object is deleted under a name, which is empty if many are.
+    /// Attributes of a deletion. `name` is empty for a collection.
     pub(crate) fn delete(
         request: &'a InFlight<'a>,
         name: &'a str,
@@ -78,20 +78,21 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Whether an object of a resource is made, and not a part of one.
+    /// True for a create of the given resource itself, as opposed to a subresource.
     pub fn makes(&self, group: &str, plural: &str) -> bool {
         let resource = &self.request.served.resource;
         let is_of = &*resource.group == group && &*resource.plural == plural;
         is_of && self.operation == Operation::Create && self.subresource.is_none()
     }
 
-    /// Whether it is about webhooks or policies themselves, which must not be in their own way.
+    /// True for webhook and policy configurations. They are exempt from webhooks, so that a broken one can be
+    /// repaired.
     pub fn is_about_admission(&self) -> bool {
         let resource = &self.request.served.resource;
         &*resource.group == "admissionregistration.k8s.io"
     }
 
-    /// The kind of what is written: the object's, or that of its part.
+    /// Kind of the request body: the object's own, or that of the subresource.
     pub fn kind(&self) -> GroupVersionKind {
         match self.subresource.and_then(Subresource::own_kind) {
             Some([group, version, kind]) => GroupVersionKind::new(group, version, kind),
@@ -99,7 +100,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The namespace it is done in; of a namespace itself, its name.
+    /// Namespace of the request; for a Namespace object, its own name.
     pub fn namespace(&self) -> &'a str {
         let route = self.request.route;
         let resource = &self.request.served.resource;

@@ -1,4 +1,4 @@
-//! What expressions may ask about permissions, answered by the server's own rules.
+//! The CEL `authorizer` library, backed by the authorizer of this server.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use lockstep_cel::authorizer::{
 use crate::authn::User;
 use crate::authz::{Attributes, Authorizer, Target};
 
-/// Answers for the user of a request.
+/// Authorization checks for the user of one request.
 pub(super) struct OfRequest {
     pub(super) authorizer: Authorizer,
     pub(super) user: User,

@@ -1,5 +1,6 @@
-//! `CertificateApproval` and `CertificateSigning`: who may say yes for a signer, and who may sign for it. Whoever may write
-//! these parts of requests for certificates may not do so for every signer. `CertificateSubjectRestriction`: whom nobody may ask to be.
+//! `CertificateApproval` and `CertificateSigning` require the verbs `approve` and `sign` on the signer, in addition
+//! to write access to the subresource. `CertificateSubjectRestriction` rejects requests for the group
+//! `system:masters`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +18,7 @@ use crate::resources::Subresource;
 const GROUP: &str = "certificates.k8s.io";
 const PLURAL: &str = "certificatesigningrequests";
 
-/// Refuses an approval, or a certificate, by somebody who may not give it in the name of the signer.
+/// Rejects an approval or a signed certificate if the user lacks the permission for the signer.
 pub(super) fn check(
     path: &WritePath<'_>,
     plugin: Plugin,
@@ -66,12 +67,12 @@ pub(super) fn check(
     ))
 }
 
-/// The signer of clients of the server itself.
+/// Signer of client certificates for the API server.
 const CLIENTS: &str = "kubernetes.io/kube-apiserver-client";
-/// The group that may do everything.
+/// Group with unrestricted access.
 const MASTERS: &str = "system:masters";
 
-/// Refuses a request to be one of those who may do everything.
+/// Rejects a new client certificate request whose subject has the organization `system:masters`.
 pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), Status> {
     let resource = &attributes.request.served.resource;
     let is_request = &*resource.group == GROUP && &*resource.plural == PLURAL;
@@ -96,7 +97,7 @@ pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Res
     }
 }
 
-/// The organizations of whom a request is for; none if it is no request.
+/// Organizations in the subject of a PEM-encoded certificate request; `None` if it cannot be parsed.
 fn groups(request: &str) -> Option<Vec<String>> {
     let pem = STANDARD.decode(request).ok()?;
     let (_, pem) = parse_x509_pem(&pem).ok()?;
@@ -108,7 +109,7 @@ fn groups(request: &str) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Whether a status says more about the certificate than it did.
+/// True if the update changes the certificate or the conditions in `status`.
 fn is_signed(old: &Object, object: &Object) -> bool {
     ["certificate", "conditions"]
         .iter()

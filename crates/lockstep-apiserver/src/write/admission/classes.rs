@@ -1,21 +1,21 @@
-//! `DefaultStorageClass` and `DefaultIngressClass`: the class that is taken if nobody says which.
+//! `DefaultStorageClass` and `DefaultIngressClass`: set the default class on objects that name none.
 
 use lockstep_object::{Object, Value};
 
 use super::super::WritePath;
 use super::{Attributes, Plugin};
 
-/// A class that is taken if nobody says which.
+/// Resource whose objects get a default class.
 struct Choice {
-    /// What has a class.
+    /// Group and plural of the resource.
     of: (&'static str, &'static str),
-    /// The classes.
+    /// Group and plural of the class resource.
     classes: (&'static str, &'static str),
-    /// What marks the class.
+    /// Annotation that marks the default class.
     mark: &'static str,
-    /// Where the object names its class, in its spec.
+    /// Field of `spec` that names the class.
     field: &'static str,
-    /// How it was named before there was a field.
+    /// Legacy annotation that names the class in place of the field.
     annotation: &'static str,
 }
 
@@ -35,7 +35,7 @@ const INGRESS_CLASS: Choice = Choice {
     annotation: "kubernetes.io/ingress.class",
 };
 
-/// Names the class that a step chooses for a new object; of several, the newest.
+/// Sets the default class on a new object; the newest one if several are marked as default.
 pub(super) fn choose(
     path: &WritePath<'_>,
     plugin: Plugin,
@@ -66,7 +66,7 @@ pub(super) fn choose(
     }
 }
 
-/// All objects of a resource at the cluster's scope, as far as they are known.
+/// All cached objects of a cluster-scoped resource.
 pub(super) fn known(path: &WritePath<'_>, group: &str, plural: &str) -> Vec<Object> {
     let registry = path.registry();
     let Some(resource) = registry.resource(group, plural) else {

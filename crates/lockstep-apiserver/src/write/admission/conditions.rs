@@ -1,4 +1,4 @@
-//! `matchConditions`: expressions that decide whether a webhook or policy is asked at all.
+//! `matchConditions`: CEL expressions that decide whether a webhook or policy applies to a request.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,13 +10,13 @@ use lockstep_cel::{
 };
 use lockstep_object::Value;
 
-/// What all conditions of one webhook may cost together.
+/// CEL cost budget of all conditions of one webhook together.
 const COST_MAX: u64 = 2_500_000;
-/// What is told when that is spent.
+/// Error message once the cost budget is exhausted.
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// The conditions of a webhook, compiled.
+/// Compiled match conditions of a webhook.
 #[derive(Debug, Default)]
 pub struct Conditions {
     all: Vec<Condition>,
@@ -28,42 +28,43 @@ struct Condition {
     program: Result<Program, String>,
 }
 
-/// What expressions see.
+/// CEL variables of a match condition.
 pub struct Bindings<'a> {
-    /// The object, or null.
+    /// New object, or null.
     pub object: &'a Value,
-    /// The stored object, or null.
+    /// Current object, or null.
     pub old_object: &'a Value,
-    /// The request, without its objects.
+    /// `AdmissionRequest` without its objects.
     pub request: &'a Value,
-    /// Who is asked what the user may do.
+    /// Authorizer behind the `authorizer` variable.
     pub authorization: &'a Authorization,
-    /// What the request is about, for `authorizer.requestResource`.
+    /// Resource of the request, for `authorizer.requestResource`.
     pub resource: &'a ResourceAttributes,
 }
 
-/// What came of deciding conditions.
+/// Result of evaluating match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decided {
-    /// What they say.
+    /// Overall result of the conditions.
     pub verdict: Verdict,
-    /// How many of them could not be decided.
+    /// Number of conditions whose evaluation failed.
     pub errors: u64,
 }
 
-/// What conditions say.
+/// Overall result of a set of match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// All hold.
+    /// All conditions are true.
     Holds,
-    /// One does not hold.
+    /// At least one condition is false.
     Fails,
-    /// None fails, but some cannot be decided.
+    /// No condition is false, but the evaluation of at least one failed.
     Undecided(String),
 }
 
 impl Conditions {
-    /// Compiles the conditions of a webhook that was stored: whatever any server took.
+    /// Compiles the conditions of a stored webhook. Uses the newest CEL environment, since a newer server may have
+    /// accepted it.
     pub fn read(conditions: &Value) -> Self {
         static STORED: LazyLock<Env> = LazyLock::new(|| environment(Version::LATEST));
         let all = conditions.as_array().into_iter().flatten();
@@ -79,12 +80,12 @@ impl Conditions {
         Self { all: all.collect() }
     }
 
-    /// Whether there are none.
+    /// True if there are no conditions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Decides them. One that fails counts for more than others that cannot be decided.
+    /// Evaluates all conditions. A false condition takes precedence over evaluation errors.
     pub fn decide(&self, bindings: &Bindings<'_>) -> Decided {
         let Bindings {
             object,
@@ -152,7 +153,7 @@ impl Condition {
     }
 }
 
-/// Asks about a user who is known outside of expressions.
+/// Binds a user to the authorizer, for use in CEL expressions.
 pub(super) fn authorization(
     authorizer: crate::authz::Authorizer,
     user: &crate::authn::User,

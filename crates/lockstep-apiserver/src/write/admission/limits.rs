@@ -1,5 +1,5 @@
-//! `LimitRanger`: what pods and claims get from the limit ranges of their namespace, and what these
-//! refuse.
+//! `LimitRanger`: applies the defaults of a namespace's LimitRanges to pods, and rejects pods and persistent volume
+//! claims outside their bounds.
 
 use lockstep_builtins::limits;
 use lockstep_object::{Object, Status, Value};
@@ -7,7 +7,7 @@ use lockstep_object::{Object, Status, Value};
 use super::super::WritePath;
 use super::Attributes;
 
-/// Gives a new pod what the ranges say.
+/// Applies the LimitRange defaults to a new pod.
 pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -20,7 +20,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Refuses a new object that is outside of the ranges.
+/// Rejects a new object outside the bounds of the LimitRanges.
 pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -43,7 +43,7 @@ pub(super) async fn check(
     Err(Status::forbidden(&resource, object.name(), &why))
 }
 
-/// The limit ranges of a namespace, also those that were just made.
+/// LimitRanges of a namespace, including those created a moment ago.
 async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, Status> {
     let registry = path.registry();
     let Some(resource) = registry.resource("", "limitranges") else {

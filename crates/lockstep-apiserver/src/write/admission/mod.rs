@@ -1,16 +1,15 @@
-//! Admission: what happens to a write between its body and the store.
+//! Admission: mutating and validating plugins between the request body and the store.
 //!
-//! [`CHAIN`] is the whole of it, in the order of upstream. A write goes through it twice. First
-//! `WritePath::mutate`, where steps may change the object. Then whoever writes shapes it anew, keeps
-//! what may not change and checks it against its schema. Last `WritePath::validate`, where steps may
-//! only refuse.
+//! [`CHAIN`] lists all plugins in upstream's order. A write passes it twice. In `WritePath::mutate` plugins may
+//! change the object. The write path then prunes, defaults and validates the result and restores immutable fields. In
+//! `WritePath::validate` plugins may only reject it.
 //!
 //! ```text
-//! body → claims → mutate → (gates of fields) → shape, prepare, check → validate → charge and store
+//! body → own fields → mutate → field gates → prune and default, prepare, validate → validate → charge and store
 //! ```
 //!
-//! A deletion has no object, only an old one, and goes through both at once. If a webhook changed
-//! the object, the steps before it see it once more, and so do webhooks that asked for that.
+//! A deletion has an old object and no new one, and runs both passes in one step. If a webhook changed the object,
+//! the mutating plugins run a second time, and with them the webhooks whose `reinvocationPolicy` is `IfNeeded`.
 
 mod accounts;
 mod attributes;
@@ -39,11 +38,11 @@ use super::environment::Observation;
 use super::quota::Bill;
 use webhooks::Rounds;
 
-/// The steps, in order. One that is switched off is left out.
+/// Admission plugins in the order of execution; disabled ones are skipped.
 ///
-/// Policies have their places before the webhooks that do the same: those that change objects
-/// before `MutatingAdmissionWebhook`, those that refuse them before `ValidatingAdmissionWebhook`.
-/// Quotas come last: what they count has been allowed by everybody else.
+/// Policies precede the webhooks of their phase: mutating policies come before `MutatingAdmissionWebhook`, validating
+/// ones before `ValidatingAdmissionWebhook`. Quota comes last, so that only writes which every other plugin admitted
+/// are charged.
 pub const CHAIN: [Plugin; 12] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
@@ -59,17 +58,17 @@ pub const CHAIN: [Plugin; 12] = [
     Plugin::ResourceQuota,
 ];
 
-/// Whether steps changed an object so that it has to be shaped anew.
+/// Result of mutating admission: whether the object must be pruned and defaulted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mutated {
-    /// It may no longer be in shape.
+    /// A webhook changed the object; it must be pruned and defaulted again.
     OutOfShape,
-    /// It is in shape.
+    /// The object is still pruned and defaulted.
     InShape,
 }
 
 impl WritePath<'_> {
-    /// Lets the steps that may change an object do so. There is none when one is deleted.
+    /// Runs mutating admission on the object; `None` for a deletion.
     pub(crate) async fn mutate(
         &self,
         attributes: &Attributes<'_>,
@@ -95,7 +94,7 @@ impl WritePath<'_> {
         })
     }
 
-    /// One round, or two. Tells whether a webhook changed the object.
+    /// Runs one or two rounds of the mutating plugins. Returns whether a webhook changed the object.
     async fn mutate_all(
         &self,
         attributes: &Attributes<'_>,
@@ -113,7 +112,7 @@ impl WritePath<'_> {
         }
     }
 
-    /// One round. Tells whether a webhook changed the object.
+    /// Runs one round of the mutating plugins. Returns whether a webhook changed the object.
     async fn mutate_once(
         &self,
         attributes: &Attributes<'_>,
@@ -150,8 +149,8 @@ impl WritePath<'_> {
         Ok(is_changed)
     }
 
-    /// Validating admission of the object that will be stored; none when one is deleted. Returns the quota charge of
-    /// the write, which the commit has to carry.
+    /// Runs validating admission on the object to be stored; `None` for a deletion. Returns the quota charge, which
+    /// the commit must include.
     pub(crate) async fn validate(
         &self,
         attributes: &Attributes<'_>,

@@ -1,8 +1,8 @@
-//! The steps by name, and which of them are on.
+//! Admission plugins by their upstream names, and the flags that enable or disable them.
 
 use super::CHAIN;
 
-/// A step of admission, by the name that upstream gives it.
+/// Admission plugin, by its upstream name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[expect(missing_docs, reason = "these are upstream's names")]
 pub enum Plugin {
@@ -20,7 +20,7 @@ pub enum Plugin {
     ResourceQuota,
 }
 
-/// Names of upstream that are always on here, or whose step is part of something else.
+/// Upstream plugins that cannot be switched here: always on, implemented elsewhere, or not implemented.
 const OTHERS: [&str; 24] = [
     "AlwaysAdmit",
     "AlwaysDeny",
@@ -48,18 +48,18 @@ const OTHERS: [&str; 24] = [
     "ValidatingAdmissionPolicy",
 ];
 
-/// Names that say nothing, or two things.
+/// Invalid plugin lists in the configuration: unknown names, or names both enabled and disabled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PluginError {
-    /// No step has the name.
+    /// The name is not a plugin of upstream.
     #[error("{flag} plugin {name:?} is unknown")]
     Unknown {
-        /// Where it was given.
+        /// Flag with the name.
         flag: &'static str,
-        /// The name.
+        /// Unknown name.
         name: String,
     },
-    /// A step is to be on and off.
+    /// A plugin is both enabled and disabled.
     #[error("[{}] in {ENABLE} and {DISABLE} overlapped", .0.join(" "))]
     Both(Vec<String>),
 }
@@ -67,14 +67,14 @@ pub enum PluginError {
 const ENABLE: &str = "enable-admission-plugins";
 const DISABLE: &str = "disable-admission-plugins";
 
-/// Which steps are on. All of them, unless somebody says otherwise.
+/// Enabled admission plugins; all of them by default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plugins {
     off: Vec<Plugin>,
 }
 
 impl Plugin {
-    /// What upstream calls it.
+    /// Upstream name of the plugin.
     pub fn name(self) -> &'static str {
         match self {
             Self::LimitRanger => "LimitRanger",
@@ -94,8 +94,8 @@ impl Plugin {
 }
 
 impl Plugins {
-    /// All steps but those that are to be off. Beside them, the names of upstream that have no step
-    /// here: saying something about those changes nothing.
+    /// Reads the values of both flags. The second result lists upstream plugins that are not switched here, so that
+    /// the flags have no effect on them.
     pub fn of_flags(
         enabled: &[String],
         disabled: &[String],
@@ -124,18 +124,18 @@ impl Plugins {
         Ok((Self { off }, idle))
     }
 
-    /// All steps but some.
+    /// All plugins except the given ones.
     pub fn without(off: impl IntoIterator<Item = Plugin>) -> Self {
         let off = off.into_iter().collect();
         Self { off }
     }
 
-    /// Whether a step is on.
+    /// True if a plugin is enabled.
     pub(crate) fn has(&self, step: Plugin) -> bool {
         !self.off.contains(&step)
     }
 
-    /// Those of some steps that are on, in the same order.
+    /// Enabled plugins among the given ones, in order.
     pub(crate) fn of(&self, steps: &'static [Plugin]) -> impl Iterator<Item = Plugin> {
         let steps = steps.iter().copied();
         steps.filter(|step| self.has(*step))

@@ -1,4 +1,4 @@
-//! `Priority`: the priority of a pod is that of its class.
+//! `Priority` admission: sets a pod's priority from its PriorityClass.
 
 use lockstep_object::{Object, Status, Value};
 
@@ -7,10 +7,10 @@ use super::{Attributes, classes};
 
 const GROUP: &str = "scheduling.k8s.io";
 const CLASSES: &str = "priorityclasses";
-/// What a pod does to others unless its class says otherwise.
+/// Default `preemptionPolicy` of pods and priority classes.
 const PREEMPT: &str = "PreemptLowerPriority";
 
-/// Gives a new pod the priority of its class, or of the class for pods without one.
+/// Sets `priority`, `priorityClassName` and `preemptionPolicy` of a new pod from its class or the global default.
 pub(super) async fn resolve(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -53,7 +53,7 @@ pub(super) async fn resolve(
         .at(&["spec", "preemptionPolicy"])
         .and_then(Value::as_str)
         .unwrap_or_default();
-    // What nobody gave has been filled with `PREEMPT`.
+    // Defaulting has already set an absent policy to `PREEMPT`.
     if ![PREEMPT, "", &policy].contains(&given) {
         return refused(format!(
             "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
@@ -71,7 +71,7 @@ pub(super) async fn resolve(
     Ok(())
 }
 
-/// The class for pods that name none; of several, the lowest.
+/// PriorityClass with `globalDefault`; the one with the lowest value if there are several.
 fn default_class(path: &WritePath<'_>) -> Option<Object> {
     let classes = classes::known(path, GROUP, CLASSES).into_iter();
     let defaults = classes.filter(|class| class.at(&["globalDefault"]) == Some(&true.into()));

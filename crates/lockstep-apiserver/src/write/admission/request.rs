@@ -1,4 +1,4 @@
-//! A write as webhooks and expressions are told about it: `request`, without its objects.
+//! The `AdmissionRequest` of a write, without `object` and `oldObject`, as webhooks and CEL expressions receive it.
 
 use lockstep_object::{GroupVersionKind, Value};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::super::DryRun;
 use super::{Attributes, Operation};
 use crate::resources::{Served, Subresource};
 
-/// Describes a write to somebody who knows the resource in a version.
+/// Builds the `AdmissionRequest` in the version of the resource that the webhook or policy matched.
 pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
     let request = attributes.request;
     let subresource = request.route.subresource.as_str();
@@ -61,7 +61,7 @@ fn resource_of(served: &Served) -> Value {
     })
 }
 
-/// The options of the request. A patch that makes an object is a creation, any other an update.
+/// `options` of the `AdmissionRequest`. Upstream sends those of a patch as `CreateOptions` or `UpdateOptions` too.
 fn options(attributes: &Attributes<'_>) -> Value {
     let kind = match attributes.operation {
         Operation::Create => "CreateOptions",

@@ -1,11 +1,11 @@
-//! Whether rules of webhooks and policies are about a write.
+//! Matching of webhook and policy `rules` against a write.
 
 use lockstep_object::Value;
 
-/// Everything, wherever a rule names groups, versions, resources or operations.
+/// Wildcard for groups, versions, resources and operations.
 const ALL: &str = "*";
 
-/// A write, as rules see it.
+/// Properties of a write that rules match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target<'a> {
     /// `CREATE`, `UPDATE` or `DELETE`.
@@ -18,7 +18,7 @@ pub struct Target<'a> {
     pub resource: &'a str,
     /// The subresource; or empty.
     pub subresource: &'a str,
-    /// Whether it is done in a namespace. Namespaces themselves are in none.
+    /// True for namespaced requests; false for Namespace objects themselves.
     pub is_namespaced: bool,
 }
 
@@ -40,7 +40,7 @@ enum Scope {
 }
 
 impl Rule {
-    /// Reads a rule that was stored.
+    /// Parses a stored rule.
     pub fn read(rule: &Value) -> Self {
         let texts = |field: &str| {
             let items = rule[field].as_array().into_iter().flatten();
@@ -59,7 +59,7 @@ impl Rule {
         }
     }
 
-    /// Whether it is about a write.
+    /// True if the rule matches the write.
     pub fn matches(&self, target: &Target<'_>) -> bool {
         let in_scope = match self.scope {
             Scope::All => true,
@@ -73,7 +73,8 @@ impl Rule {
             && self.has_resource(target.resource, target.subresource)
     }
 
-    /// `pods` is pods without their parts, `pods/*` both, `*` all resources without their parts.
+    /// `pods` matches pods without subresources, `pods/*` pods with all of them, `*` all resources without
+    /// subresources.
     fn has_resource(&self, resource: &str, subresource: &str) -> bool {
         self.resources.iter().any(|named| {
             let (own, part) = named.split_once('/').unwrap_or((named, ""));

@@ -1,4 +1,4 @@
-//! `RuntimeClass`: a pod that names a class gets what the class says it costs and where it may run.
+//! `RuntimeClass` admission: copies the class's pod overhead and scheduling constraints into pods that name it.
 
 use lockstep_object::{Map, Object, Status, Value};
 
@@ -11,7 +11,7 @@ const DIFFERS: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's
 const ALONE: &str =
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// Fills a new pod by its class.
+/// Applies the RuntimeClass of a new pod: overhead, node selector and tolerations.
 pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -46,7 +46,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Refuses a new pod whose costs are not those of its class.
+/// Rejects a new pod whose `overhead` differs from that of its RuntimeClass.
 pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -65,7 +65,7 @@ pub(super) async fn check(
     Err(refusal(attributes, pod.name(), why))
 }
 
-/// The class that a new pod names.
+/// RuntimeClass named by a new pod.
 async fn class_of(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -97,7 +97,7 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_none_or(Map::is_empty)
 }
 
-/// Adds labels of nodes, unless the pod asks for others.
+/// Merges the class's node selector into the pod's; conflicting values are an error.
 fn select(spec: &mut Map<String, Value>, selector: &Map<String, Value>) -> Result<(), String> {
     let own = spec.entry("nodeSelector").or_insert(Value::Null);
     if !own.is_object() {

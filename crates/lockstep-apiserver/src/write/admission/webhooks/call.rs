@@ -1,4 +1,4 @@
-//! One call, and everything that can go wrong with it.
+//! One webhook call and its failures.
 
 use std::sync::Arc;
 
@@ -21,28 +21,28 @@ pub(crate) struct WebhookCall {
     pub(crate) body: Bytes,
 }
 
-/// A call whose answer is outstanding.
+/// A webhook call in flight: the data required to check its response.
 pub(super) struct Call {
     review: ReviewVersion,
     uid: String,
     phase: Phase,
 }
 
-/// Why a webhook did not let a write go on.
+/// Reasons for which a webhook call does not admit a write.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// It gave no answer that can be used.
+    /// The call failed, or its response is not a usable `AdmissionReview`; `failurePolicy` applies.
     #[error("{reason}")]
     Call {
-        /// Why.
+        /// Error text.
         reason: String,
-        /// What that is as an answer.
+        /// Status code for metrics.
         code: u16,
     },
-    /// It said no.
+    /// The webhook denied the request.
     #[error("{}", .0.message)]
     Denied(Box<Status>),
-    /// Its answer cannot be carried out, or it may not be asked.
+    /// The patch cannot be applied, or a webhook with side effects matched a dry run; `failurePolicy` does not apply.
     #[error("{}", .0.message)]
     Internal(Box<Status>),
 }
@@ -56,12 +56,12 @@ impl Failure {
         Self::Internal(Box::new(Status::internal_error(why)))
     }
 
-    /// Whether the webhook says what happens then.
+    /// True if `failurePolicy` applies to the failure.
     pub(super) fn is_of_call(&self) -> bool {
         matches!(self, Self::Call { .. })
     }
 
-    /// What metrics call it.
+    /// Value of the metric label `error_type`.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Call { .. } => "calling_webhook_error",
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// The code for metrics.
+    /// Status code for metrics.
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Call { code, .. } => *code,
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// What the client is told.
+    /// Converts the failure to the status of the API response.
     pub(super) fn into_status(self, webhook: &str) -> Status {
         match self {
             Self::Call { reason, .. } => {
@@ -91,7 +91,7 @@ impl Failure {
 }
 
 impl Call {
-    /// A call about an object as it is shown now.
+    /// Prepares a call with the objects of a view.
     pub(super) fn of(
         path: &WritePath<'_>,
         hook: &Arc<Hook>,
@@ -118,7 +118,7 @@ impl Call {
         Ok((Self { review, uid, phase }, posted))
     }
 
-    /// Reads the review in an answer.
+    /// Decodes and checks the `AdmissionReview` in a response.
     pub(super) fn read(self, answer: Result<Bytes, CallFailure>) -> Result<Answer, Failure> {
         let answer = answer.map_err(|CallFailure { reason, code }| Failure::call(reason, code))?;
         let read = json::decode(&answer).map_err(|error| undecodable(&answer, &error.to_string()));
@@ -127,7 +127,8 @@ impl Call {
     }
 }
 
-/// What is no JSON. What does not even begin like it is taken for a text of YAML, as upstream does.
+/// Error for a response that is not JSON. Like upstream, treats one that starts with neither `{` nor `[` as a YAML
+/// string.
 fn undecodable(answer: &[u8], problem: &str) -> Unusable {
     let first = answer.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_some_and(|first| b"{[".contains(first)) {
@@ -137,7 +138,7 @@ fn undecodable(answer: &[u8], problem: &str) -> Unusable {
     Unusable::no_map("string")
 }
 
-/// Passes on what an answer says besides, and stops if it says no.
+/// Records the audit annotations and warnings of a response, and fails if it denies the request.
 pub(super) fn interpret(
     hook: &Hook,
     attributes: &Attributes<'_>,

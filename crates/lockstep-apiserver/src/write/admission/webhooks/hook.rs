@@ -1,4 +1,4 @@
-//! One webhook of a configuration, read once.
+//! One parsed webhook of a webhook configuration.
 
 use std::time::Duration;
 
@@ -10,60 +10,60 @@ use super::super::rules::{Rule, Target};
 use super::review::ReviewVersion;
 use crate::webhooks::{ClientConfig, ConfigError};
 
-/// How long a webhook may take that does not say.
+/// Default of `timeoutSeconds`.
 const TIMEOUT_SECONDS: u64 = 10;
 
-/// A webhook.
+/// Admission webhook.
 #[derive(Debug)]
 pub struct Hook {
-    /// The configuration it is part of.
+    /// Name of the webhook configuration.
     pub configuration: Box<str>,
-    /// Its own name.
+    /// Name of the webhook.
     pub name: Box<str>,
     rules: Vec<Rule>,
-    /// Whether rules for one version of a resource are rules for all.
+    /// `matchPolicy`.
     pub match_policy: MatchPolicy,
     namespaces: Selector,
     objects: Selector,
-    /// The conditions under which it is asked.
+    /// Compiled `matchConditions`.
     pub conditions: Conditions,
-    /// Whether a write goes on when it cannot be asked.
+    /// Effect of a failed call on the write.
     pub failure_policy: FailurePolicy,
-    /// Whether asking does something, so that it is not asked about what does not happen.
+    /// True if calls have side effects (`sideEffects`), so that a dry run must not call the webhook.
     pub has_side_effects: bool,
-    /// Whether it is asked once more when others change the object.
+    /// True if `reinvocationPolicy` is `IfNeeded`.
     pub is_reinvoked: bool,
-    /// How long it may take.
+    /// Timeout of one call.
     pub timeout: Duration,
-    /// How it is asked; none if it speaks no version that is spoken here.
+    /// `AdmissionReview` version of calls; `None` if `admissionReviewVersions` lists no supported one.
     pub review: Option<ReviewVersion>,
-    /// Where it is.
+    /// Parsed `clientConfig`.
     pub client: Result<ClientConfig, ConfigError>,
 }
 
-/// Which versions of a resource rules are about.
+/// `matchPolicy`: versions of a resource that rules match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchPolicy {
-    /// Those they name.
+    /// Only the versions that rules name.
     Exact,
-    /// Those that mean the same, too.
+    /// Also equivalent versions and resources.
     Equivalent,
 }
 
-/// What becomes of a write when a webhook cannot be asked.
+/// `failurePolicy`: effect of a failed webhook call on the write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailurePolicy {
-    /// It is refused.
+    /// The write is rejected.
     Fail,
-    /// It goes on.
+    /// The failure is ignored.
     Ignore,
 }
 
-/// A selector that could be read, or why not.
+/// Parsed label selector, or its error.
 type Selector = Result<LabelSelector, String>;
 
 impl Hook {
-    /// The webhooks of a stored configuration, in their order.
+    /// Parses the webhooks of a stored configuration, in order.
     pub fn read_all(configuration: &Object) -> Vec<Self> {
         let webhooks = configuration.at(&["webhooks"]).and_then(Value::as_array);
         let webhooks = webhooks.into_iter().flatten();
@@ -100,12 +100,12 @@ impl Hook {
         }
     }
 
-    /// Whether a rule is about a write.
+    /// True if a rule matches the write.
     pub fn is_about(&self, target: &Target<'_>) -> bool {
         self.rules.iter().any(|rule| rule.matches(target))
     }
 
-    /// The first of some equal writes that a rule is about; earlier rules count for more.
+    /// Index of the equivalent target that the first matching rule selects.
     pub fn first_of(&self, targets: &[Target<'_>]) -> Option<usize> {
         let mut found = self
             .rules
@@ -114,20 +114,20 @@ impl Hook {
         found.find_map(|found| found)
     }
 
-    /// Whether labels of namespaces matter.
+    /// True if `namespaceSelector` restricts the webhook.
     pub fn looks_at_namespaces(&self) -> bool {
         self.namespaces
             .as_ref()
             .is_ok_and(|all| !all.is_everything())
     }
 
-    /// Whether a namespace with labels is selected.
+    /// True if `namespaceSelector` matches the labels of a namespace.
     pub fn selects_namespace(&self, labels: &Map<String, Value>) -> Result<bool, String> {
         let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
         Ok(selector.matches(labels))
     }
 
-    /// Whether the new or the stored object is selected.
+    /// True if `objectSelector` matches the new or the current object.
     pub fn selects_objects(
         &self,
         object: Option<&Object>,

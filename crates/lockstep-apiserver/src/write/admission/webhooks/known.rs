@@ -1,4 +1,4 @@
-//! The webhooks that are in force: those of all configurations, in the order they are asked.
+//! Registered webhooks of all webhook configurations, in call order.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,15 +9,14 @@ use lockstep_storage::Revision;
 use super::hook::Hook;
 use crate::cache::{Bucket, BucketKey, Cache, Object as Cached, Scope};
 
-/// All webhooks of one kind, read from the cache when it has moved. A write that finds no
-/// configuration pays for one look at the newest state.
+/// Parsed webhooks of one configuration resource, refreshed when the cached bucket changes.
 pub(crate) struct Known {
     bucket: &'static str,
     place: OnceLock<Arc<Bucket>>,
     read: ArcSwap<Read>,
 }
 
-/// What was read at a revision.
+/// Webhook configurations as of a revision.
 #[derive(Default)]
 struct Read {
     revision: Revision,
@@ -40,7 +39,7 @@ impl Known {
         }
     }
 
-    /// The webhooks by the name of their configuration, then in its order.
+    /// Webhooks ordered by the name of their configuration, then by position.
     pub(crate) fn hooks(&self, cache: &Cache) -> Arc<[Arc<Hook>]> {
         let place = || cache.bucket(&BucketKey::new(self.bucket));
         let snapshot = self.place.get_or_init(place).snapshot();
@@ -63,7 +62,7 @@ impl Known {
 }
 
 impl Read {
-    /// A configuration, compiled only if it is not the one that was read before.
+    /// Parses a configuration, or reuses the previous result if its revision is unchanged.
     fn configuration(&self, stored: &Arc<Cached>) -> Configuration {
         let known = self.configurations.iter();
         let mut known = known.filter(|known| known.stored.key == stored.key);

@@ -1,8 +1,8 @@
-//! Webhooks: other people's servers that may change or refuse a write.
+//! Admission webhooks: external HTTP servers that may change or reject a write.
 //!
-//! `hook` is one of them as its configuration says, `known` all that are in force. `select` decides
-//! which are asked, `review` what they are asked and whether the answer can be believed, `rounds`
-//! who is asked twice; `view` is the object in the version a webhook knows. Only `call` waits.
+//! `hook` parses one webhook of a configuration, and `known` holds all registered ones. `select` matches rules,
+//! selectors and match conditions; `view` converts the object to the matched version; `review` encodes and checks
+//! `AdmissionReview`s; `rounds` decides on reinvocation. Only `call` performs I/O.
 
 mod call;
 pub mod hook;
@@ -31,7 +31,7 @@ use super::super::WritePath;
 use super::super::environment::Observation;
 use super::Attributes;
 
-/// The configurations of webhooks that are in force.
+/// Registered mutating and validating webhooks.
 pub(crate) struct Webhooks {
     pub(crate) mutating: Known,
     pub(crate) validating: Known,
@@ -46,7 +46,7 @@ impl Default for Webhooks {
     }
 }
 
-/// Asks the mutating webhooks, one after the other. Tells whether they changed the object.
+/// Calls the mutating webhooks in sequence. Returns whether they changed the object.
 pub(super) async fn mutate(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -88,7 +88,7 @@ pub(super) async fn mutate(
     }
 }
 
-/// Asks the validating webhooks, all at once.
+/// Calls the validating webhooks in parallel.
 pub(super) async fn validate(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
@@ -138,19 +138,18 @@ pub(super) async fn validate(
     refusal
 }
 
-/// What is noted about one call: metrics, annotations of the audit log, and what becomes of a
-/// failure.
+/// Bookkeeping of one webhook call: metrics, audit annotations, and `failurePolicy`.
 struct Noted<'a> {
     path: &'a WritePath<'a>,
     attributes: &'a Attributes<'a>,
     hook: &'a Arc<Hook>,
     phase: Phase,
-    /// The round, and the place of the webhook in it.
+    /// Reinvocation round, and index of the webhook within it.
     place: (usize, usize),
 }
 
 impl Noted<'_> {
-    /// Asks a mutating webhook. Tells whether it changed the object.
+    /// Calls a mutating webhook. Returns whether it changed the object.
     async fn ask(&self, view: &mut View<'_>) -> Result<bool, Status> {
         let began = self.path.env.elapsed();
         let outcome = self.change(view).await;
@@ -176,7 +175,7 @@ impl Noted<'_> {
         Ok(changed)
     }
 
-    /// What becomes of an outcome: `false` if there was a failure that does not matter.
+    /// Records the outcome and applies `failurePolicy`; `false` if a failed call is ignored.
     fn judge(
         &self,
         outcome: Result<(), Failure>,
@@ -252,7 +251,7 @@ impl Noted<'_> {
 }
 
 impl Phase {
-    /// What metrics call it.
+    /// Value of the metric label `type`.
     fn label(self) -> &'static str {
         match self {
             Self::Mutating => "admit",
@@ -260,7 +259,7 @@ impl Phase {
         }
     }
 
-    /// How the audit log's annotations about it begin.
+    /// Key prefix of the phase's audit annotations.
     fn annotation_prefix(self) -> &'static str {
         match self {
             Self::Mutating => "mutation.webhook.admission.k8s.io/",

@@ -1,4 +1,4 @@
-//! The change that a mutating webhook asks for.
+//! JSON patch in the response of a mutating webhook.
 
 use lockstep_merge::{JsonPatch, JsonPatchError};
 use lockstep_object::{Value, json};
@@ -6,17 +6,17 @@ use lockstep_object::{Value, json};
 use super::call::Failure;
 use super::review::Answer;
 
-/// The only kind of patch there is.
+/// The only supported `patchType`.
 const JSON_PATCH: &str = "JSONPatch";
 
-/// A patch that changes something.
+/// Decoded patch with at least one operation.
 pub(super) struct Patch {
     pub(super) change: JsonPatch,
-    /// As it was sent.
+    /// Patch as received, for the audit annotation.
     pub(super) shown: Value,
 }
 
-/// The patch of an answer, if it has one with operations.
+/// Decodes the patch of a response; `None` if it is absent or has no operations.
 pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
     if answer.patch.is_empty() {
         return Ok(None);
@@ -43,7 +43,7 @@ pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
     Ok(Some(Patch { change, shown }))
 }
 
-/// What is wrong with a patch, without the number of its operation.
+/// Error text of a patch, without the index of the failed operation.
 pub(super) fn problem(error: JsonPatchError) -> String {
     match error {
         JsonPatchError::Operation { problem, .. } => problem,

@@ -1,11 +1,11 @@
-//! What clients are told when a webhook says no, or says nothing.
+//! Statuses of writes that a webhook denied or cannot be called for.
 
 use lockstep_object::{Cause, Details, Status, Value};
 
-/// The lowest code of a refusal.
+/// Lowest status code of a denial.
 const REFUSAL_CODE_MIN: u16 = 400;
 
-/// A webhook said no: its own `Status`, as far as it is one, and who said so.
+/// Status of a denial: the webhook's own `Status` as far as it is valid, with the webhook's name in the message.
 pub fn denied(webhook: &str, result: &Value) -> Status {
     let text = |field: &str| result[field].as_str().unwrap_or_default();
     let denied = format!("admission webhook {webhook:?} denied the request");
@@ -19,7 +19,7 @@ pub fn denied(webhook: &str, result: &Value) -> Status {
     let code = code.filter(|code| (REFUSAL_CODE_MIN..=999).contains(code));
     Status {
         code: code.unwrap_or(REFUSAL_CODE_MIN),
-        // Nobody here is to take it for a reason of the server's own.
+        // The reason is the webhook's own text; no code of this server may match on it.
         reason: None,
         foreign_reason: text("reason").to_owned(),
         details: details(&result["details"]),
@@ -27,7 +27,7 @@ pub fn denied(webhook: &str, result: &Value) -> Status {
     }
 }
 
-/// A webhook with side effects is not asked about what does not happen.
+/// 400 for a dry run that matches a webhook with side effects.
 pub fn no_dry_run(webhook: &str) -> Status {
     Status::bad_request(format!(
         "admission webhook {webhook:?} does not support dry run"

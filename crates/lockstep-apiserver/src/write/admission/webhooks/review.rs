@@ -1,4 +1,4 @@
-//! What an admission webhook is asked, and whether its answer can be believed. Nothing here waits.
+//! Encodes `AdmissionReview` requests and checks the responses, without I/O.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use serde_json::{Map, json};
 
 pub use crate::webhooks::ReviewVersion;
 
-/// The group of `AdmissionReview`.
+/// API group of `AdmissionReview`.
 const GROUP: &str = "admission.k8s.io";
 const KIND: &str = "AdmissionReview";
 
-/// What a webhook may do.
+/// Admission phase of a webhook.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Change the object.
+    /// `MutatingAdmissionWebhook`: may change the object.
     Mutating,
-    /// Refuse it.
+    /// `ValidatingAdmissionWebhook`: may only reject it.
     Validating,
 }
 
-/// An answer that can be believed.
+/// Response of a webhook that passed all checks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
-    /// Whether the write may go on.
+    /// True if the request is admitted.
     pub allowed: bool,
-    /// Why not: a `Status`, or null.
+    /// `Status` of a denial, or null.
     pub result: Value,
-    /// A JSON patch as it was sent; empty if there is none.
+    /// Decoded `patch`; empty if absent.
     pub patch: Vec<u8>,
-    /// What kind of patch it is said to be.
+    /// `patchType` of the response.
     pub patch_type: String,
-    /// For the client.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// For the audit log.
+    /// Annotations for the audit event.
     pub audit_annotations: BTreeMap<String, String>,
 }
 
 impl ReviewVersion {
-    /// The question as it is sent. `request` is what expressions see of it.
+    /// Builds the `AdmissionReview` to send. `request` is the `AdmissionRequest` without its objects.
     pub fn question(
         self,
         uid: &str,
@@ -64,7 +64,7 @@ impl ReviewVersion {
         })
     }
 
-    /// Reads an answer to the question with a uid.
+    /// Decodes and checks the response to the request with a uid.
     pub fn answer(self, uid: &str, phase: Phase, answer: &Value) -> Result<Answer, Unusable> {
         let Value::Object(answer) = answer else {
             return Err(Unusable::no_map(type_name(answer)));
@@ -82,8 +82,8 @@ impl ReviewVersion {
         Ok(response.answer(self, phase))
     }
 
-    /// What an answer says that it is, if it may say that: what it leaves out is taken for right
-    /// until somebody looks.
+    /// Checks the `kind` and `apiVersion` of a response and returns them formatted. Empty ones pass here;
+    /// `Response::check` rejects them for `v1` only.
     fn check_kind(self, answer: &Map<String, Value>) -> Result<String, Unusable> {
         let text = |field: &str| {
             answer
@@ -115,19 +115,19 @@ impl ReviewVersion {
     }
 }
 
-/// Why an answer cannot be used.
+/// Reasons to discard a webhook response.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It is no review.
+    /// It cannot be decoded as an `AdmissionReview`.
     #[error("failed to call webhook: {0}")]
     Undecodable(String),
-    /// It does not answer the question.
+    /// It violates the rules of `v1` responses.
     #[error("received invalid webhook response: {0}")]
     Invalid(String),
 }
 
 impl Unusable {
-    /// It is something else than a map, by the name that Go has for that.
+    /// Error for a response that is not a JSON object, with the type name in Go's error message.
     pub(super) fn no_map(found: &str) -> Self {
         Self::Undecodable(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
@@ -135,7 +135,7 @@ impl Unusable {
     }
 }
 
-/// The `response` as it was sent.
+/// Decoded `response` of an `AdmissionReview`.
 struct Response {
     uid: String,
     allowed: bool,
@@ -207,7 +207,7 @@ impl Response {
         })
     }
 
-    /// What `v1` asks of an answer.
+    /// Checks the rules of `v1`: matching uid, exact kind, and `patch` together with `patchType`.
     fn check(&self, uid: &str, said: &str, phase: Phase) -> Result<(), Unusable> {
         let invalid = |why: String| Err(Unusable::Invalid(why));
         if self.uid != uid {

@@ -1,31 +1,31 @@
-//! Which mutating webhooks are called once more: those that asked for it, if somebody changed the
-//! object after them.
+//! Reinvocation of mutating webhooks: those with `reinvocationPolicy: IfNeeded` are called again if the object
+//! changed after their call.
 
 use std::collections::BTreeSet;
 
 use lockstep_object::Value;
 
-/// What happened so far in the one or two rounds of a write. Webhooks are known by their place.
+/// State of the one or two rounds of mutating webhooks. Webhooks are identified by their index.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rounds {
     is_second: bool,
     /// A webhook changed the object.
     is_changed: bool,
-    /// Webhooks that were called, and want to be called again if the object changes.
+    /// Called webhooks with `reinvocationPolicy: IfNeeded` and no change since their call.
     called: BTreeSet<usize>,
-    /// Webhooks that are to be called again.
+    /// Webhooks due for reinvocation.
     again: BTreeSet<usize>,
-    /// The object as the webhooks left it.
+    /// Object after the last webhook of a round.
     left: Value,
 }
 
 impl Rounds {
-    /// The number of the round, from zero.
+    /// Index of the round, from zero.
     pub fn number(&self) -> usize {
         usize::from(self.is_second)
     }
 
-    /// Goes on to the second round, if there is one: once, and only if a webhook changed the object.
+    /// Starts the second round if a webhook changed the object in the first. There is no third.
     #[must_use]
     pub fn goes_on(&mut self) -> bool {
         let goes_on = self.is_changed && !self.is_second;
@@ -33,21 +33,21 @@ impl Rounds {
         goes_on
     }
 
-    /// The webhooks begin with an object. If other steps changed it since the first round, all who
-    /// want to be are called again.
+    /// Starts the webhooks of a round. If other plugins changed the object since the first round, all called webhooks
+    /// with `IfNeeded` are due again.
     pub fn begin(&mut self, object: &Value) {
         if self.is_second && self.left != *object {
             self.call_again();
         }
     }
 
-    /// Whether a webhook is called that matches. One that was not called before is not called in the
-    /// second round either.
+    /// True if a matching webhook is called in this round. The second round calls only webhooks that are due for
+    /// reinvocation.
     pub fn calls(&self, webhook: usize) -> bool {
         !self.is_second || self.again.contains(&webhook)
     }
 
-    /// A webhook was called.
+    /// Records a call and whether it changed the object.
     pub fn called(&mut self, webhook: usize, changed: bool, if_needed: bool) {
         if changed {
             self.is_changed = true;
@@ -58,7 +58,7 @@ impl Rounds {
         }
     }
 
-    /// The webhooks are done.
+    /// Ends a round with the resulting object.
     pub fn end(&mut self, object: &Value) {
         self.left = object.clone();
     }
@@ -74,8 +74,8 @@ mod tests {
 
     use super::*;
 
-    /// What is called in two rounds: each webhook wants to be called again or not, and changes the
-    /// object in each round or not.
+    /// Returns the webhooks called in each round. Each one is given as its `IfNeeded` flag, and whether it changes
+    /// the object in the first and in the second round.
     fn run(webhooks: &[(bool, [bool; 2])], others_change: bool) -> Vec<Vec<usize>> {
         let mut rounds = Rounds::default();
         let (mut all, mut object) = (Vec::new(), 0);
@@ -117,11 +117,11 @@ mod tests {
                 false,
                 vec![vec![0, 1], vec![]],
             ),
-            // Its own change is no reason.
+            // A webhook's own change does not trigger its reinvocation.
             (&[(asks, changes)], false, vec![vec![0], vec![]]),
-            // Steps before the webhooks run again too, and count.
+            // Changes by other plugins in the second round trigger reinvocation too.
             (&[(asks, changes)], true, vec![vec![0], vec![0]]),
-            // A change in the second round counts for those who come after.
+            // A change in the second round makes the webhooks after it run again too.
             (
                 &[(asks, changes), (asks, first)],
                 false,

@@ -1,4 +1,4 @@
-//! Whether a webhook is asked about a write, and in which version of the resource.
+//! Matches a webhook against a write, and selects the version of the resource to send.
 
 use lockstep_cel::authorizer::ResourceAttributes;
 use lockstep_object::{GroupResource, Map, Object, Status, Value};
@@ -13,7 +13,7 @@ use super::review::Phase;
 use super::view::{View, is_of_namespace};
 use crate::resources::Served;
 
-/// The version that a webhook is asked about; none if it is not asked.
+/// Version of the resource to send to the webhook; `None` if it does not match.
 pub(super) async fn select(
     path: &WritePath<'_>,
     hook: &Hook,
@@ -48,8 +48,8 @@ pub(super) async fn select(
     Ok(is_asked.then_some(asked))
 }
 
-/// The version of the resource that a rule is about: the one that was asked for, else one that
-/// means the same.
+/// Version of the resource that a rule matches: the requested one, else an equivalent one under `matchPolicy:
+/// Equivalent`.
 fn matched(path: &WritePath<'_>, hook: &Hook, attributes: &Attributes<'_>) -> Option<Served> {
     let asked = &attributes.request.served;
     if hook.is_about(&target(attributes, asked)) {
@@ -79,7 +79,7 @@ fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> 
     }
 }
 
-/// The labels of the namespace that a write is done in, or to. None if it is done in none.
+/// Labels of the request's namespace, or of the Namespace object itself. `None` for cluster-scoped resources.
 async fn namespace_labels(
     path: &WritePath<'_>,
     view: &View<'_>,
@@ -107,7 +107,8 @@ async fn namespace_labels(
     Ok(labels(stored))
 }
 
-/// Whether the conditions of a webhook hold; what cannot be decided is a failure of the webhook.
+/// True if all match conditions hold. On an evaluation error, `failurePolicy` decides between 403 and skipping the
+/// webhook.
 fn decide(
     path: &WritePath<'_>,
     hook: &Hook,

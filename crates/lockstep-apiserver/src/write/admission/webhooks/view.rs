@@ -1,4 +1,4 @@
-//! A write in the version of the resource that a webhook knows.
+//! The objects of a write, converted to the version that a webhook's rule matched.
 
 use lockstep_merge::JsonPatch;
 use lockstep_merge::managers::Managed;
@@ -12,23 +12,23 @@ use super::call::Failure;
 use super::patch::problem;
 use crate::resources::{Served, Subresource};
 
-/// What a new object has only once it is stored, so that nobody is shown it before.
+/// Metadata that mutating webhooks do not see, since upstream sets it after mutating admission.
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];
 
-/// The object and the stored one, in one version.
+/// New and current object of a write, in one version.
 pub(super) struct View<'a> {
     attributes: &'a Attributes<'a>,
-    /// The version they are in now.
+    /// Version of both objects.
     served: Served,
     object: Option<Object>,
     old: Option<Object>,
-    /// What was taken out of a new object.
+    /// Values of `ASSIGNED` that were taken out of a new object.
     assigned: Vec<(&'static str, Value)>,
     is_changed: bool,
 }
 
 impl<'a> View<'a> {
-    /// A write as it will be stored.
+    /// View of the objects as they will be stored.
     pub(super) fn of(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
         let kind = attributes.kind();
         let typed = |object: &Object| {
@@ -52,8 +52,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A write before anything is assigned: a new object has no uid, and no name that the server
-    /// chooses.
+    /// View for mutating admission: a new object has neither a uid nor a generated name.
     pub(super) fn before_creation(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
         let mut view = Self::of(attributes, object);
         view.hide();
@@ -64,12 +63,12 @@ impl<'a> View<'a> {
         self.attributes
     }
 
-    /// The object, or null.
+    /// New object, or null.
     pub(super) fn value(&self) -> &Value {
         self.object.as_ref().map_or(&Value::Null, Object::as_value)
     }
 
-    /// The stored object, or null.
+    /// Current object, or null.
     pub(super) fn old_value(&self) -> &Value {
         self.old.as_ref().map_or(&Value::Null, Object::as_value)
     }
@@ -86,12 +85,12 @@ impl<'a> View<'a> {
         self.is_changed
     }
 
-    /// What webhooks and expressions are told about the write.
+    /// `AdmissionRequest` of the write, without its objects.
     pub(super) fn request(&self) -> Value {
         request::describe(self.attributes, &self.served)
     }
 
-    /// Goes on in another version.
+    /// Converts both objects to another version.
     pub(super) async fn turn(
         &mut self,
         io: &Io,
@@ -112,7 +111,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Lets a webhook change the object. Tells whether that made a difference.
+    /// Applies a webhook's patch to the object. Returns whether the object changed.
     pub(super) fn change(&mut self, webhook: &str, patch: &JsonPatch) -> Result<bool, Failure> {
         let Some(object) = &self.object else {
             return Err(Failure::internal(&format!(
@@ -134,7 +133,7 @@ impl<'a> View<'a> {
         Ok(changed)
     }
 
-    /// Gives the object the shape of its version.
+    /// Prunes and defaults the object in its version.
     fn shape(&mut self) {
         self.show();
         if let Some(object) = &mut self.object {
@@ -144,7 +143,7 @@ impl<'a> View<'a> {
         self.hide();
     }
 
-    /// Makes another object this one.
+    /// Copies the result to `object`. Invalid `managedFields` are replaced by those before admission.
     pub(super) fn put_on(mut self, object: &mut Object) {
         self.show();
         let Some(mut changed) = self.object else {
@@ -190,7 +189,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a request is about a namespace itself, not a part of it.
+/// True for requests for a Namespace object, as opposed to objects within a namespace.
 pub(super) fn is_of_namespace(request: &InFlight<'_>) -> bool {
     let resource = &request.served.resource;
     resource.group.is_empty() && &*resource.plural == "namespaces"
