@@ -5,10 +5,10 @@
 //!
 //! The rest is pure conversion in both directions, shared by server and client:
 //!
-//! - [`request`]: requests;
-//! - [`response`]: responses;
-//! - [`watch`]: watch requests and events;
-//! - [`Refusal`]: errors, by the code and text that clients match on.
+//! - requests are in [`request`];
+//! - responses are in [`response`];
+//! - watch requests and events are in [`watch`];
+//! - errors are [`Refusal`], by the code and text that clients match on.
 
 #[path = "gen/mod.rs"]
 mod generated;

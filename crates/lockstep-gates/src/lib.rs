@@ -154,7 +154,7 @@ mod tests {
         use lockstep_featuregate::{ForeignGates, Options};
         for gate in ["MutatingAdmissionPolicy", "StorageVersionAPI"] {
             let refused = Builder::new(registry())
-                .flag(&format!("{gate}=true"))
+                .flag(format!("{gate}=true"))
                 .check();
             assert_eq!(
                 refused.unwrap_err().to_string(),

@@ -90,7 +90,7 @@ pub struct Faults {
     touches: Option<Touches>,
 }
 
-/// CrashMode of a simulated crash.
+/// Mode of a simulated crash.
 #[derive(Clone, Copy, Default)]
 enum CrashMode {
     /// The store stops all file operations, which leaves the directory as `kill -9` would.

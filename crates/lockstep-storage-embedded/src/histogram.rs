@@ -48,7 +48,7 @@ impl Histogram {
         let counts = histogram
             .get_bucket()
             .iter()
-            .map(|bucket| bucket.cumulative_count());
+            .map(prometheus::proto::Bucket::cumulative_count);
         Counted {
             buckets: self.bounds_micros.iter().copied().zip(counts).collect(),
             count: histogram.get_sample_count(),

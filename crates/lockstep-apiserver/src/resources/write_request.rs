@@ -1,6 +1,7 @@
 //! From an HTTP request to a [`WriteRequest`]: query and headers become options, the body becomes an object or a patch.
 
 use lockstep_merge::managers::Force;
+use lockstep_object::incoming::FieldValidation;
 use lockstep_object::{Map, Status, Value};
 
 use super::{Request, Subresource};
@@ -52,7 +53,7 @@ impl<'a> Request<'a> {
             Input::Object(self.document(kind)?)
         };
         let field_validation = if is_deletion {
-            Default::default()
+            FieldValidation::default()
         } else {
             self.field_validation()?
         };

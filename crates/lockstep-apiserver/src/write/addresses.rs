@@ -12,7 +12,7 @@ use lockstep_object::{Object, Status, Value};
 use lockstep_storage::{Expected, ExtraWrite, Key, Written};
 use serde_json::json;
 
-use super::{InFlight, Resource, WritePath};
+use super::{InFlight, Resource, SpecialKind, WritePath};
 use crate::cache::BucketKey;
 
 /// Bucket of the allocation keys.
@@ -22,7 +22,7 @@ const NODE_PORTS: &str = "servicenodeports";
 
 /// True for Services, the only resource with cluster IPs and node ports to allocate.
 fn has_claims(resource: &Resource) -> bool {
-    resource.group.is_empty() && &*resource.plural == "services"
+    resource.special == SpecialKind::Service
 }
 
 impl WritePath<'_> {

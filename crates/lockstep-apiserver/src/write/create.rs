@@ -199,7 +199,7 @@ impl WritePath<'_> {
             .resource
             .object_key(object.namespace(), object.name());
         let name = object.name().to_owned();
-        let value = request.to_stored(object, gated).await?;
+        let value = request.encode_gated(object, gated).await?;
         // Convert for the response before storing: an object that cannot be converted back must not be stored.
         let shown = served.converted(self.io, value.clone()).await?;
         if dry_run == DryRun::All {

@@ -16,7 +16,6 @@ use super::{
     CRD_CLEANUP_FINALIZER, DryRun, InFlight, Internal, Resource, WriteAnswer, WritePath, grace,
 };
 use super::{SpecialKind, WriteOrigin};
-use crate::crd;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -266,7 +265,7 @@ impl WritePath<'_> {
 
 /// Adds the cleanup finalizer to a CRD, which stays until its custom resources are deleted.
 fn hold(resource: &Resource, object: &mut Object) {
-    let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
+    let is_crd = resource.special == SpecialKind::CustomResourceDefinition;
     if !is_crd || object.deletion_timestamp().is_some() {
         return;
     }
@@ -283,8 +282,8 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
         return;
     }
     object.set_meta_text("deletionTimestamp", &now.to_string());
-    let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
-    let is_crd = &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP;
+    let is_namespace = resource.special == SpecialKind::Namespace;
+    let is_crd = resource.special == SpecialKind::CustomResourceDefinition;
     if !is_namespace && !is_crd {
         // Upstream deletes namespaces and CRDs by code of their own, which leaves these two fields alone.
         let metadata = object.metadata_mut();
@@ -304,7 +303,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
 
 /// Rejects the deletion of namespaces that the server requires.
 fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
-    let is_namespace = &*resource.plural == "namespaces" && resource.group.is_empty();
+    let is_namespace = resource.special == SpecialKind::Namespace;
     if is_namespace && matches!(object.name(), "default" | "kube-system" | "kube-public") {
         return Err(Status::forbidden(
             &resource.group_resource(),

@@ -11,7 +11,7 @@ use super::conversion::ServedVersion as _;
 use super::conversion::unreadable;
 use super::environment::Observation;
 use super::io::Io;
-use super::{InFlight, Served, WritePath};
+use super::{InFlight, Served, SpecialKind, WritePath};
 use crate::crd::{self, Kept, keep_gates};
 
 /// Warning for a CRD whose field gates are dropped.
@@ -47,16 +47,12 @@ impl WritePath<'_> {
         old: Option<&Object>,
     ) {
         let resource = &request.served.resource;
-        if &*resource.plural == crd::PLURAL && &*resource.group == crd::GROUP {
-            if keep_gates(
-                object,
-                old,
-                self.env.field_gates(),
-                request.options.is_protobuf,
-            ) == Kept::Dropped
-            {
-                request.notes.warn(NOT_LOOKED_AT.to_owned());
-            }
+        if resource.special != SpecialKind::CustomResourceDefinition {
+            return;
+        }
+        let gates = self.env.field_gates();
+        if keep_gates(object, old, gates, request.options.is_protobuf) == Kept::Dropped {
+            request.notes.warn(NOT_LOOKED_AT.to_owned());
         }
     }
 
@@ -231,7 +227,7 @@ impl InFlight<'_> {
     }
 
     /// Encodes an object for storage after the gate step.
-    pub(super) async fn to_stored(
+    pub(super) async fn encode_gated(
         &self,
         object: Object,
         gated: &Gated,

@@ -315,7 +315,7 @@ fn widgets(is_gate_open: bool) -> Value {
     })
 }
 
-fn widget(spec: Value) -> Value {
+fn widget(spec: &Value) -> Value {
     json!({
         "apiVersion": "ex.io/v1", "kind": "Widget",
         "metadata": {"name": "w", "namespace": "default"}, "spec": spec,
@@ -346,19 +346,19 @@ fn merge_patch(memory: &Memory, patch: &[u8]) -> Input {
 fn a_custom_resource_is_created_updated_applied_and_deleted_without_server_runtime_or_clock() {
     let memory = Memory::with_namespace(widgets(false));
 
-    let created = memory.send(Verb::Create, "", document(widget(json!({"color": "red"}))));
+    let created = memory.send(Verb::Create, "", document(widget(&json!({"color": "red"}))));
     assert_eq!(created.code(), 201, "{:?}", created.written);
     assert_eq!(created.object()["spec"], json!({"size": 1, "color": "red"}));
     assert_eq!(created.object()["metadata"]["generation"], 1);
     assert_eq!(created.needs, ["read", "commit"]);
 
-    let again = memory.send(Verb::Create, "", document(widget(json!({}))));
+    let again = memory.send(Verb::Create, "", document(widget(&json!({}))));
     assert_eq!(again.code(), 409);
 
-    let unconditional = memory.send(Verb::Update, "w", document(widget(json!({"size": 2}))));
+    let unconditional = memory.send(Verb::Update, "w", document(widget(&json!({"size": 2}))));
     assert_eq!(unconditional.code(), 422);
 
-    let mut next = widget(json!({"size": 2}));
+    let mut next = widget(&json!({"size": 2}));
     next["metadata"]["resourceVersion"] = created.object()["metadata"]["resourceVersion"].clone();
     let updated = memory.send(Verb::Update, "w", document(next.clone()));
     assert_eq!(updated.code(), 200, "{:?}", updated.written);
@@ -380,7 +380,7 @@ fn a_custom_resource_is_created_updated_applied_and_deleted_without_server_runti
     let applied = memory.send(
         Verb::Patch,
         "w",
-        Input::Apply(widget(json!({"color": "blue"}))),
+        Input::Apply(widget(&json!({"color": "blue"}))),
     );
     assert_eq!(applied.code(), 200, "{:?}", applied.written);
     assert_eq!(
@@ -400,13 +400,13 @@ fn a_custom_resource_is_created_updated_applied_and_deleted_without_server_runti
 #[test]
 fn a_closed_field_gate_drops_a_field_and_warns() {
     let memory = Memory::with_namespace(widgets(false));
-    let created = memory.send(Verb::Create, "", document(widget(json!({"beta": "x"}))));
+    let created = memory.send(Verb::Create, "", document(widget(&json!({"beta": "x"}))));
     assert_eq!(created.code(), 201, "{:?}", created.written);
     assert_eq!(created.object()["spec"], json!({"size": 1}));
     assert_eq!(created.warnings.len(), 1, "{:?}", created.warnings);
 
     let memory = Memory::with_namespace(widgets(true));
-    let created = memory.send(Verb::Create, "", document(widget(json!({"beta": "x"}))));
+    let created = memory.send(Verb::Create, "", document(widget(&json!({"beta": "x"}))));
     assert_eq!(created.object()["spec"]["beta"], "x");
     assert!(created.warnings.is_empty(), "{:?}", created.warnings);
 }
@@ -415,7 +415,7 @@ fn a_closed_field_gate_drops_a_field_and_warns() {
 #[test]
 fn a_write_that_lost_a_race_reads_again() {
     let memory = Memory::with_namespace(widgets(false));
-    memory.send(Verb::Create, "", document(widget(json!({"color": "red"}))));
+    memory.send(Verb::Create, "", document(widget(&json!({"color": "red"}))));
     let route = ResourceRoute {
         verb: Verb::Patch,
         group: "ex.io".to_owned(),
@@ -482,7 +482,7 @@ fn a_closed_field_gate_holds_for_controllers_and_not_for_the_server_itself() {
         (WriteOrigin::System, json!({"size": 1, "beta": "x"})),
     ] {
         let memory = Memory::with_namespace(widgets(false));
-        let made = Object::from_value(widget(json!({"beta": "x"}))).expect("a widget");
+        let made = Object::from_value(widget(&json!({"beta": "x"}))).expect("a widget");
         let written = memory.create(origin, ("ex.io", "widgets", "default/w"), made);
         assert!(
             matches!(written, Internal::Done(_)),

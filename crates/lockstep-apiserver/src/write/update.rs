@@ -20,7 +20,8 @@ use super::managed_fields::{Claims, take_requested_managed_fields};
 use super::quota::Bill;
 use super::scale::ServedScale as _;
 use super::{
-    DryRun, InFlight, Incoming, LastWrite, Origin, Resource, Subresource, WriteAnswer, WritePath,
+    DryRun, InFlight, Incoming, LastWrite, Origin, Resource, SpecialKind, Subresource, WriteAnswer,
+    WritePath,
 };
 use crate::route::Verb;
 
@@ -204,7 +205,7 @@ impl WritePath<'_> {
         let value = if !is_released && request.says_nothing_new(&object, &current) {
             request.stored_anew(&current).await?
         } else {
-            request.to_stored(object, &admitted.gated).await?
+            request.encode_gated(object, &admitted.gated).await?
         };
         // Convert for the response before storing: an object that cannot be converted back must not be stored.
         let shown = served.converted(self.io, value.clone()).await?;
@@ -318,7 +319,7 @@ fn keep(
         }
         statuses::keep(group, plural, object, old, &request.now.to_string());
     }
-    if &*served.resource.plural == "certificatesigningrequests" {
+    if served.resource.special == SpecialKind::CertificateSigningRequest {
         match subresource {
             Some(Subresource::Status) => parts::signing_status(object, old),
             Some(_) => {}
@@ -392,7 +393,7 @@ fn check(
 
 /// True if the object has no finalizers left; of a namespace, neither in `metadata` nor in `spec`.
 pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
-    let holds_content = &*resource.plural == "namespaces" && resource.group.is_empty();
+    let holds_content = resource.special == SpecialKind::Namespace;
     let held_by_spec = object
         .at(&["spec", "finalizers"])
         .and_then(|f| f.as_array());

@@ -247,14 +247,14 @@ impl Cycle {
         let (mut first, mut last) = (Vec::new(), Vec::new());
         while !left.is_empty() {
             let weigh = |name: &str| {
-                let (mut uses, mut used) = (0_i64, 0_i64);
+                let (mut imports, mut importers) = (0_i64, 0_i64);
                 for ((from, to), edge) in &self.edges {
                     let count = i64::try_from(edge.count).unwrap_or(i64::MAX);
                     let is_left = left.contains(from.as_str()) && left.contains(to.as_str());
-                    uses += if is_left && from == name { count } else { 0 };
-                    used += if is_left && to == name { count } else { 0 };
+                    imports += if is_left && from == name { count } else { 0 };
+                    importers += if is_left && to == name { count } else { 0 };
                 }
-                (uses, used)
+                (imports, importers)
             };
             let weights: Vec<_> = left.iter().map(|name| (*name, weigh(name))).collect();
             let sink = weights.iter().find(|(_, (uses, _))| *uses == 0);

@@ -4,7 +4,7 @@ use lockstep_object::{GroupVersionKind, Object, Value};
 use lockstep_storage::Revision;
 
 use super::super::{DryRun, InFlight};
-use crate::resources::Subresource;
+use crate::resources::{SpecialKind, Subresource};
 
 /// Operation of an admission request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,7 +89,7 @@ impl<'a> Attributes<'a> {
     /// repaired.
     pub fn is_about_admission(&self) -> bool {
         let resource = &self.request.served.resource;
-        &*resource.group == "admissionregistration.k8s.io"
+        resource.special == SpecialKind::AdmissionConfiguration
     }
 
     /// Kind of the request body: the object's own, or that of the subresource.
@@ -104,7 +104,7 @@ impl<'a> Attributes<'a> {
     pub fn namespace(&self) -> &'a str {
         let route = self.request.route;
         let resource = &self.request.served.resource;
-        let is_namespace = resource.group.is_empty() && &*resource.plural == "namespaces";
+        let is_namespace = resource.special == SpecialKind::Namespace;
         if is_namespace {
             self.name
         } else {

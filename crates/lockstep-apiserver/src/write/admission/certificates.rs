@@ -13,7 +13,7 @@ use x509_parser::prelude::FromDer;
 use super::super::WritePath;
 use super::{Attributes, Operation, Plugin};
 use crate::authz::{self, Target};
-use crate::resources::Subresource;
+use crate::resources::{SpecialKind, Subresource};
 
 const GROUP: &str = "certificates.k8s.io";
 const PLURAL: &str = "certificatesigningrequests";
@@ -29,7 +29,7 @@ pub(super) fn check(
     let Some(old) = attributes.old else {
         return Ok(());
     };
-    if &*resource.group != GROUP || &*resource.plural != PLURAL {
+    if resource.special != SpecialKind::CertificateSigningRequest {
         return Ok(());
     }
     let verb = match (plugin, attributes.subresource) {
@@ -75,7 +75,7 @@ const MASTERS: &str = "system:masters";
 /// Rejects a new client certificate request whose subject has the organization `system:masters`.
 pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), Status> {
     let resource = &attributes.request.served.resource;
-    let is_request = &*resource.group == GROUP && &*resource.plural == PLURAL;
+    let is_request = resource.special == SpecialKind::CertificateSigningRequest;
     let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
     let text = |field| object.at(&["spec", field]).and_then(Value::as_str);
     if !is_request || !is_new || text("signerName") != Some(CLIENTS) {

@@ -10,7 +10,7 @@ use super::super::super::{InFlight, refit};
 use super::super::{Attributes, Operation, request};
 use super::call::Failure;
 use super::patch::problem;
-use crate::resources::{Served, Subresource};
+use crate::resources::{Served, SpecialKind, Subresource};
 
 /// Metadata that mutating webhooks do not see, since upstream sets it after mutating admission.
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];
@@ -192,5 +192,5 @@ impl<'a> View<'a> {
 /// True for requests for a Namespace object, as opposed to objects within a namespace.
 pub(super) fn is_of_namespace(request: &InFlight<'_>) -> bool {
     let resource = &request.served.resource;
-    resource.group.is_empty() && &*resource.plural == "namespaces"
+    resource.special == SpecialKind::Namespace
 }
