@@ -342,7 +342,7 @@ fn services(cache: &Cache, registry: &Registry) -> Option<Services> {
     ))
 }
 
-/// Rejects update and patch without a name, and create with one.
+/// Rejects update and patch without a name, create of a built-in resource with one, and subresources of collections.
 fn check_name(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_custom = resource.origin == Origin::Custom;
@@ -354,7 +354,7 @@ fn check_name(request: &Request<'_>) -> Result<(), Status> {
         (Verb::Create, true) if !is_custom && route.subresource.is_empty() => {
             Err(Status::method_not_allowed())
         }
-        // Collection verbs have no subresources.
+        // Collections have no subresources, whatever verbs the subresource of an object allows.
         (verb, _) if verb.is_of_collection() && !route.subresource.is_empty() => {
             Err(Status::no_such_resource())
         }
@@ -362,7 +362,7 @@ fn check_name(request: &Request<'_>) -> Result<(), Status> {
     }
 }
 
-/// Rejects writes of namespaced objects whose path has no namespace.
+/// Rejects namespaced resources without a namespace, except list and watch, and cluster-scoped resources with one.
 pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_read = matches!(route.verb, Verb::List | Verb::Watch);
