@@ -96,7 +96,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// True for requests that no limit applies to: health checks, and leases of `system:masters`, so that leaders keep them.
+/// True for requests exempt from the limits: health checks, and leases of `system:masters`, so that leaders can renew.
 fn is_exempt(request: &Request) -> bool {
     match &request.info.resource {
         None => {

@@ -1,8 +1,8 @@
 //! Filter chain around every request.
 //!
-//! Audit ID, deadline, authentication, impersonation, in-flight limit, authorization, handler; then the
-//! unread body is drained and headers, access log and metrics are written. A step that rejects the request produces the
-//! response; the steps around it still run.
+//! Audit ID, deadline, authentication, impersonation, in-flight limit, authorization, handler; then the unread body is
+//! drained and headers, access log and metrics are written. A step that rejects the request produces the response; the
+//! steps around it still run.
 
 mod access_log;
 mod audit_id;

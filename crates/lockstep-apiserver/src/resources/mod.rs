@@ -252,8 +252,8 @@ impl Api {
         Ok(answer)
     }
 
-    /// Dispatches to the handler of the verb. All futures except that of a get are boxed: they are large, and without the
-    /// box each of the frequent gets would move as many bytes.
+    /// Dispatches to the handler of the verb. All futures except that of a get are boxed: they are large, and without
+    /// the box each of the frequent gets would move as many bytes.
     async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
         if components::is_of_components(&request.served.resource) {
             return Box::pin(self.components(request)).await;
