@@ -1,4 +1,4 @@
-//! Labels of requests. Values are names that the server knows, never text that a client invents, so series stay bounded.
+//! Labels of requests. Values are names that the server knows, never text that a client invents: series stay bounded.
 
 use http::Method;
 
