@@ -50,10 +50,10 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
     true
 }
 
-/// ConfigMap that publishes the CAs of client certificates for extension API servers.
+/// `ConfigMap` that publishes the CAs of client certificates for extension API servers.
 const CLIENT_CA: (&str, &str) = ("kube-system", "extension-apiserver-authentication");
 
-/// Adds the CAs of client certificates to the ConfigMap; those of other servers on the store stay. True if they are
+/// Adds the CAs of client certificates to the `ConfigMap`; those of other servers on the store stay. True if they are
 /// published.
 pub(crate) async fn publish_client_ca(api: &Api, own: &str, now: Seconds) -> bool {
     let (namespace, name) = CLIENT_CA;

@@ -96,7 +96,7 @@ pub(crate) async fn create(
     Ok(Answer::created(json::encode(asked.as_value())))
 }
 
-/// The `spec` of a TokenRequest.
+/// The `spec` of a `TokenRequest`.
 struct Wanted {
     audiences: Vec<String>,
     seconds: i64,

@@ -1,4 +1,4 @@
-//! Content of FeatureGate objects and how servers merge their entries.
+//! Content of `FeatureGate` objects and how servers merge their entries.
 
 use std::collections::BTreeSet;
 

@@ -23,7 +23,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Name prefix of the identity leases of servers.
 const SERVER: &str = "apiserver-";
 
-/// Keeps the entries of one server in the FeatureGate objects current.
+/// Keeps the entries of one server in the `FeatureGate` objects current.
 pub(crate) struct Publisher {
     api: Arc<Api>,
     id: String,

@@ -17,7 +17,7 @@ pub(super) struct Machines {
     furnish: Vec<Furnish>,
     aggregation: Option<Aggregation>,
     quotas: Option<Quotas>,
-    /// Always enabled: APIServices describe the server itself.
+    /// Always enabled: `APIService` objects describe the server itself.
     api_services: ApiServices,
 }
 

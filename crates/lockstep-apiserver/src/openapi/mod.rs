@@ -1,6 +1,6 @@
 //! OpenAPI documents, generated on demand and cached until the served resources change.
 //!
-//! The ETag is a hash of a document's inputs (names, verbs and subresources of the resources, and the revisions of
+//! The `ETag` is a hash of a document's inputs (names, verbs and subresources of the resources, and the revisions of
 //! their CRDs), so that validation does not need the document itself.
 
 mod describe;

@@ -1,5 +1,5 @@
-//! Default PriorityLevelConfigurations and FlowSchemas. They are stored for clients that read them; this server does
-//! not queue requests by them.
+//! Default priority levels and flow schemas. They are stored for clients that read them; this server does not queue
+//! requests by them.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -38,7 +38,7 @@ type Schema = (
     Asked,
 );
 
-/// Subject of a FlowSchema.
+/// Subject of a `FlowSchema`.
 enum Subject {
     Group(&'static str),
     User(&'static str),
@@ -46,7 +46,7 @@ enum Subject {
     Accounts(&'static str),
 }
 
-/// Requests that a FlowSchema matches.
+/// Requests that a `FlowSchema` matches.
 enum Asked {
     Anything,
     Health,
@@ -150,7 +150,7 @@ fn spec((_, level, precedence, told_apart, subjects, asked): &Schema) -> Value {
     spec
 }
 
-/// Status of a FlowSchema whose priority level exists.
+/// Status of a `FlowSchema` whose priority level exists.
 fn found(level: &str, now: Seconds) -> Value {
     let message = format!(
         "This FlowSchema references the PriorityLevelConfiguration object named {level:?} and it exists"

@@ -1,5 +1,5 @@
 //! Default objects of a cluster other than namespaces and roles: the `kubernetes` Service and its endpoints, the
-//! ServiceCIDR, system PriorityClasses and flow control.
+//! `ServiceCIDR`, system priority classes and flow control.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn make(api: &Api, standard: &Standard, now: Seconds) -> bool {
     false
 }
 
-/// The `kubernetes` Service with its Endpoints and EndpointSlice.
+/// The `kubernetes` Service with its Endpoints and `EndpointSlice`.
 fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
     let first = range.address(0).to_string();
     let port = address.port();
@@ -218,7 +218,7 @@ fn add(stored: &mut Object, wanted: &Object, list: &str, port: &str, addresses: 
     true
 }
 
-/// Adds an endpoint to an EndpointSlice with the same port; a different port replaces all endpoints.
+/// Adds an endpoint to an `EndpointSlice` with the same port; a different port replaces all endpoints.
 fn replace(stored: &mut Object, wanted: &Object) -> bool {
     let own = wanted.as_value()["endpoints"][0].clone();
     let has_port = stored.at(&["ports"]) == wanted.at(&["ports"]);
@@ -244,7 +244,7 @@ fn replace(stored: &mut Object, wanted: &Object) -> bool {
     true
 }
 
-/// PriorityClasses of the system, above the range for users.
+/// Priority classes of the system, above the range for users.
 fn priorities() -> Vec<Standard> {
     const CLASSES: [(&str, i64, &str); 2] = [
         (

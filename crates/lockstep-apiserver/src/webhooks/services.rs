@@ -1,4 +1,4 @@
-//! Resolution of Services through EndpointSlices, Endpoints or the cluster IP.
+//! Resolution of Services through `EndpointSlices`, Endpoints or the cluster IP.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use lockstep_object::Value;
 
 use crate::cache::{BucketKey, Cache, Scope};
 
-/// Label of an EndpointSlice that names its Service.
+/// Label of an `EndpointSlice` that names its Service.
 const SLICE_OF: &str = "kubernetes.io/service-name";
 
 /// Service resolution from the watch cache.
@@ -20,7 +20,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Reads Services, Endpoints and EndpointSlices from these buckets.
+    /// Reads Services, Endpoints and `EndpointSlices` from these buckets.
     pub(crate) fn new(
         cache: Cache,
         all: BucketKey,
