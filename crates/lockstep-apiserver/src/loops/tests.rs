@@ -148,8 +148,8 @@ async fn stored(store: &dyn Store) -> usize {
     found.kvs.len()
 }
 
-/// api-machinery.md §8/namespaces: a deleted namespace leaves no objects behind, not even those of a CRD that the server
-/// which empties the namespace does not serve yet.
+/// api-machinery.md §8/namespaces: a deleted namespace leaves no objects behind, not even those of a CRD that the
+/// server which empties the namespace does not serve yet.
 #[tokio::test(start_paused = true)]
 async fn a_namespace_waits_for_crds_that_are_not_served_yet() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::start(Limits::default()));

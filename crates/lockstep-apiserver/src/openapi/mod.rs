@@ -207,7 +207,8 @@ mod tests {
 
     use super::*;
 
-    /// api-machinery.md §2/openapi-v2: generated once for concurrent requests, and again when the served resources change.
+    /// api-machinery.md §2/openapi-v2: generated once for concurrent requests, and again when the served resources
+    /// change.
     #[tokio::test]
     async fn those_who_ask_at_once_wait_for_one_document() {
         let (documents, made) = (
