@@ -1,4 +1,4 @@
-//! The API server as [`lockstep_authn`] needs it.
+//! Implementation of the [`lockstep_authn`] host interface by the API server.
 
 use std::time::Duration;
 

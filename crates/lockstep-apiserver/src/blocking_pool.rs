@@ -1,26 +1,26 @@
-//! Work that would keep requests waiting for a thread, done beside them and a few at a time: as many threads as there are
-//! requests would leave no processor time to anybody else.
+//! Bounded pool for blocking work that would stall the async threads. The bound leaves processor time for other
+//! requests.
 
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-/// So many threads, and whoever waits for one of them.
+/// Semaphore that bounds the concurrent blocking tasks.
 #[derive(Debug)]
 pub(crate) struct BlockingPool {
     turns: Arc<Semaphore>,
 }
 
 impl BlockingPool {
-    /// For so many at once.
+    /// Pool with at most `at_once` concurrent tasks.
     pub(crate) fn new(at_once: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(at_once)),
         }
     }
 
-    /// Does the work when it is its turn; none if it panicked. Whoever stops waiting keeps its turn until the work is
-    /// done.
+    /// Runs the work on a blocking thread once a slot is free; none if it panicked. If the caller is cancelled, the
+    /// slot stays taken until the work is done.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,9 +1,9 @@
-//! The only place that looks at clocks.
+//! Wall clock and monotonic clock. No other module reads a clock.
 
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// A moment, for people and for measuring.
+/// A point in time, by the wall clock and by the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) wall: Timestamp,

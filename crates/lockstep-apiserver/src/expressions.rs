@@ -1,18 +1,17 @@
-//! Which expressions a server takes: the parts of the language that the oldest server it must get
-//! along with knows too.
+//! CEL compatibility version: the CEL features that the oldest compatible server supports.
 
 use lockstep_cel::{Feature, Version};
 use lockstep_featuregate::Gates;
 use lockstep_featuregate::listing::Row;
 
-/// What new expressions may use.
+/// Newest CEL version that new expressions may use.
 pub fn compatibility(gates: &Gates) -> Version {
     let version = gates.min_compatibility();
     Version::new(version.major(), version.minor())
 }
 
-/// The parts of the language as rows beside the gates. Nobody can switch them: an expression that is
-/// stored must go on to mean what it meant.
+/// CEL features as rows of the feature-gate list. They cannot be disabled, because stored expressions must keep their
+/// meaning.
 pub fn rows(gates: &Gates) -> Vec<Row> {
     let compatibility = compatibility(gates);
     let row = |feature: &Feature| Row {

@@ -1,4 +1,4 @@
-//! Where failures become answers.
+//! Conversion of errors to HTTP responses.
 
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
@@ -8,7 +8,7 @@ use crate::authn::{ImpersonationError, Unauthenticated};
 use crate::request::BodyError;
 use crate::response::{self, Response};
 
-/// A `Status` as an answer.
+/// Response with a `Status` as its body.
 pub fn respond(status: &Status) -> Response {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = response::bytes(code, "application/json", status.to_value().to_string());
@@ -23,24 +23,24 @@ pub fn respond(status: &Status) -> Response {
     response
 }
 
-/// Why the frame refuses a request.
+/// Reason for which the filter chain rejects a request.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// A credential is not good.
+    /// Authentication failed.
     Unauthenticated(Unauthenticated),
-    /// Impersonation headers make no sense.
+    /// Impersonation headers are invalid.
     Impersonation(ImpersonationError),
-    /// Not allowed; the text is complete.
+    /// Authorization denied the request; the `Status` is complete.
     Forbidden(Status),
     /// `timeout=` is not a duration.
     BadTimeout(String),
-    /// Too many requests are in flight.
+    /// The in-flight limit is reached.
     TooBusy,
     /// The deadline has passed.
     Late,
-    /// Our bug.
+    /// The handler panicked.
     Panicked,
-    /// The request cannot be told apart from what follows it.
+    /// The framing of the request is ambiguous.
     Ambiguous,
 }
 

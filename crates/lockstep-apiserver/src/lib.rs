@@ -1,10 +1,10 @@
-//! The API server: everything between a socket and a store.
+//! The API server, from the listener to the store.
 //!
-//! `transport` accepts connections and ends them in order; `frame` gives each request an id, a
-//! deadline, a user and a permission, and each answer its headers; `endpoints` answers what is not
-//! about resources, [`resources`] what is, from the memory that [`cache`] keeps. [`crd`] decides what
-//! is served besides what is [`builtin`], and [`discovery`] tells. [`trust`] makes and reads
-//! certificates, [`webhooks`] calls other servers. [`ApiServer::run`] ties them together.
+//! `transport` accepts connections and shuts them down gracefully. `frame` is the filter chain: audit ID, deadline,
+//! authentication, authorization, response headers. [`resources`] serves the resource API from the watch cache
+//! ([`cache`]); `endpoints` serves all other paths. [`builtin`] and [`crd`] define the served resources, and
+//! [`discovery`] lists them. [`trust`] manages certificates, [`webhooks`] calls webhooks. [`ApiServer::run`] runs it
+//! all.
 
 pub mod accounts;
 pub mod audit;

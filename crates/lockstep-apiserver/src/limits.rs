@@ -1,63 +1,62 @@
-//! Everything the server bounds, in one place. Those that a flag changes are fields of
-//! [`Limits`]; the rest are constants.
+//! Limits of the server. Those that flags set are fields of [`Limits`]; the rest are constants.
 
 use std::time::Duration;
 
-/// The largest body of a request.
+/// Largest request body.
 pub const BODY_BYTES_MAX: usize = 3 << 20;
-/// How much of a body that nobody wants is read so that the connection can be used again.
+/// Most bytes of an unread body that are drained so that the connection can be reused.
 pub(crate) const BODY_DRAIN_BYTES_MAX: usize = 64 << 20;
-/// How long that may take.
+/// Longest time for draining a body.
 pub(crate) const BODY_DRAIN_MAX: Duration = Duration::from_secs(10);
-/// All headers of a request together.
+/// Total size of the headers of a request.
 pub(crate) const HEADER_BYTES_MAX: u32 = 1 << 20;
-/// How many headers a request has.
+/// Most headers in a request.
 pub(crate) const HEADERS_MAX: usize = 256;
-/// How long a client may take for the head of a request, and an idle HTTP/1 connection stays open.
+/// Timeout for receiving request headers, and idle timeout of HTTP/1 connections.
 pub(crate) const HEADER_READ_MAX: Duration = Duration::from_secs(32);
-/// How long a client may take for a TLS handshake.
+/// Timeout of the TLS handshake.
 pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of what is written to it.
+/// Time after which a connection is closed if its client reads nothing.
 pub(crate) const WRITE_STALL_MAX: Duration = Duration::from_secs(60);
-/// How many connections are open at once; more wait to be accepted.
+/// Most open connections; further ones wait to be accepted.
 pub(crate) const CONNECTIONS_MAX: usize = 16_384;
-/// How long to wait after the system refused a connection, as when files run out.
+/// Pause after a failed accept, for example when file descriptors run out.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often a silent HTTP/2 client is asked whether it is there.
+/// Interval of HTTP/2 pings on an idle connection.
 pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(30);
-/// How long it may take to say so.
+/// Timeout of an HTTP/2 ping.
 pub(crate) const PING_MAX: Duration = Duration::from_secs(15);
-/// How many streams of one connection may be reset before they were looked at.
+/// Most HTTP/2 streams of a connection that may be reset before they are accepted.
 pub(crate) const RESET_STREAMS_MAX: usize = 64;
-/// How much of an HTTP/2 answer waits in the server for one stream.
+/// Send buffer of one HTTP/2 stream.
 pub(crate) const STREAM_SEND_BYTES_MAX: usize = 256 << 10;
-/// What a client may send on one stream before the server has read it.
+/// Flow-control window of one HTTP/2 stream.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 256 << 10;
-/// What a client may send on one connection before the server has read it.
+/// Flow-control window of one HTTP/2 connection.
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
-/// How long a request waits for its turn when too many are in flight.
+/// Longest time a request waits for a slot at the in-flight limit.
 pub(crate) const QUEUE_WAIT_MAX: Duration = Duration::from_secs(1);
-/// How many large answers are rewritten at once, into YAML or gzip.
+/// Most responses that are encoded as YAML or compressed concurrently.
 pub(crate) const REWRITES_MAX: usize = 4;
-/// How long a health check of the store may take.
+/// Timeout of the health check of the store.
 pub(crate) const STORE_CHECK_MAX: Duration = Duration::from_secs(2);
-/// How long running requests may take after the server was told to stop.
+/// Longest time that running requests may take after shutdown begins.
 pub(crate) const DRAIN_MAX: Duration = Duration::from_secs(60);
-/// How often files with certificates and tokens are looked at.
+/// Interval at which certificate and token files are checked for changes.
 pub const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What flags change.
+/// Limits that flags set.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Requests that read, at once; 0 means no limit.
+    /// Concurrent read-only requests; 0 means no limit.
     pub requests_inflight_max: usize,
-    /// Requests that write, at once; 0 means no limit.
+    /// Concurrent mutating requests; 0 means no limit.
     pub mutating_requests_inflight_max: usize,
-    /// How long a request may take that is not a watch.
+    /// Timeout of requests other than watches.
     pub request_timeout: Duration,
-    /// How long the server goes on after it was told to stop, with `/readyz` failing.
+    /// Time between the shutdown signal, when `/readyz` begins to fail, and the end of the listener.
     pub shutdown_delay: Duration,
-    /// How many streams one HTTP/2 connection carries at once.
+    /// Concurrent streams of one HTTP/2 connection.
     pub http2_streams_max: u32,
 }
 

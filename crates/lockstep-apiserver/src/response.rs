@@ -1,4 +1,4 @@
-//! Answers: whole, or streams that end when the server stops.
+//! HTTP responses: complete bodies, and streams that end at shutdown.
 
 use std::any::Any;
 use std::io;
@@ -13,21 +13,21 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::whole::Whole;
 
-/// An answer on its way out.
+/// HTTP response of a handler.
 pub type Response = http::Response<ResponseBody>;
 
-/// What a stream is made of.
+/// Boxed body of a streamed response.
 pub type Stream = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 
-/// The body of an answer.
+/// Body of a response.
 pub enum ResponseBody {
-    /// All of it.
+    /// Complete body.
     Whole(Whole),
-    /// As it comes.
+    /// Streamed body.
     Stream(StreamBody),
 }
 
-/// A stream with what must be held while it lasts.
+/// Stream, with guards that are dropped at its end.
 pub struct StreamBody {
     stream: Option<Stream>,
     stop: CancellationToken,
@@ -36,7 +36,7 @@ pub struct StreamBody {
 }
 
 impl ResponseBody {
-    /// A stream that ends by itself, or when `stop` fires.
+    /// Stream that ends by itself or when `stop` is cancelled.
     pub fn stream(stream: Stream, stop: CancellationToken) -> Self {
         Self::Stream(StreamBody {
             stream: Some(stream),
@@ -46,14 +46,14 @@ impl ResponseBody {
         })
     }
 
-    /// Drops `guard` when the answer is over.
+    /// Drops `guard` at the end of the response.
     pub(crate) fn hold(&mut self, guard: impl Any + Send) {
         if let ResponseBody::Stream(stream) = self {
             stream.held.push(Box::new(guard));
         }
     }
 
-    /// The bytes of a whole answer.
+    /// Bytes of a complete body; none for a stream.
     pub fn whole(&self) -> Option<&Whole> {
         match self {
             ResponseBody::Whole(bytes) => Some(bytes),
@@ -103,7 +103,8 @@ impl StreamBody {
         } else {
             stream.as_mut().poll_frame(context)
         };
-        // To be told of the end costs more than to look, and matters only to those who wait.
+        // Registering for cancellation is more expensive than the check above, so it is done only if the stream is
+        // pending.
         if polled.is_pending() && self.stopped.as_mut().poll(context).is_ready() {
             polled = Poll::Ready(None);
         }
@@ -115,7 +116,7 @@ impl StreamBody {
     }
 }
 
-/// Plain text.
+/// Plain-text response.
 pub fn text(status: StatusCode, text: impl Into<String>) -> Response {
     let mut response = bytes(status, "text/plain; charset=utf-8", text.into());
     let headers = response.headers_mut();
@@ -126,7 +127,7 @@ pub fn text(status: StatusCode, text: impl Into<String>) -> Response {
     response
 }
 
-/// Bytes of a media type.
+/// Response with a media type.
 pub fn bytes(status: StatusCode, media_type: &str, body: impl Into<Whole>) -> Response {
     let mut response = http::Response::new(ResponseBody::Whole(body.into()));
     *response.status_mut() = status;
@@ -136,7 +137,7 @@ pub fn bytes(status: StatusCode, media_type: &str, body: impl Into<Whole>) -> Re
     response
 }
 
-/// What upstream says about a path that leads nowhere.
+/// 404 with upstream's text for unknown paths.
 pub(crate) fn page_not_found() -> Response {
     text(StatusCode::NOT_FOUND, "404 page not found\n")
 }

@@ -1,4 +1,4 @@
-//! The server as a whole.
+//! The server: configuration, start, run and shutdown.
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -38,57 +38,57 @@ use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::transport::{self, Drain, TlsVersion};
 use crate::trust::ServingIdentity;
 
-/// Everything the server keeps lies below it.
+/// Key prefix of all stored objects.
 const PREFIX: &str = "/registry/";
-/// How long a start that cannot go on waits before it tries again.
+/// Pause before a failed start step is retried.
 const START_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long work that ended by a panic rests.
+/// Pause before background work restarts after a panic.
 const WORK_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a server is made of.
+/// Configuration of a server.
 pub struct Config {
-    /// Which features are on.
+    /// Feature gates.
     pub gates: Gates,
-    /// Which of the built-in kinds are served.
+    /// Enabled built-in APIs.
     pub apis: builtin::Apis,
-    /// The flags to show, by name, with secrets left out.
+    /// Flags for `/flagz`, by name, without secrets.
     pub flags: Vec<(String, String)>,
-    /// What is bounded.
+    /// Limits.
     pub limits: Limits,
-    /// Who is who.
+    /// Authenticators.
     pub authentication: Arc<Authentication>,
-    /// Who may do what.
+    /// Authorizer that precedes RBAC.
     pub authorizer: Authorizer,
-    /// What is logged about requests.
+    /// Audit policy and sink; none disables audit.
     pub audit: Option<Audit>,
-    /// What the server shows to clients.
+    /// Serving certificates.
     pub identity: Arc<ServingIdentity>,
-    /// The oldest version of TLS.
+    /// Minimum TLS version.
     pub tls_min: TlsVersion,
-    /// Where objects live.
+    /// Store of all objects.
     pub store: Arc<dyn Store>,
-    /// The authorities of client certificates, in PEM, for other servers to know clients by.
+    /// CAs of client certificates in PEM, published for extension API servers.
     pub client_ca: String,
-    /// How long events are kept after they were last written; zero means for ever.
+    /// TTL of events after their last write; zero means no expiry.
     pub event_ttl: Duration,
-    /// The addresses that services get.
+    /// IP range for cluster IPs of Services.
     pub service_range: ServiceRange,
-    /// Which steps of admission are on.
+    /// Enabled admission plugins.
     pub plugins: Plugins,
-    /// What runs in the background.
+    /// Controllers.
     pub loops: LoopConfig,
-    /// What answers for resources in place of the server's own.
+    /// Handler that replaces the server's own resources.
     pub handler: Option<Handler>,
 }
 
-/// A server that is ready to run.
+/// Configured server that [`ApiServer::run`] starts.
 pub struct ApiServer {
     server: Arc<Server>,
     acceptor: TlsAcceptor,
 }
 
-/// What every request may need.
+/// State shared by all requests.
 pub(crate) struct Server {
     pub(crate) gates: Gates,
     pub(crate) flags: Vec<(String, String)>,
@@ -106,18 +106,18 @@ pub(crate) struct Server {
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
     pub(crate) rewriters: BlockingPool,
-    /// Where clients reach the server, once that is known.
+    /// Address of the listener, set when the server runs.
     address: OnceLock<String>,
     pub(crate) in_flight: InFlight,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
-    /// Cancelled when the start is over.
+    /// Cancelled when the start is complete.
     ready: CancellationToken,
     pub(crate) started: Moment,
 }
 
 impl ApiServer {
-    /// Puts a server together. Nothing is listened on before [`ApiServer::run`].
+    /// Builds a server. It does not listen before [`ApiServer::run`].
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
@@ -183,12 +183,12 @@ impl ApiServer {
         })
     }
 
-    /// Done when the start is over: what every cluster has is there.
+    /// Completes when the start is complete and the default objects exist.
     pub fn ready(&self) -> impl Future<Output = ()> + use<> {
         self.server.ready.clone().cancelled_owned()
     }
 
-    /// Serves until `shutdown` is done, then lets running requests finish. Watches end at once.
+    /// Serves until `shutdown` completes, then waits for running requests. Watches end at once.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let Self { server, acceptor } = self;
         if let Ok(address) = listener.local_addr() {
@@ -220,12 +220,12 @@ impl ApiServer {
 }
 
 impl Server {
-    /// Where clients reach the server.
+    /// Address of the listener.
     pub(crate) fn address(&self) -> String {
         self.address.get().cloned().unwrap_or_default()
     }
 
-    /// Keeps the memory of the server up to date as long as it runs.
+    /// Feeds the watch cache and applies changes of CRDs and RBAC; never returns.
     async fn keep_going(&self) -> Infallible {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
         let feeding = self.api.cache().clone().feed(told);
@@ -240,7 +240,7 @@ impl Server {
         std::future::pending().await
     }
 
-    /// Works in the background as long as the server runs; again, should a panic end it.
+    /// Runs background work; restarts it after a panic.
     async fn keep_working(self: &Arc<Self>) -> Infallible {
         loop {
             let mut work = JoinSet::new();
@@ -251,8 +251,8 @@ impl Server {
         }
     }
 
-    /// Does what has to happen before the server is ready, then what the background loops want. A
-    /// task of its own: a plan that takes a while must not hold up those who wait for an answer.
+    /// Runs the start steps, then the controllers. It is a task of its own, so that a long plan does not delay
+    /// requests.
     async fn work(self: Arc<Self>) {
         self.start().await;
         let decided = || {
@@ -282,7 +282,7 @@ impl Server {
         self.milestones.reach(Milestone::Credentials);
         let (range, address) = (self.service_range, self.address());
         loop {
-            // Together: the store writes what comes at once in one go.
+            // Concurrently, because the store commits concurrent writes as one batch.
             let (roles, others) = tokio::join!(
                 make_default_roles(&self.api, now()),
                 make_standard_objects(&self.api, range, &address, now()),
@@ -290,7 +290,7 @@ impl Server {
             if roles && others {
                 break;
             }
-            // What was stored before counts meanwhile.
+            // Until the retry, the stored roles apply.
             self.rules.settle(self.api.cache()).await;
             tracing::warn!(
                 roles,
@@ -307,7 +307,7 @@ impl Server {
     }
 }
 
-/// The present time, as objects show it.
+/// Current time in the precision of object metadata.
 fn now() -> Seconds {
     let now = Seconds::from_unix(clock::now().wall.as_second());
     now.expect("clocks show a time that can be written")

@@ -1,4 +1,4 @@
-//! What every cluster has from its first moment on.
+//! System namespaces, published client CAs and default roles.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 
 use crate::resources::Api;
 
-/// How often a role is judged anew that somebody else writes at the same time.
+/// Most attempts to write an object under concurrent writes.
 const TRIES_MAX: usize = 5;
 
-/// Namespaces that the server needs and that nobody can do without.
+/// System namespaces that the server creates.
 const NAMESPACES: &[&str] = &["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Makes what is missing. Tells whether everything is there.
+/// Creates missing system namespaces. True if all exist.
 pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
     for name in NAMESPACES {
         if api.read_internally("", "namespaces", name).await.is_some() {
@@ -42,7 +42,7 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
         let made = api
             .store_internally("", "namespaces", name, expected, Some(namespace))
             .await;
-        // Another server on the same store may have been quicker.
+        // Another server on the same store may have created it first.
         if !made && api.read_internally("", "namespaces", name).await.is_none() {
             return false;
         }
@@ -50,11 +50,11 @@ pub(crate) async fn make_system_objects(api: &Api, now: Seconds) -> bool {
     true
 }
 
-/// Where other servers learn by which authorities clients are known.
+/// `ConfigMap` that publishes the CAs of client certificates for extension API servers.
 const CLIENT_CA: (&str, &str) = ("kube-system", "extension-apiserver-authentication");
 
-/// Publishes the authorities of client certificates; those of other servers on the store stay. Tells
-/// whether they are there.
+/// Adds the CAs of client certificates to the `ConfigMap`; those of other servers on the store stay. True if they are
+/// published.
 pub(crate) async fn publish_client_ca(api: &Api, own: &str, now: Seconds) -> bool {
     let (namespace, name) = CLIENT_CA;
     let key = format!("{namespace}/{name}");
@@ -98,14 +98,14 @@ pub(crate) async fn publish_client_ca(api: &Api, own: &str, now: Seconds) -> boo
     false
 }
 
-/// The certificates of a PEM file, one by one.
+/// Splits PEM into single certificates.
 fn certificates(pem: &str) -> impl Iterator<Item = &str> {
     let parts = pem.split_inclusive("-----END CERTIFICATE-----\n");
     parts.filter(|part| part.contains("-----BEGIN CERTIFICATE-----"))
 }
 
-/// Makes the default roles and bindings that are missing and adds what others lack; roles first,
-/// since a binding of a role that is not there gives nothing. Tells whether everything is there.
+/// Creates missing default roles and bindings and adds missing rules to existing ones. Roles come first, because a
+/// binding to a missing role grants nothing. True if all are in place.
 pub(crate) async fn make_default_roles(api: &Arc<Api>, now: Seconds) -> bool {
     let (roles, bindings) = default_objects()
         .into_iter()
@@ -113,7 +113,7 @@ pub(crate) async fn make_default_roles(api: &Arc<Api>, now: Seconds) -> bool {
     make_all(api, roles, now).await && make_all(api, bindings, now).await
 }
 
-/// All at once: the store writes what comes together in one go.
+/// Concurrently, because the store commits concurrent writes as one batch.
 async fn make_all(api: &Arc<Api>, objects: Vec<Object>, now: Seconds) -> bool {
     let mut making = JoinSet::new();
     for expected in objects {
@@ -126,7 +126,7 @@ async fn make_all(api: &Arc<Api>, objects: Vec<Object>, now: Seconds) -> bool {
     made.into_iter().all(|is_made| is_made)
 }
 
-/// Whether the object is there and has everything, as far as the cache knows.
+/// True if the cached object needs no reconciliation.
 fn is_fine(api: &Api, expected: &Object) -> bool {
     let (plural, key) = place(expected);
     let stored = api.cached(GROUP, plural, &key);
@@ -160,7 +160,7 @@ fn new(api: &Api, expected: &Object, now: Seconds) -> Object {
     object
 }
 
-/// The resource of a role or binding, and its key.
+/// Resource and key of a role or binding.
 fn place(object: &Object) -> (&'static str, String) {
     let (namespace, name) = (object.namespace(), object.name());
     match object.kind() {

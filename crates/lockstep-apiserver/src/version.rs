@@ -1,9 +1,9 @@
-//! Which build this is.
+//! Version of this build.
 
 use lockstep_featuregate::Gates;
 use serde_json::{Value, json};
 
-/// The release line of Kubernetes that is presented, with our own release behind it.
+/// Kubernetes version that the server reports, followed by the Lockstep version.
 pub fn git_version() -> String {
     let (kube, lockstep) = (
         lockstep_gates::KUBE_VERSION,
@@ -12,7 +12,7 @@ pub fn git_version() -> String {
     format!("v{kube}+lockstep.{lockstep}")
 }
 
-/// The answer of `/version`: all keys, whatever is known.
+/// Body of `/version`, with all of upstream's keys.
 pub(crate) fn document(gates: &Gates) -> Value {
     let (major, minor) = halves(lockstep_gates::KUBE_VERSION);
     let (emulation, compatible) = (gates.emulation(), gates.min_compatibility());
@@ -33,7 +33,7 @@ pub(crate) fn document(gates: &Gates) -> Value {
     })
 }
 
-/// `os/architecture`, in Go's words.
+/// `os/architecture` in Go's names.
 pub fn platform() -> String {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",

@@ -1,8 +1,8 @@
-//! The bytes of a whole answer.
+//! Bytes of a complete response body.
 
 use bytes::{Bytes, BytesMut};
 
-/// The bytes of a whole answer, in one piece or two: the second may be shared with other answers.
+/// Complete body in one or two chunks. The second may be shared with other responses.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Whole {
     head: Bytes,
@@ -10,7 +10,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Two pieces.
+    /// Body of two chunks.
     pub fn of_two(head: impl Into<Bytes>, rest: impl Into<Bytes>) -> Self {
         Self {
             head: head.into(),
@@ -18,17 +18,17 @@ impl Whole {
         }
     }
 
-    /// How many bytes are left.
+    /// Number of remaining bytes.
     pub fn len(&self) -> usize {
         self.head.len() + self.rest.len()
     }
 
-    /// Whether nothing is left.
+    /// True if no bytes remain.
     pub fn is_empty(&self) -> bool {
         self.head.is_empty() && self.rest.is_empty()
     }
 
-    /// Everything in one piece; two are copied.
+    /// All bytes as one chunk; copies if there are two.
     pub fn joined(&self) -> Bytes {
         if self.rest.is_empty() {
             return self.head.clone();
@@ -39,7 +39,7 @@ impl Whole {
         joined.freeze()
     }
 
-    /// The next piece.
+    /// Takes the next chunk.
     pub(crate) fn take(&mut self) -> Option<Bytes> {
         let head = std::mem::replace(&mut self.head, std::mem::take(&mut self.rest));
         (!head.is_empty()).then_some(head)

@@ -1,5 +1,4 @@
-//! Service accounts: verification of their tokens is [`lockstep_authn`]'s, issuing them is the subresource
-//! `serviceaccounts/token`.
+//! Service accounts. [`lockstep_authn`] verifies their tokens; the subresource `serviceaccounts/token` issues them.
 
 mod token;
 

@@ -100,7 +100,7 @@ pub(crate) async fn create(
 struct Wanted {
     audiences: Vec<String>,
     seconds: i64,
-    /// The reference to an object, as it was given.
+    /// `boundObjectRef` as sent.
     bound: Value,
 }
 

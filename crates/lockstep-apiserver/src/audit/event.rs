@@ -1,4 +1,4 @@
-//! The events of one request.
+//! Audit events of one request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::response::Response;
 use crate::server::Server;
 use crate::views;
 
-/// What the server calls itself.
+/// `userAgent` of writes by the server itself.
 const OWN_AGENT: &str = "lockstep";
 
-/// What is logged about one request, as it goes on.
+/// Audit event of one request, completed as the request proceeds.
 pub(crate) struct Trail {
     server: Arc<Server>,
     decision: Decision,
@@ -26,7 +26,7 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Decides what is logged about a request; nothing is nothing.
+    /// Applies the audit policy to a request; none if its level is `None`.
     pub(crate) fn begin(
         server: &Arc<Server>,
         request: &mut Request,
@@ -47,12 +47,12 @@ impl Trail {
         })
     }
 
-    /// The request is known and nothing has been done yet.
+    /// Sends the event of stage `RequestReceived`.
     pub(crate) fn received(&self) {
         self.send(Stage::RequestReceived, self.event.clone());
     }
 
-    /// The answer is known. A stream is complete when it ends.
+    /// Sends `ResponseComplete`. For a stream, sends `ResponseStarted` now and `ResponseComplete` when the stream ends.
     pub(crate) fn answered(mut self, request: &mut Request, response: &mut Response) {
         self.add_answer(request, response);
         if response.body().whole().is_some() {
@@ -62,13 +62,13 @@ impl Trail {
         response.body_mut().hold(Open(self));
     }
 
-    /// Whoever asked is not who they say.
+    /// Sends the event of a request whose authentication failed.
     pub(crate) fn refused(mut self, request: &mut Request, response: &Response) {
         self.add_answer(request, response);
         self.send(Stage::ResponseStarted, self.event.clone());
     }
 
-    /// We failed.
+    /// Sends the event of stage `Panic`.
     pub(crate) fn panicked(mut self, request: &mut Request, response: &Response) {
         self.add_answer(request, response);
         self.send(Stage::Panic, self.event.clone());
@@ -138,7 +138,7 @@ impl Trail {
     }
 }
 
-/// Logs a write of the server itself, which has no connection and no body of its own.
+/// Sends the event of a write by the server itself, which has no connection and no body.
 pub(crate) fn own_write(
     server: &Arc<Server>,
     user: &User,
@@ -181,7 +181,7 @@ pub(crate) fn own_write(
     trail.send(Stage::ResponseComplete, trail.event.clone());
 }
 
-/// A stream that is not at its end.
+/// Sends `ResponseComplete` on drop, when the stream ends.
 struct Open(Trail);
 
 impl Drop for Open {
@@ -220,8 +220,8 @@ fn first_part(request: &Request, received: Timestamp, level: Level) -> Map<Strin
     event
 }
 
-/// Whether what a client is told about its mistake shows what is in the object: all of it if a patch
-/// made something that is none, and who knows what of a Secret.
+/// True if an error response may quote object content: any error about a Secret, and patch errors, which quote the
+/// whole patched document.
 fn shows_content(answer: &Value, resource: Option<&ResourcePath>) -> bool {
     let is_mistake = [400, 422].iter().any(|code| answer["code"] == *code);
     let causes = answer["details"]["causes"].as_array();
@@ -258,7 +258,7 @@ fn user(user: &User) -> Value {
     fields
 }
 
-/// Whom proxies speak for, and the peer itself.
+/// `sourceIPs`: addresses from forwarding headers, then the peer.
 fn source_addresses(headers: &HeaderMap, peer: SocketAddr) -> Vec<String> {
     const FORWARDED_MAX: usize = 16;
     let mut addresses: Vec<std::net::IpAddr> = Vec::new();

@@ -1,4 +1,4 @@
-//! The audit log: who asked for what, and what came of it. It never holds up a request.
+//! Audit log of requests and their outcomes. Logging never blocks a request.
 
 mod event;
 mod policy;
@@ -9,10 +9,10 @@ pub use sink::{Destination, Sink};
 
 pub(crate) use event::{Trail, own_write};
 
-/// What is logged, and where.
+/// Audit policy and sink.
 pub struct Audit {
-    /// What.
+    /// Policy that selects the level of each request.
     pub policy: Policy,
-    /// Where.
+    /// Destination of the events.
     pub sink: Sink,
 }

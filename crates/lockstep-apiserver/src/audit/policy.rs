@@ -1,22 +1,21 @@
-//! `audit.k8s.io/v1` policies: which requests are logged at which level. The first rule that matches
-//! decides.
+//! `audit.k8s.io/v1` policies: the audit level of each request. The first matching rule applies.
 
 use serde_json::Value;
 
 use crate::authn::User;
 use crate::request::{RequestInfo, ResourcePath};
 
-/// How much of a request is logged.
+/// Audit level of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Level {
-    /// Nothing.
+    /// No event.
     #[default]
     None,
-    /// Who, what and how it ended.
+    /// Metadata: user, verb, resource and response code.
     Metadata,
-    /// And the body of the request.
+    /// Metadata and the request body.
     Request,
-    /// And the body of the answer.
+    /// Metadata and both bodies.
     RequestResponse,
 }
 
@@ -31,7 +30,7 @@ impl Level {
     }
 }
 
-/// A moment in the life of a request.
+/// Stage of a request at which an event is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     RequestReceived,
@@ -58,12 +57,12 @@ impl Stage {
     }
 }
 
-/// Everything that is wrong with a policy.
+/// All errors in a policy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("audit policy: {}", .0.join("; "))]
 pub struct PolicyError(pub Vec<String>);
 
-/// A policy.
+/// Audit policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
     omit_stages: Vec<Stage>,
@@ -91,7 +90,7 @@ struct GroupResources {
     names: Vec<String>,
 }
 
-/// What is logged about one request.
+/// Effective level, omitted stages and options for one request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Decision {
     pub(crate) level: Level,
@@ -100,7 +99,7 @@ pub(crate) struct Decision {
 }
 
 impl Policy {
-    /// Reads a parsed policy file and tells everything that is wrong with it.
+    /// Parses a policy document; the error lists all problems.
     pub fn read(document: &Value) -> Result<Self, PolicyError> {
         let mut reader = Reader::default();
         let policy = reader.policy(document);
@@ -111,12 +110,12 @@ impl Policy {
         }
     }
 
-    /// How much is logged about a request.
+    /// Audit level of a request.
     pub fn level(&self, user: &User, info: &RequestInfo) -> Level {
         self.decide(user, info).level
     }
 
-    /// What is logged about a request.
+    /// Effective settings for a request.
     pub(crate) fn decide(&self, user: &User, info: &RequestInfo) -> Decision {
         let rule = self.rules.iter().find(|rule| rule.matches(user, info));
         let own: &[Stage] = rule.map_or(&[], |rule| &rule.omit_stages);
@@ -187,7 +186,7 @@ fn covers(rule: &str, path: &str) -> bool {
     }
 }
 
-/// Collects errors by field while it reads.
+/// Parser of policies that collects errors by field.
 #[derive(Default)]
 struct Reader {
     errors: Vec<String>,
@@ -343,7 +342,7 @@ impl Reader {
         texts
     }
 
-    /// A field that is misspelt must not turn a rule into one that matches more.
+    /// Rejects unknown fields: a misspelt selector would otherwise match more requests than intended.
     fn refuse_unknown(&mut self, at: &str, value: &Value, known: &[&str]) {
         let Value::Object(fields) = value else {
             self.errors.push(format!(

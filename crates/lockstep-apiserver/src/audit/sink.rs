@@ -1,4 +1,4 @@
-//! Where audit events go: a thread writes them, and a full queue drops them.
+//! Sink of audit events: a thread writes them; events are dropped if its queue is full.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Events that wait to be written.
+/// Most events in the queue.
 const QUEUE_EVENTS_MAX: usize = 10_000;
-/// Their bytes together.
+/// Most bytes in the queue.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
 
-/// Where to write.
+/// Destination of the audit log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// Standard output.
     StandardOutput,
-    /// The end of a file.
+    /// Appends to a file.
     File(PathBuf),
 }
 
-/// The log, one event a line. Closing it writes what waits.
+/// Audit log with one event per line. Dropping it writes the queued events.
 pub struct Sink {
     sender: Option<SyncSender<String>>,
     waiting_bytes: Arc<AtomicUsize>,
@@ -30,7 +30,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Opens the destination. A new file can be read by its owner alone.
+    /// Opens the destination. A new file is readable by its owner only.
     pub fn open(destination: &Destination) -> io::Result<Self> {
         let output: Box<dyn Write + Send> = match destination {
             Destination::StandardOutput => Box::new(io::stdout()),
@@ -54,7 +54,7 @@ impl Sink {
         })
     }
 
-    /// Queues an event. When the queue is full the event is lost and the answer is `false`.
+    /// Queues an event. Returns false and drops it if the queue is full.
     pub(crate) fn send(&self, line: String) -> bool {
         let bytes = line.len();
         let before = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Drop for Sink {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has said so itself.
+            // A panic of the writer has been logged by the panic hook.
             drop(writer.join());
         }
     }

@@ -1,5 +1,4 @@
-//! Whether a request is allowed. The rules come from outside as one function; what is here are the
-//! words it is asked in, and the stored rules.
+//! Authorization. An injected function decides first, then RBAC; this module has the attributes and the decision.
 
 mod modes;
 mod stored;
@@ -16,21 +15,21 @@ pub(crate) use stored::subject;
 use crate::authn::{ImpersonationTarget, User};
 use crate::request::RequestInfo;
 
-/// What somebody wants to do.
+/// Attributes of an authorization request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attributes<'a> {
-    /// Who.
+    /// User.
     pub user: &'a User,
     /// The RBAC verb.
     pub verb: &'a str,
-    /// To what.
+    /// Resource or path.
     pub target: Target<'a>,
 }
 
-/// What something is done to.
+/// Target of an authorization request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target<'a> {
-    /// A path that is no resource.
+    /// A non-resource path.
     Path(&'a str),
     /// A resource; absent parts are empty.
     Resource {
@@ -44,22 +43,22 @@ pub enum Target<'a> {
         resource: &'a str,
         /// The subresource.
         subresource: &'a str,
-        /// The object.
+        /// The object name.
         name: &'a str,
     },
 }
 
-/// The answer, with the reason that goes into the audit log and, if it is no, to the client.
+/// Authorization decision. The reason is recorded in the audit log and, if denied, sent to the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
-    /// Yes or no.
+    /// True if allowed.
     pub allowed: bool,
-    /// Why; may be empty.
+    /// Reason; may be empty.
     pub reason: String,
 }
 
 impl Verdict {
-    /// Yes.
+    /// Allows the request.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -67,7 +66,7 @@ impl Verdict {
         }
     }
 
-    /// No rule says yes.
+    /// No rule allows the request.
     pub fn no_opinion() -> Self {
         Self {
             allowed: false,
@@ -76,11 +75,11 @@ impl Verdict {
     }
 }
 
-/// Judges a request. It must not wait: what it needs to know is in memory.
+/// Authorizes a request. It must not block: its data has to be in memory.
 pub type Authorizer = Arc<dyn Fn(&Attributes<'_>) -> Verdict + Send + Sync>;
 
 impl<'a> Target<'a> {
-    /// What a request is about.
+    /// Target of a request.
     pub fn of(info: &'a RequestInfo) -> Self {
         match &info.resource {
             None => Target::Path(&info.path),
@@ -109,7 +108,7 @@ impl<'a> From<ImpersonationTarget<'a>> for Target<'a> {
     }
 }
 
-/// What a client is told that was refused.
+/// 403 for a denied request.
 pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> Status {
     let Attributes { user, verb, target } = attributes;
     let because = match verdict.reason.as_str() {

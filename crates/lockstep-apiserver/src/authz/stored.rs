@@ -1,4 +1,4 @@
-//! The rules in the store: roles and bindings, followed as they change.
+//! RBAC from the stored roles and bindings, kept current by watches.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use super::{Attributes, Authorizer, Target, Verdict};
 use crate::authn::User;
 use crate::cache::{Bucket, BucketKey, Cache, Change, Object as Cached, Scope};
 
-/// Where roles and bindings lie, roles first: a binding of a role that is not there yet gives
-/// nothing.
+/// Buckets of roles and bindings. Roles come first, because a binding to a missing role grants nothing.
 const BUCKETS: [&str; 4] = [
     "clusterroles",
     "roles",
@@ -21,12 +20,12 @@ const BUCKETS: [&str; 4] = [
     "rolebindings",
 ];
 
-/// Roles and bindings as they are now. Judging one request takes no lock and waits for nobody.
+/// Current roles and bindings. Authorization reads a snapshot without locks and never waits.
 pub struct StoredRules {
     policies: ArcSwap<Policies>,
-    /// All roles and bindings up to this revision are in force.
+    /// Revision up to which all roles and bindings are in force.
     followed: watch::Sender<Revision>,
-    /// Whether the rules have been read, so that a refusal is one.
+    /// True after the initial load; until then a denial is not final.
     settled: watch::Sender<bool>,
 }
 
@@ -41,7 +40,7 @@ impl Default for StoredRules {
 }
 
 impl StoredRules {
-    /// Asks other rules first, then these.
+    /// Authorizer that queries `first`, then RBAC.
     pub fn after(self: &Arc<Self>, first: Authorizer) -> Authorizer {
         let rules = Arc::clone(self);
         Arc::new(move |attributes| {
@@ -54,30 +53,29 @@ impl StoredRules {
         })
     }
 
-    /// What is in force now.
+    /// Snapshot of the policies in force.
     pub fn policies(&self) -> Arc<Policies> {
         self.policies.load_full()
     }
 
-    /// Every rule that holds for a user in a namespace.
+    /// All rules that apply to a user in a namespace.
     pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
         self.policies.load().rules_for(&subject(user), namespace)
     }
 
-    /// Whether the rules have been read.
+    /// True after the initial load.
     pub(crate) fn is_settled(&self) -> bool {
         *self.settled.borrow()
     }
 
-    /// Waits until the rules have been read. Before that, nobody but members of `system:masters`
-    /// could be told anything but no.
+    /// Waits for the initial load. Before it, RBAC denies everything except to members of `system:masters`.
     pub(crate) async fn settled(&self) {
         let mut settled = self.settled.subscribe();
         let told = settled.wait_for(|settled| *settled).await;
         drop(told.expect("the sender lives as long as the rules"));
     }
 
-    /// Waits until what the cache holds is in force, and lets those go on who wait for it.
+    /// Waits until all cached roles and bindings are in force, then marks the initial load as done.
     pub(crate) async fn settle(&self, cache: &Cache) {
         let newest = |name: &&'static str| {
             let bucket = cache.bucket(&BucketKey::new(*name));
@@ -105,7 +103,7 @@ impl StoredRules {
         }
     }
 
-    /// Follows roles and bindings for ever.
+    /// Watches roles and bindings; never returns.
     pub(crate) async fn follow(&self, cache: &Cache) {
         let bucket = |name: &&'static str| cache.bucket(&BucketKey::new(*name));
         let buckets: Vec<Arc<Bucket>> = BUCKETS.iter().map(bucket).collect();
@@ -164,7 +162,7 @@ impl StoredRules {
     }
 }
 
-/// A user in the words of RBAC.
+/// Converts a user to an RBAC subject.
 pub(crate) fn subject(user: &User) -> Subject {
     Subject::new(&user.name, user.groups.iter().map(String::as_str))
 }

@@ -18,8 +18,8 @@ const REPORT_AFTER: Duration = Duration::from_secs(60);
 /// Interval between attempts if no object changes.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Deletes the objects of a terminating CRD, reports the progress in its status, and removes the finalizer when no object
-/// is left. Returns early if the CRD no longer has the finalizer.
+/// Deletes the objects of a terminating CRD, reports the progress in its status, and removes the finalizer when no
+/// object is left. Returns early if the CRD no longer has the finalizer.
 pub(super) async fn run(api: &Api, name: &str, now: fn() -> Seconds) {
     let began = Instant::now();
     let mut watching = None;
@@ -31,7 +31,8 @@ pub(super) async fn run(api: &Api, name: &str, now: fn() -> Seconds) {
         }
         let served = registry.resource(definition.group(), definition.names("plural"));
         let Some(resource) = served else {
-            // An established CRD may have objects, and this server cannot delete objects of a resource it does not serve.
+            // An established CRD may have objects, and this server cannot delete objects of a resource it does not
+            // serve.
             let why = "the resource is not served by this server".to_owned();
             report(api, name, &Cleanup::Failed(why), now).await;
             tokio::time::sleep(RETRY_INTERVAL).await;
@@ -62,8 +63,8 @@ async fn terminating(api: &Api, name: &str) -> Option<Object> {
     Definition::of(&crd).is_cleaned().then_some(crd)
 }
 
-/// Writes the progress to the status if it changed. At the end it removes the finalizer, or the CRD if that was the last
-/// one.
+/// Writes the progress to the status if it changed. At the end it removes the finalizer, or the CRD if that was the
+/// last one.
 async fn report(api: &Api, name: &str, cleanup: &Cleanup, now: fn() -> Seconds) {
     let is_over = matches!(cleanup, Cleanup::Completed | Cleanup::NeverEstablished);
     loop {

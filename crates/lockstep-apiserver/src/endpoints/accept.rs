@@ -1,19 +1,19 @@
-//! What a client accepts.
+//! `Accept` headers.
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-/// More media types than this are not looked at.
+/// Most media ranges of an `Accept` header that are considered.
 const RANGES_MAX: usize = 64;
 
-/// One media type of an `Accept` header.
+/// One media range of an `Accept` header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MediaRange {
     /// `application/json`, `*/*`, … in lower case.
     pub(crate) media_type: String,
-    /// The parameters besides `q`.
+    /// Parameters other than `q`.
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
@@ -23,8 +23,8 @@ impl MediaRange {
     }
 }
 
-/// The media types a client accepts, the most wanted first; those with equal `q` as they came, and
-/// those with `q=0` not at all. No header means anything.
+/// Accepted media ranges by descending `q`, in their original order if equal, without those with `q=0`. A missing
+/// header means `*/*`.
 pub(crate) fn ranges(headers: &HeaderMap) -> Vec<MediaRange> {
     let texts = headers
         .get_all(ACCEPT)
@@ -42,7 +42,7 @@ pub(crate) fn ranges(headers: &HeaderMap) -> Vec<MediaRange> {
     found.into_iter().map(|(_, range)| range).collect()
 }
 
-/// A media type with its quality in thousandths.
+/// Parses a media range and its quality in thousandths.
 fn range(item: &str) -> (u16, MediaRange) {
     let mut parts = item.split(';').map(str::trim);
     let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -69,7 +69,7 @@ fn range(item: &str) -> (u16, MediaRange) {
     )
 }
 
-/// `0.8` is 800. What is no quality counts as none given.
+/// Parses a quality: `0.8` is 800. An invalid quality counts as 1.
 fn thousandths(text: &str) -> u16 {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());

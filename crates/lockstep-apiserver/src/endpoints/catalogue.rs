@@ -1,4 +1,4 @@
-//! Discovery: what clients ask before they ask for anything else.
+//! Discovery: the API groups, versions and resources that the server has.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::views::{Asked, Form, JSON, is_offered, mark};
 /// Versions of aggregated discovery, newest first.
 const AGGREGATED: &[&str] = &["v2", "v2beta1"];
 
-/// Answers a path of discovery; none if the path is not one.
+/// Answers a discovery path; none for other paths.
 pub(super) fn answer(server: &Server, request: &Request) -> Option<Response> {
     let segments: Vec<&str> = request.info.path.trim_matches('/').split('/').collect();
     let registry = server.api.registry();
@@ -40,7 +40,7 @@ pub(super) fn answer(server: &Server, request: &Request) -> Option<Response> {
     Some(document)
 }
 
-/// The paths of discovery, as they are now.
+/// Current discovery paths.
 pub(super) fn paths(server: &Server) -> BTreeSet<String> {
     let registry = server.api.registry();
     let mut paths = BTreeSet::from(["/api".to_owned(), "/apis".to_owned()]);
@@ -56,7 +56,7 @@ pub(super) fn paths(server: &Server) -> BTreeSet<String> {
     paths
 }
 
-/// All groups at once if the client can read that, else the old list.
+/// Aggregated discovery if the client accepts it, else the legacy list.
 fn choose(server: &Server, request: &Request, half: Aggregated) -> Response {
     let registry = server.api.registry();
     for range in accept::ranges(&request.headers) {
@@ -77,7 +77,7 @@ fn choose(server: &Server, request: &Request, half: Aggregated) -> Response {
     plain(request, Some(document))
 }
 
-/// Which version of aggregated discovery a media type asks for.
+/// Version of aggregated discovery that a media range requests.
 fn aggregated(range: &MediaRange) -> Option<&'static str> {
     let is_meant = range.media_type == JSON
         && range.parameter("g") == "apidiscovery.k8s.io"
@@ -99,7 +99,7 @@ fn plain(request: &Request, document: Option<Value>) -> Response {
     }
 }
 
-/// A document that clients keep: they are told when theirs is still right.
+/// Response with an `ETag`, or 304 if the client has the document already.
 fn cacheable(request: &Request, media_type: &str, document: &Value) -> Response {
     let bytes = json::encode(document);
     let digest = Sha256::digest(&bytes);

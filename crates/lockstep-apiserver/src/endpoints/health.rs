@@ -1,4 +1,4 @@
-//! `/healthz`, `/livez`, `/readyz`: upstream's names for checks, each with a condition of ours behind it.
+//! `/healthz`, `/livez` and `/readyz`. The names of the checks are upstream's; each maps to a condition of this server.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,27 +29,27 @@ impl Kind {
     }
 }
 
-/// What a server gets done once, on its way to being ready.
+/// Startup steps that readiness depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Milestone {
-    /// The authorities of client certificates are published.
+    /// The CAs of client certificates are published.
     Credentials,
-    /// The rules that requests pass through are in place.
+    /// Admission is configured.
     Admission,
-    /// What is stored has been read into memory.
+    /// The watch cache has loaded the stored objects.
     Caches,
-    /// Background loops run, here or on another server.
+    /// Controllers run, on this server or on another.
     Loops,
-    /// The namespaces every cluster has exist.
+    /// The system namespaces exist.
     SystemObjects,
-    /// The default roles exist and are in force.
+    /// The default RBAC roles exist and are in force.
     Roles,
-    /// Discovery shows everything that is served.
+    /// Discovery includes all served resources.
     Discovery,
 }
 
 impl Milestone {
-    /// All of them.
+    /// All milestones.
     pub const ALL: [Milestone; 7] = [
         Milestone::Credentials,
         Milestone::Admission,
@@ -61,7 +61,7 @@ impl Milestone {
     ];
 }
 
-/// Which milestones were reached.
+/// Set of the reached milestones.
 #[derive(Debug, Default)]
 pub(crate) struct Milestones([AtomicBool; Milestone::ALL.len()]);
 
@@ -75,16 +75,16 @@ impl Milestones {
     }
 }
 
-/// What a check looks at.
+/// Condition that a check tests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Condition {
-    /// The server answers at all.
+    /// Always true while the server answers requests.
     Answering,
     /// The store answers a linearizable read.
     Store,
-    /// Nobody told the server to stop.
+    /// No shutdown has been requested.
     NotStopping,
-    /// Something was done at the start.
+    /// A startup milestone has been reached.
     Done(Milestone),
 }
 
@@ -197,14 +197,14 @@ fn checks_of(kind: Kind) -> impl Iterator<Item = &'static Check> {
         .filter(move |check| !check.readiness_only || kind == Kind::Readyz)
 }
 
-/// The path of every single check.
+/// Paths of the individual checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
     Kind::ALL.into_iter().flat_map(|kind| {
         checks_of(kind).map(move |check| format!("/{}/{}", kind.name(), check.name))
     })
 }
 
-/// Answers for all checks, or for the one below the path.
+/// Runs all checks, or the one that the path names.
 pub(super) async fn answer(
     server: &Server,
     request: &Request,
@@ -275,7 +275,7 @@ async fn all(server: &Server, request: &Request, kind: Kind) -> Response {
     response::text(StatusCode::OK, "ok")
 }
 
-/// What takes time to find out, found out once.
+/// Results of expensive conditions, evaluated once per request.
 struct Conditions {
     store: Result<(), String>,
 }

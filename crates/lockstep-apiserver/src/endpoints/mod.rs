@@ -1,5 +1,5 @@
-//! What is not about resources: health, versions, metrics, what the server was told and thinks of
-//! itself. Paths are rows of one table, which `/` and `/statusz` print.
+//! Endpoints outside the resource API: health, version, metrics, flags and status. All paths are rows of one table,
+//! which `/` and `/statusz` print.
 
 pub(crate) mod accept;
 mod catalogue;
@@ -27,15 +27,14 @@ use crate::response::{self, Response};
 use crate::server::Server;
 use crate::version;
 
-/// Answers everything under `/api`, `/apis` and `/openapi` in place of the server's own resources:
-/// for programs that bring theirs, and for tests. The request has been authenticated, authorized and
-/// counted, and is under its deadline; a panic inside becomes an answer.
+/// Handler for `/api`, `/apis` and `/openapi` in place of the server's own resources, for embedding programs and tests.
+/// Authentication, authorization, deadline and metrics apply before it runs; a panic inside becomes a 500.
 pub type Handler = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
 
-/// A future that is awaited where it was made.
+/// Boxed future of a [`Handler`].
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What answers a path.
+/// Endpoints of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Endpoint {
     Index,
@@ -50,13 +49,13 @@ enum Endpoint {
     OpenApiV3,
 }
 
-/// How long documents may be kept that tell others how to check tokens.
+/// `Cache-Control` of the OIDC discovery documents of service accounts.
 const PUBLIC: &str = "public, max-age=3600";
 
-/// What a [`Handler`] answers for.
+/// Path prefixes that a [`Handler`] answers.
 const HANDLED: [&str; 3] = ["/api", "/apis", "/openapi"];
 
-/// A path, and whether what is below it belongs to it.
+/// A path, and whether it includes the paths below it.
 struct Row {
     path: &'static str,
     below: bool,
@@ -95,7 +94,7 @@ const fn row_and_below(path: &'static str, endpoint: Endpoint) -> Row {
     }
 }
 
-/// Answers a request that was allowed.
+/// Routes an authorized request.
 pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
     if !is_known_method(&request.method) {
         return respond(&Status::method_not_allowed());
@@ -144,7 +143,7 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
     }
 }
 
-/// How others check tokens of service accounts.
+/// OIDC discovery document of the service account issuer.
 fn issuer(server: &Server) -> Response {
     let accounts = server.authentication.accounts.as_ref();
     match accounts.and_then(|accounts| accounts.discovery(&server.address())) {
@@ -153,7 +152,7 @@ fn issuer(server: &Server) -> Response {
     }
 }
 
-/// The keys that they check them with.
+/// JSON Web Key Set for service account tokens.
 fn keys(server: &Server) -> Response {
     match &server.authentication.accounts {
         Some(accounts) => public("application/jwk-set+json", accounts.key_set().to_string()),
@@ -161,7 +160,7 @@ fn keys(server: &Server) -> Response {
     }
 }
 
-/// What anybody may keep for a while.
+/// Response that public caches may store.
 fn public(media_type: &'static str, text: String) -> Response {
     let mut response = response::bytes(StatusCode::OK, media_type, text);
     let headers = response.headers_mut();
@@ -169,13 +168,13 @@ fn public(media_type: &'static str, text: String) -> Response {
     response
 }
 
-/// Whether a path is `prefix`, or inside it.
+/// True if a path is `prefix` or below it.
 fn is_below(path: &str, prefix: &str) -> bool {
     let rest = path.strip_prefix(prefix);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// `OPTIONS`, `TRACE` and inventions have no meaning here.
+/// True for the methods of the API; `OPTIONS`, `TRACE` and unknown methods are rejected.
 fn is_known_method(method: &Method) -> bool {
     [
         Method::GET,
@@ -188,7 +187,7 @@ fn is_known_method(method: &Method) -> bool {
     .contains(method)
 }
 
-/// The paths of the table, as `/statusz` shows them.
+/// Paths of the table, as `/statusz` lists them.
 fn paths(server: &Server) -> impl Iterator<Item = &'static str> {
     let on = ROWS.iter().filter(|row| row.endpoint.is_on(server));
     on.map(|row| row.path).filter(|path| *path != "/")
@@ -202,7 +201,7 @@ fn index(server: &Server) -> Response {
     pretty(&json!({ "paths": paths }))
 }
 
-/// What `lockstep features list -o json` prints, of the live server.
+/// Feature gates of the running server, in the format of `lockstep features list -o json`.
 fn features(server: &Server) -> Response {
     let mut rows = lockstep_featuregate::listing::rows(&server.gates);
     rows.extend(crate::expressions::rows(&server.gates));
@@ -210,7 +209,7 @@ fn features(server: &Server) -> Response {
 }
 
 impl Endpoint {
-    /// Whether the gate of the endpoint, if it has one, is on.
+    /// True unless a feature gate disables the endpoint.
     fn is_on(self, server: &Server) -> bool {
         match self {
             Endpoint::Page(zpages::Page::Flagz) => server.gates.enabled(COMPONENT_FLAGZ),
@@ -220,7 +219,7 @@ impl Endpoint {
     }
 }
 
-/// A document with two-space indentation, as upstream prints what people read.
+/// JSON with two-space indentation, as upstream's human-readable endpoints.
 fn pretty(document: &serde_json::Value) -> Response {
     response::bytes(StatusCode::OK, "application/json", format!("{document:#}"))
 }

@@ -1,4 +1,4 @@
-//! Requests for resources.
+//! Endpoint of the resource API.
 
 use std::io;
 use std::pin::Pin;
@@ -27,10 +27,10 @@ use crate::views::{
     Asked, Encoding, Form, JSON, Shape, as_frames, body_types, mark, mark_as_asked,
 };
 
-/// What a watch in protobuf is told to be.
+/// `Content-Type` of a watch in protobuf.
 const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// Answers a request that was allowed, in the form that the client wants.
+/// Answers an authorized request in the negotiated representation.
 pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     let (route, found) = match find(server, request) {
         Ok(found) => found,
@@ -51,7 +51,7 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     }
 }
 
-/// What a request is about, or why it is about nothing.
+/// Resolves the path to a served resource, or returns the error response.
 #[expect(clippy::result_large_err, reason = "it is the answer")]
 fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), Response> {
     let Some(route) = ResourceRoute::of(&request.info) else {
@@ -78,7 +78,7 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
     })
 }
 
-/// Whether a custom resource is asked for where it is: in namespaces, or outside of them.
+/// True if the scope of the path (namespaced or cluster-wide) matches that of the custom resource.
 fn is_at_home(route: &ResourceRoute, found: &Served) -> bool {
     let resource = &found.resource;
     let at_cluster = route.namespace.is_empty();
@@ -97,7 +97,7 @@ fn asked(route: &ResourceRoute, served: &Served) -> Asked {
     }
 }
 
-/// Whether there is such a form of a resource: whole custom resources have no messages.
+/// True if the resource has the negotiated encoding: whole custom resources have no protobuf encoding.
 fn is_written(form: Form, route: &ResourceRoute, served: &Served) -> bool {
     let is_of_server = served.resource.origin == Origin::BuiltIn || route.subresource == "scale";
     form.encoding != Encoding::Protobuf || form.shape != Shape::Whole || is_of_server
@@ -167,7 +167,7 @@ async fn answer_in(
     }
 }
 
-/// Whether a token of a service account is asked for.
+/// True for a `TokenRequest` of a service account.
 fn asks_token(request: &resources::Request<'_>) -> bool {
     let resource = &request.served.resource;
     let is_account = resource.special == SpecialKind::ServiceAccount;
@@ -197,7 +197,7 @@ fn print(
     }
 }
 
-/// A watch as a body.
+/// Response body that streams a watch.
 struct Events {
     next: ReusableBoxFuture<'static, (Box<WatchStream>, Option<Bytes>)>,
     encoding: Encoding,

@@ -1,4 +1,4 @@
-//! OpenAPI: the index and the documents of version 3.0, and the one document of version 2.0.
+//! OpenAPI: the index and documents of v3, and the single document of v2.
 
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
@@ -13,10 +13,10 @@ use crate::response::{self, Response};
 use crate::server::Server;
 
 const JSON: &str = "application/json";
-/// What clients ask for, and what they are then told it is.
+/// Media type that clients accept; the next constant is the `Content-Type` of the response, as upstream spells it.
 const PROTOBUF_V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const PROTOBUF_V2_TOLD: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-/// How long a document that is named by its hash may be kept.
+/// Cache lifetime (`Expires`) of a document whose URL contains its hash.
 const YEAR_SECONDS: i64 = 365 * 24 * 60 * 60;
 
 /// `/openapi/v2`
@@ -37,7 +37,7 @@ pub(super) async fn v2(server: &Server, request: &Request) -> Response {
     }
 }
 
-/// `/openapi/v3` and what is below it.
+/// `/openapi/v3` and the paths below it.
 pub(super) async fn v3(server: &Server, request: &Request, path: &str) -> Response {
     let takes_json = accept::ranges(&request.headers)
         .iter()
@@ -68,7 +68,7 @@ pub(super) async fn v3(server: &Server, request: &Request, path: &str) -> Respon
     response
 }
 
-/// Where each document is.
+/// Index of the documents.
 fn paths(server: &Server) -> Response {
     let paths = index(&server.api.registry())
         .into_iter()
@@ -82,7 +82,7 @@ fn paths(server: &Server) -> Response {
     response::bytes(StatusCode::OK, JSON, json::encode(&document.into()))
 }
 
-/// There is another document of this name.
+/// Redirect to the URL with the current hash.
 fn moved(path: &str, hash: &str) -> Response {
     let mut response = response::bytes(StatusCode::MOVED_PERMANENTLY, JSON, Vec::new());
     if let Ok(url) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
@@ -91,7 +91,7 @@ fn moved(path: &str, hash: &str) -> Response {
     response
 }
 
-/// A document with its hash; nothing but the hash for those who have it.
+/// Response with an `ETag`, or 304 if the client has the document already.
 fn tagged(request: &Request, media_type: &str, document: Document) -> Response {
     let tag = format!("\"{}\"", document.hash);
     let known = request.headers.get(IF_NONE_MATCH);

@@ -1,4 +1,4 @@
-//! `/flagz` and `/statusz`: for people by default, for programs only under a versioned name.
+//! `/flagz` and `/statusz`: text by default, structured only under a versioned media type.
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -16,12 +16,12 @@ use crate::version;
 const GROUP: &str = "config.k8s.io";
 const VERSION: &str = "v1beta1";
 const OLD_VERSION: &str = "v1alpha1";
-/// What the component is called, as upstream calls it.
+/// Component name in the output, as upstream's.
 const COMPONENT: &str = "kube-apiserver";
 const NOTICE: &str = "Warning: This endpoint is not meant to be machine parseable, has no formatting \
                       compatibility guarantees and is for debugging purposes only.";
 
-/// Which of the pages.
+/// The two pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Page {
     Flagz,
@@ -44,7 +44,7 @@ impl Page {
     }
 }
 
-/// How a page is written.
+/// Output format of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Text,

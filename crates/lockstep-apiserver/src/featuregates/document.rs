@@ -1,4 +1,4 @@
-//! What stands in the object of a gate, and how servers share it.
+//! Content of `FeatureGate` objects and how servers merge their entries.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use serde_json::json;
 
 use super::{GROUP, KIND, VERSION};
 
-/// One gate as one server has it.
+/// Feature gate as resolved by one server.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Decided {
-    /// The name of the object.
+    /// Name of the object.
     pub(super) name: String,
     spec: Value,
     history: Vec<Value>,
     remove_in: Option<String>,
-    /// What goes into the server's own place.
+    /// Entry of this server in `status.perServer`.
     own: Value,
 }
 
-/// All gates of a server.
+/// All feature gates of a server.
 pub(super) fn decided(gates: &Gates, id: &str, host: &str) -> Vec<Decided> {
     let of_component = |component: ComponentGates<'_>| -> Vec<Decided> {
         let explained = component.explanations();
@@ -79,17 +79,17 @@ fn entry(entry: &Entry) -> Value {
     shown
 }
 
-/// What becomes of an object.
+/// Result of merging a server's entry into an object.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Next {
     Unchanged,
     Written(Object),
-    /// No server that lives has the gate.
+    /// No running server has the gate.
     Removed,
 }
 
-/// The object of a gate after a server wrote what it decided: places of servers that live no longer
-/// are gone, those of others are as they were.
+/// Merges a server's entry into the object of a gate. Entries of servers that no longer run are removed; those of
+/// others are unchanged.
 pub(super) fn next(
     stored: Option<&Object>,
     own: Option<&Decided>,
@@ -139,7 +139,7 @@ pub(super) fn next(
     }
 }
 
-/// Spec, history and end, from whoever knows the longer history: the newer program.
+/// Spec, history and removal version, from the longer history, which is that of the newer release.
 fn facts(stored: Option<&Value>, own: Option<&Decided>) -> (Value, Value, Option<Value>) {
     let length = |history: &Value| history.as_array().map_or(0, Vec::len);
     if let Some(stored) = stored {
@@ -159,7 +159,7 @@ fn facts(stored: Option<&Value>, own: Option<&Decided>) -> (Value, Value, Option
     }
 }
 
-/// Who decided the value: each that differs, once.
+/// Distinct sources of the value, comma-separated.
 fn sources(places: &[Value]) -> String {
     let names = places.iter().filter_map(|place| place["source"].as_str());
     let names: BTreeSet<&str> = names.collect();

@@ -1,8 +1,8 @@
 //! Feature gates as objects that kubectl reads: `featuregates.lockstep.dev`.
 //!
-//! Each server writes what it decided for each gate into the object of the gate ([`publish`]), in a
-//! place of its own ([`document`]); so every server answers for all of them, and lists, watches,
-//! selectors and tables are those of any other kind ([`resource()`]). Nobody else can write them.
+//! Each server writes its value of each gate ([`publish`]) to an entry of its own in the gate's object ([`document`]),
+//! so any server shows the values of all. Lists, watches, selectors and tables are those of any other kind
+//! ([`resource()`]). Clients cannot write these objects.
 
 mod document;
 mod publish;

@@ -1,4 +1,4 @@
-//! Writing down what a server decided.
+//! Publishes the feature gates of a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -16,14 +16,14 @@ use crate::cache::Scope;
 use crate::resources::{Api, Internal};
 use crate::write::WriteOrigin;
 
-/// How often a server looks whether its places are there and others' should go.
+/// Interval of the check for missing own entries and stale entries of other servers.
 const LOOK: Duration = Duration::from_secs(30);
-/// How long a write that did not happen waits.
+/// Pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
-/// What leases of servers begin with.
+/// Name prefix of the identity leases of servers.
 const SERVER: &str = "apiserver-";
 
-/// Keeps the objects of gates as one server has them.
+/// Keeps the entries of one server in the `FeatureGate` objects current.
 pub(crate) struct Publisher {
     api: Arc<Api>,
     id: String,
@@ -31,7 +31,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// For the server with a lease of this name.
+    /// Publisher of the server whose identity lease is `id`.
     pub(crate) fn new(api: Arc<Api>, gates: &Gates, id: &str, host: &str) -> Self {
         let gates = decided(gates, id, host).into_iter();
         Self {
@@ -41,7 +41,7 @@ impl Publisher {
         }
     }
 
-    /// As long as the server runs.
+    /// Publishes forever.
     pub(crate) async fn keep(&self, now: fn() -> Seconds) -> Infallible {
         loop {
             let pause = if self.write_all(now()).await {
@@ -53,7 +53,7 @@ impl Publisher {
         }
     }
 
-    /// Brings all objects up to date. Tells whether that went well.
+    /// Brings all objects up to date. True if all writes succeeded.
     async fn write_all(&self, now: Seconds) -> bool {
         let living = self.living();
         let stored = self.names(GROUP, PLURAL);
@@ -91,7 +91,7 @@ impl Publisher {
         matches!(written, Internal::Done(_))
     }
 
-    /// The servers that live, by their leases; this one does.
+    /// Names of running servers by their identity leases, including this one.
     fn living(&self) -> BTreeSet<String> {
         let prefix = format!("{NAMESPACE}/");
         let leases = self.names("coordination.k8s.io", "leases");
@@ -101,7 +101,7 @@ impl Publisher {
         servers.chain(own).map(str::to_owned).collect()
     }
 
-    /// The keys of all objects of a resource, as far as the cache knows.
+    /// Keys of all cached objects of a resource.
     fn names(&self, group: &str, plural: &str) -> Vec<String> {
         let registry = self.api.registry();
         let Some(resource) = registry.resource(group, plural) else {

@@ -1,4 +1,4 @@
-//! One line for each request that is worth one.
+//! Access log: one line per logged request.
 
 use std::time::Duration;
 
@@ -7,13 +7,12 @@ use crate::clock::{self, Moment};
 use crate::request::Request;
 use crate::response::Response;
 
-/// A request that takes longer is logged at the normal level.
+/// Duration above which a request is slow and is logged above debug level.
 const SLOW: Duration = Duration::from_secs(1);
-/// More of a text that a client chose is not logged.
+/// Longest logged prefix of a text that the client chose.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Writes the line: normal requests at debug level, slow and failed ones above it. Neither headers
-/// nor bodies are logged.
+/// Logs a request: at debug level, or above it if the request was slow or failed. Headers and bodies are never logged.
 pub(super) fn record(request: &Request, response: &Response, received: Moment) {
     let took = clock::now().steady - received.steady;
     let code = response.status().as_u16();

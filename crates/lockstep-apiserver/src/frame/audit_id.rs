@@ -1,4 +1,4 @@
-//! The name under which a request is found in every log.
+//! Audit IDs, which identify a request in all logs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderMap;
 
-/// A longer id from a client is replaced.
+/// Longest `Audit-ID` accepted from a client; a longer one is replaced.
 const AUDIT_ID_BYTES_MAX: usize = 64;
 
-/// The client's id if it is one, or a new one.
+/// Valid `Audit-ID` of the client, or a new one.
 pub(super) fn choose(headers: &HeaderMap) -> String {
     let given = headers
         .get("audit-id")
@@ -18,8 +18,8 @@ pub(super) fn choose(headers: &HeaderMap) -> String {
     given.map_or_else(fresh, str::to_owned)
 }
 
-/// A new id. Ids are told apart and not kept secret, so the system is asked for randomness once,
-/// and not by each request.
+/// New audit ID: hashes of a counter under random keys. IDs have to be unique but not secret, so the keys are drawn
+/// once per process and not per request.
 fn fresh() -> String {
     static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(Default::default);
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,4 +1,4 @@
-//! How many requests are worked on at once.
+//! Limits of concurrent requests, read-only and mutating.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::limits::{Limits, QUEUE_WAIT_MAX};
 use crate::request::Request;
 
-/// A place among the requests in flight, given back when it is dropped.
+/// Slot of a request in flight, released on drop.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The two lanes: those who read do not wait for those who write.
+/// Separate limits for read-only and mutating requests, so that slow writes do not block reads.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     read_only: Lane,
@@ -36,7 +36,7 @@ impl InFlight {
         }
     }
 
-    /// Waits shortly for a place. None means that the client should come back later.
+    /// Waits briefly for a slot. None if the server is overloaded, which is answered with 429.
     pub(crate) async fn enter(&self, request: &Request) -> Option<Turn> {
         if is_exempt(request) {
             return Some(Turn { _permit: None });
@@ -79,7 +79,7 @@ impl Lane {
     }
 }
 
-/// A place in the queue, left also by those who give up.
+/// Slot in the queue, released also when the wait is cancelled.
 struct Waiting<'a>(&'a Lane);
 
 impl<'a> Waiting<'a> {
@@ -96,7 +96,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Health is told however busy the server is, and leaders among the masters keep their leases.
+/// True for requests exempt from the limits: health checks, and leases of `system:masters`, so that leaders can renew.
 fn is_exempt(request: &Request) -> bool {
     match &request.info.resource {
         None => {

@@ -1,8 +1,8 @@
-//! What happens around every request, whatever it asks for.
+//! Filter chain around every request.
 //!
-//! Audit id, deadline, authentication, impersonation, a place among the requests in flight,
-//! authorization, the handler; and on the way back: what was not read of the body, headers, access
-//! log, metrics. A step that refuses makes the answer; the steps around it still happen.
+//! Audit ID, deadline, authentication, impersonation, in-flight limit, authorization, handler; then the unread body is
+//! drained and headers, access log and metrics are written. A step that rejects the request produces the response; the
+//! steps around it still run.
 
 mod access_log;
 mod audit_id;
@@ -41,14 +41,14 @@ use crate::response::{Response, ResponseBody};
 use crate::server::Server;
 use crate::views;
 
-/// Where a request comes from.
+/// Client address and certificate chain of a connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) chain: ClientChain,
 }
 
-/// Answers one request. There is always an answer.
+/// Answers one request. Every error becomes a response.
 pub(crate) async fn answer(
     server: &Arc<Server>,
     connection: &Connection,
@@ -92,7 +92,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// What `GET` would have been answered, up to the body.
+/// Turns the response to `GET` into that to `HEAD`: `Content-Length` stays, the body is dropped.
 fn drop_body(response: &mut Response) {
     if let Some(body) = response.body().whole() {
         let length = HeaderValue::from(body.len());
@@ -119,7 +119,7 @@ fn open(server: &Server, connection: &Connection, incoming: http::Request<Incomi
     }
 }
 
-/// Runs the steps under a deadline, and survives a panic in them.
+/// Runs the filter chain under the deadline and turns a panic into 500.
 async fn handle(
     server: &Arc<Server>,
     connection: &Connection,
@@ -167,7 +167,7 @@ async fn steps(
     Ok(endpoints::route(server, request).await)
 }
 
-/// Two lengths are how requests are smuggled past proxies.
+/// True if a request has both `Transfer-Encoding` and `Content-Length`, which request smuggling exploits.
 fn is_ambiguous(request: &Request) -> bool {
     let headers = &request.headers;
     headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
@@ -239,7 +239,8 @@ async fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
     judged(&attributes, &verdict)
 }
 
-/// Asks the rules. A no that was said before they were read counts for nothing.
+/// Queries the authorizer. A denial that precedes the first load of the RBAC rules is not final, so it is repeated
+/// after the load.
 async fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
     let mut verdict = (server.authorizer)(attributes);
     if !verdict.allowed && !server.rules.is_settled() {
@@ -264,12 +265,12 @@ fn judged(attributes: &Attributes<'_>, verdict: &Verdict) -> Result<(), Refusal>
     }
 }
 
-/// The headers that every answer has.
+/// Sets the headers of every response.
 fn close(request: &Request, response: &mut Response) {
     let audit_id = HeaderValue::from_str(request.notes.audit_id());
     let headers = response.headers_mut();
     if let Ok(mut audit_id) = audit_id {
-        // No second answer has it: HTTP/2 need not remember it for the next one.
+        // Each response has its own audit ID, so HPACK must not index the header.
         audit_id.set_sensitive(true);
         headers.insert(HeaderName::from_static("audit-id"), audit_id);
     }
@@ -282,7 +283,7 @@ fn close(request: &Request, response: &mut Response) {
     }
 }
 
-/// The beginning of a text, cut between two characters.
+/// Longest prefix of at most `bytes_max` bytes that ends between two characters.
 fn cut(text: &str, bytes_max: usize) -> &str {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {

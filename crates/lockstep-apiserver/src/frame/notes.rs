@@ -1,4 +1,4 @@
-//! What steps and handlers leave for the answer's headers, the audit log and the metrics.
+//! Warnings, audit annotations and metric facts that handlers record during a request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ struct Inner {
     facts: Facts,
 }
 
-/// What metrics want to know.
+/// Facts about a request that select metric labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Facts {
-    /// The path named a resource that exists.
+    /// The path names a served resource.
     pub(crate) is_known: bool,
-    /// Nothing is stored.
+    /// The request is a dry run.
     pub(crate) is_dry_run: bool,
 }
 
 impl Notes {
-    /// No notes yet.
+    /// Empty notes for an audit ID.
     pub fn new(audit_id: String) -> Self {
         Self {
             audit_id,
@@ -41,17 +41,17 @@ impl Notes {
         }
     }
 
-    /// The id of the request in every log.
+    /// Audit ID of the request.
     pub fn audit_id(&self) -> &str {
         &self.audit_id
     }
 
-    /// Warnings and annotations, as the write path adds to them.
+    /// Notes of the write path.
     pub(crate) fn written(&self) -> &write::Notes {
         &self.written
     }
 
-    /// Adds a warning for the client, once.
+    /// Adds a warning for the client; duplicates are dropped.
     pub fn warn(&self, text: impl Into<String>) {
         self.written.warn(text);
     }
@@ -61,13 +61,13 @@ impl Notes {
         self.written.annotate(key, value);
     }
 
-    /// Says that the path named a resource that exists, so that metrics may carry its name. Names
-    /// that clients invent must not become labels.
+    /// Records that the path names a served resource. Only then do metrics use its name as a label, because clients
+    /// could otherwise create unbounded labels.
     pub fn resource_is_known(&self) {
         self.inner.lock().facts.is_known = true;
     }
 
-    /// Says that nothing is stored.
+    /// Records that the request is a dry run.
     pub fn is_dry_run(&self) {
         self.inner.lock().facts.is_dry_run = true;
     }
@@ -90,7 +90,7 @@ impl Notes {
         self.inner.lock().requester = Some(user);
     }
 
-    /// Who sent the request, if that is not on whose behalf it is done.
+    /// Authenticated user of an impersonated request; none without impersonation.
     pub(crate) fn requester(&self) -> Option<Arc<User>> {
         self.inner.lock().requester.clone()
     }

@@ -1,4 +1,4 @@
-//! Writes of the server itself, logged and counted as if a client had sent them.
+//! Access log, audit and metrics for writes by the server itself.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::resources::OwnWrite;
 use crate::route::Verb;
 use crate::server::Server;
 
-/// Who the server is to others.
+/// User name of the server in audit events.
 const NAME: &str = "system:apiserver";
 
-/// Logs and counts a write.
+/// Records a write by the server itself as if a client had sent it.
 pub(crate) fn record(server: &Arc<Server>, write: &OwnWrite<'_>) {
     let (method, verb) = match write.verb {
         Verb::Create => (Method::POST, "POST"),

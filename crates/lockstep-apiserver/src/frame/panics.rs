@@ -1,4 +1,4 @@
-//! A panic ends one request and no other.
+//! Isolation of panics: a panic fails one request, not the server.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use std::task::Poll;
 #[derive(Debug)]
 pub(super) struct Panicked;
 
-/// The future, with a panic as a value. The panic hook of the process has said where it was.
+/// Awaits a future and returns a panic as an error. The panic hook of the process has logged its location.
 ///
-/// It comes in a box, since it is large and would be moved several times before it runs.
+/// The future is boxed because it is large and would be moved several times before it runs.
 pub(super) async fn caught<T>(
     mut future: Pin<Box<impl Future<Output = T>>>,
 ) -> Result<T, Panicked> {

@@ -1,4 +1,4 @@
-//! What is left behind of a request: counters, gauges, and a place in them while it lasts.
+//! Metrics of requests.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::server::Server;
 
-/// One in a gauge, until it is dropped.
+/// Increments a gauge until dropped.
 pub(super) struct Counted(IntGauge);
 
 impl Counted {
@@ -26,7 +26,7 @@ impl Drop for Counted {
     }
 }
 
-/// Counts a request whose answer is about to be sent.
+/// Counts a request whose response is about to be sent.
 pub(super) fn count(
     server: &Arc<Server>,
     request: &Request,

@@ -2,13 +2,13 @@
 
 use http::HeaderValue;
 
-/// All warnings of an answer together, in characters.
+/// Longest total of all warnings in a response, in characters.
 const WARNINGS_CHARS_MAX: usize = 4096;
-/// Each of them, once all together are too long.
+/// Length to which each warning is truncated if the total is too long.
 const WARNING_CHARS_MAX: usize = 256;
 
-/// `299 - "text"` for each warning. When they are too long together, each is cut short and the last
-/// ones are left out.
+/// Encodes each warning as `299 - "text"`. If the total is too long, each warning is truncated and the last ones are
+/// dropped.
 pub(super) fn headers(warnings: &[String]) -> Vec<HeaderValue> {
     let length = |text: &str| text.chars().count();
     let total: usize = warnings.iter().map(|warning| length(warning)).sum();
@@ -31,13 +31,13 @@ pub(super) fn headers(warnings: &[String]) -> Vec<HeaderValue> {
     headers
 }
 
-/// The first characters of a text.
+/// First characters of a text.
 fn cut(text: &str, chars_max: usize) -> &str {
     let end = text.char_indices().nth(chars_max);
     &text[..end.map_or(text.len(), |(end, _)| end)]
 }
 
-/// A quoted string of HTTP; what cannot be printed is escaped.
+/// Encodes an HTTP quoted-string; unprintable characters are escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

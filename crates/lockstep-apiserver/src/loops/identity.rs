@@ -1,4 +1,4 @@
-//! The lease by which a server says that it lives.
+//! Identity lease of a server: a `Lease` in `kube-system` that shows the server is alive.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::{micros, seconds};
 use crate::resources::{Api, Internal};
 use crate::write::WriteOrigin;
 
-/// The group of leases.
+/// API group of leases.
 pub(super) const GROUP: &str = "coordination.k8s.io";
-/// The resource.
+/// Plural resource name of leases.
 pub(super) const PLURAL: &str = "leases";
-/// How often the lease is renewed.
+/// Renewal interval of the lease.
 const RENEW: Duration = Duration::from_secs(10);
-/// How long a failure waits.
+/// Pause after a failed renewal.
 const RETRY: Duration = Duration::from_secs(1);
-/// How much of the digest of a server's name is in that of its lease.
+/// Number of digest bytes of the server name that the lease name contains.
 const NAME_BYTES: usize = 16;
 
-/// One server's lease.
+/// Identity lease of one server.
 pub(super) struct Identity {
     api: Arc<Api>,
     name: String,
@@ -33,7 +33,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The lease of a server, with a holder that no other process is.
+    /// Identity lease of a server. Its holder is unique to this process.
     pub(super) fn new(api: Arc<Api>, server: &str, host: &str) -> Self {
         let digest = Sha256::digest(server.as_bytes());
         let digest = digest.iter().take(NAME_BYTES);
@@ -48,12 +48,12 @@ impl Identity {
         }
     }
 
-    /// Its name.
+    /// Name of the lease.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Who holds it.
+    /// `holderIdentity` of the lease.
     pub(super) fn holder(&self) -> &str {
         &self.holder
     }
@@ -62,7 +62,7 @@ impl Identity {
         format!("{NAMESPACE}/{}", self.name)
     }
 
-    /// Renews the lease as long as the server runs.
+    /// Renews the lease; never returns.
     pub(super) async fn keep(&self) -> Infallible {
         loop {
             let key = self.key();
@@ -81,7 +81,7 @@ impl Identity {
         }
     }
 
-    /// Says that the server lives no longer.
+    /// Deletes the lease at shutdown.
     pub(super) async fn remove(&self) {
         let key = self.key();
         let Some((lease, revision)) = self.api.read_internally(GROUP, PLURAL, &key).await else {
@@ -97,7 +97,7 @@ impl Identity {
     }
 }
 
-/// Writes a lease, or makes it if it is to be absent before.
+/// Writes a lease, or creates it if `expected` is absent.
 pub(super) async fn write(api: &Api, key: &str, expected: Expected, lease: Object) -> Internal {
     if expected == Expected::Absent {
         let place = (GROUP, PLURAL, key);

@@ -1,4 +1,4 @@
-//! Holding the lease by which one server runs the loops.
+//! Leader election: the lease of the server that runs the controllers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::resources::{Api, Internal};
 const RENEW: Duration = Duration::from_millis(RENEW_MS);
 const RENEW_DEADLINE: Duration = Duration::from_millis(RENEW_DEADLINE_MS);
 
-/// One server among those who want the lease.
+/// Candidate for the leader lease.
 pub(super) struct Leader {
     api: Arc<Api>,
     me: String,
@@ -34,7 +34,7 @@ impl Leader {
         }
     }
 
-    /// Returns when this server holds the lease. `decided` is called once somebody does.
+    /// Returns when this server holds the lease. `decided` is called as soon as any server holds it.
     pub(super) async fn campaign(&self, decided: &(impl Fn() + Sync)) {
         let mut election = Election::new(self.me.clone());
         let started = Instant::now();
@@ -60,7 +60,7 @@ impl Leader {
                     started + Duration::from_millis(until)
                 }
             };
-            // Either the lease changed or it is time to look again.
+            // Wakes when the lease changes or the next attempt is due.
             drop(timeout_at(until, watching.next()).await);
         }
     }
@@ -93,7 +93,7 @@ impl Leader {
         }
     }
 
-    /// Lets the lease go if this server holds it. A renewal may still be under way.
+    /// Releases the lease if this server holds it. A concurrent renewal is possible, so the release is retried.
     pub(super) async fn release(&self) {
         let election = Election::new(self.me.clone());
         while let Some(stored) = self.newest().await {
@@ -108,13 +108,13 @@ impl Leader {
         }
     }
 
-    /// The lease as the store has it.
+    /// Lease in the store.
     async fn newest(&self) -> Option<Stored> {
         let found = self.api.read_internally(GROUP, PLURAL, &self.key).await;
         found.map(|(object, Revision(revision))| Stored { object, revision })
     }
 
-    /// The lease as the cache has it.
+    /// Lease in the watch cache.
     fn stored(&self) -> Option<Stored> {
         let found = self.api.cached(GROUP, PLURAL, &self.key);
         found.map(|(object, Revision(revision))| Stored { object, revision })

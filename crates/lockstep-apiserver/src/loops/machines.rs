@@ -1,4 +1,4 @@
-//! The loops that are switched on.
+//! The enabled controllers.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use lockstep_object::metadata::Seconds;
 
 use super::LoopConfig;
 
-/// All loops; one that is switched off is none.
+/// All controllers; none for a disabled one.
 pub(super) struct Machines {
     garbage: Option<Garbage>,
     namespaces: Option<Namespaces>,
     furnish: Vec<Furnish>,
     aggregation: Option<Aggregation>,
     quotas: Option<Quotas>,
-    /// What the server says of itself is always right.
+    /// Always enabled: `APIService` objects describe the server itself.
     api_services: ApiServices,
 }
 
@@ -37,7 +37,7 @@ impl Machines {
         }
     }
 
-    /// Hands a change to every loop.
+    /// Delivers a change to every controller.
     pub(super) fn observe(&mut self, change: &Change<'_>) {
         if let Some(garbage) = &mut self.garbage {
             garbage.observe(change);
@@ -57,7 +57,7 @@ impl Machines {
         self.api_services.observe(change);
     }
 
-    /// A resource is served no longer.
+    /// Drops the state of a resource that is no longer served.
     pub(super) fn forget(&mut self, resource: &Resource) {
         if let Some(garbage) = &mut self.garbage {
             garbage.forget(resource);
@@ -67,7 +67,7 @@ impl Machines {
         }
     }
 
-    /// What is served has changed.
+    /// Informs the controllers that the served resources changed.
     pub(super) fn kinds_changed(&mut self) {
         if let Some(garbage) = &mut self.garbage {
             garbage.kinds_changed();
@@ -81,12 +81,12 @@ impl Machines {
         self.api_services.kinds_changed();
     }
 
-    /// When to plan again though nothing changes, in the time of [`plan`](Self::plan).
+    /// Time of the next plan if nothing changes, in the time base of [`plan`](Self::plan).
     pub(super) fn due(&self) -> Option<Duration> {
         self.namespaces.as_ref()?.due()
     }
 
-    /// What all loops want done. `elapsed` is the time since they began.
+    /// Actions of all controllers. `elapsed` is the time since they started.
     pub(super) fn plan(
         &mut self,
         world: &dyn World,

@@ -1,9 +1,8 @@
-//! Background loops: the driver of what `lockstep-controllers` plans.
+//! Driver of the controllers of `lockstep-controllers`.
 //!
-//! Of all servers on a store one runs the loops, by a lease ([`leader`]). It follows every change
-//! through the cache ([`tracker`]), hands changes to the loops ([`machines`]) and carries out what
-//! they want ([`perform`]), through the write path that everybody uses. Besides, each server keeps a
-//! lease that says that it lives ([`identity`]).
+//! Of all servers on a store, the leader runs the controllers ([`leader`]). It receives every change through the watch
+//! cache ([`tracker`]), delivers it to the controllers ([`machines`]) and performs their actions ([`perform`]) through
+//! the write path that client requests use. Each server, leader or not, also renews an identity lease ([`identity`]).
 
 mod identity;
 mod leader;
@@ -30,33 +29,33 @@ use machines::Machines;
 use perform::Performed;
 use tracker::{Fallen, Tracker};
 
-/// How long changes are gathered before the loops look at them.
+/// Time for which changes are batched before the controllers plan.
 const GATHER: Duration = Duration::from_millis(5);
-/// How often the leases of servers are looked through.
+/// Interval of the cleanup of expired identity leases.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// How long the loops wait before they begin anew.
+/// Pause before the controllers restart.
 const ANEW_PAUSE: Duration = Duration::from_secs(1);
 /// Pause before actions that a quota refused are tried again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
-/// How long a server that stops takes to say so.
+/// Longest time that release of the leases may take at shutdown.
 const RETIRE_MAX: Duration = Duration::from_secs(2);
 
-/// What the loops of a server are made of.
+/// Configuration of the controllers of a server.
 #[derive(Clone, Debug)]
 pub struct LoopConfig {
-    /// Which loops run.
+    /// Enabled controllers.
     pub controllers: Switches,
-    /// What tells this server from all others on the store, also after a restart.
+    /// Unique name of this server on the store, stable across restarts.
     pub server: String,
-    /// The name of the machine.
+    /// Host name of the machine.
     pub host: String,
-    /// The authority by which clients know the server, in PEM.
+    /// CA certificate of the server in PEM, which `kube-root-ca.crt` publishes.
     pub root_ca: String,
-    /// How long a namespace that goes is left alone, so that others may finalize it.
+    /// Grace period after the deletion of a namespace, in which external controllers may finalize it.
     pub namespace_grace: Duration,
 }
 
-/// The loops of one server.
+/// Controllers and leases of one server.
 pub(crate) struct Loops {
     api: Arc<Api>,
     config: LoopConfig,
@@ -66,7 +65,7 @@ pub(crate) struct Loops {
 }
 
 impl Loops {
-    /// `has_identity` tells whether the server has a lease by which it says that it lives.
+    /// `has_identity` is true if the server maintains an identity lease.
     pub(crate) fn new(api: Arc<Api>, config: LoopConfig, has_identity: bool) -> Self {
         let identity = Identity::new(Arc::clone(&api), &config.server, &config.host);
         let leader = Leader::new(Arc::clone(&api), identity.holder());
@@ -79,12 +78,12 @@ impl Loops {
         }
     }
 
-    /// The name of the lease by which this server says that it lives.
+    /// Name of the identity lease.
     pub(crate) fn server_id(&self) -> &str {
         self.identity.name()
     }
 
-    /// Runs for ever. `decided` is called once it is known who runs the loops.
+    /// Runs forever. `decided` is called once a leader is known.
     pub(crate) async fn run(&self, decided: impl Fn() + Send + Sync) -> Infallible {
         let leading = self.lead(decided);
         if !self.has_identity {
@@ -94,7 +93,8 @@ impl Loops {
         never
     }
 
-    /// Tells the other servers that this one is about to end.
+    /// Releases the leader lease and deletes the identity lease, so that another server takes over without waiting for
+    /// expiry.
     pub(crate) async fn retire(&self) {
         let forgetting = async {
             if self.has_identity {
@@ -129,7 +129,7 @@ impl Loops {
         }
     }
 
-    /// Follows everything from the start, until something is missed or a write fails.
+    /// Runs the controllers from an empty state until changes are missed or a write fails.
     async fn follow(&self) -> Result<Infallible, Fallen> {
         let mut tracker = Tracker::new(Arc::clone(&self.api));
         let mut machines = Machines::new(&self.config);
@@ -141,7 +141,7 @@ impl Loops {
         loop {
             let visible = *seen.borrow_and_update();
             crds.mark_unchanged();
-            // A namespace is empty only if it has no objects of any CRD that there is.
+            // A namespace counts as empty only after all stored CRDs are served, because it may contain their objects.
             self.api.seen_in_force().await;
             tracker.catch_up(visible, &mut machines).await?;
             let view = tracker.view(visible);
@@ -161,7 +161,7 @@ impl Loops {
             let due = machines.due().map_or(sweep, |due| sweep.min(began + due));
             let refused = refused_until.unwrap_or(due + REFUSED_PAUSE);
             tokio::select! {
-                // A raised quota is no event of the controllers, so they look at everything again.
+                // Controllers receive no event when a quota is raised, so they restart and plan everything again.
                 () = tokio::time::sleep_until(refused) => return Err(Fallen),
                 _ = seen.changed() => {}
                 _ = crds.changed() => {}

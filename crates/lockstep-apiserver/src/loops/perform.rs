@@ -1,4 +1,4 @@
-//! Carrying out what loops want.
+//! Performs the actions of controllers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::metrics::LoopMeters;
 use crate::resources::{self, Api, Internal};
 use crate::write::WriteOrigin;
 
-/// How many writes are under way at once.
+/// Most concurrent writes.
 const WRITES_MAX: usize = 64;
 
 /// Result of carrying out actions, the worst of them.

@@ -1,4 +1,4 @@
-//! Who leads and what waits for what, on one store and with time that passes by itself.
+//! Leader election and ordering of controllers, on one store and in paused time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,7 @@ async fn a_lease_that_is_not_renewed_is_taken_when_it_is_over_and_not_before() {
             won = campaign => assert!(won.is_err(), "it was renewed"),
         }
     }
-    // The first holder is gone without a word.
+    // The first holder ended without releasing the lease.
     b.campaign(&|| ()).await;
     assert_eq!(holder(&one).await, "b_1");
     assert!(started.elapsed() >= Duration::from_secs(60 + 13));
@@ -132,7 +132,7 @@ async fn who_loses_the_lease_stops_before_another_could_have_begun_for_long() {
     assert_eq!(holder(&one).await, "b_1");
 }
 
-/// Makes an object of the server itself.
+/// Creates an object as the server itself.
 async fn make(api: &Api, place: (&str, &str, &str), object: Value) {
     let object = Object::from_value(object).unwrap();
     let made = api
@@ -141,15 +141,15 @@ async fn make(api: &Api, place: (&str, &str, &str), object: Value) {
     assert!(matches!(made, Internal::Done(_)));
 }
 
-/// How many objects of a CRD are stored, whoever serves them.
+/// Number of stored objects of the CRD, independent of the registry.
 async fn stored(store: &dyn Store) -> usize {
     let range = Range::new(KeyRange::prefix("/registry/ex.io/things/"));
     let found = store.range(range, Consistency::Linearizable).await.unwrap();
     found.kvs.len()
 }
 
-/// api-machinery.md §8/namespaces: nothing is left in a namespace that is gone, be it of a CRD that the
-/// server which empties it does not serve yet.
+/// api-machinery.md §8/namespaces: a deleted namespace leaves no objects behind, not even those of a CRD that the
+/// server which empties the namespace does not serve yet.
 #[tokio::test(start_paused = true)]
 async fn a_namespace_waits_for_crds_that_are_not_served_yet() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::start(Limits::default()));

@@ -1,4 +1,4 @@
-//! Every change of every resource, for the loops.
+//! Tracks changes of all resources for the controllers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::cache::{self, Bucket, Scope, Watching};
 use crate::resources::{self, Api, Registry};
 use crate::route::Verb;
 
-/// How many objects are taken in before others get a turn.
+/// Number of objects after which the task yields to others.
 const TURN: usize = 512;
 
-/// Changes were missed, or a write failed: the loops have to begin anew.
+/// Changes were missed or a write failed; the controllers have to restart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fallen;
 
-/// Follows all resources, also those that come later.
+/// Watches all resources, including those served later.
 pub(super) struct Tracker {
     api: Arc<Api>,
-    /// What was served when it was last looked.
+    /// Registry at the last check.
     registry: Arc<Registry>,
     tracked: BTreeMap<Resource, Tracked>,
     kinds: Vec<Kind>,
@@ -33,7 +33,7 @@ struct Tracked {
     watching: Watching,
 }
 
-/// What the loops see: everything up to a revision, and perhaps more.
+/// State that the controllers read: complete up to a revision, possibly newer.
 pub(super) struct View<'a> {
     tracker: &'a Tracker,
     seen: Revision,
@@ -49,7 +49,7 @@ impl Tracker {
         }
     }
 
-    /// What the loops see, if everything up to a revision was there before they caught up.
+    /// View of a state that is complete up to the revision `seen`.
     pub(super) fn view(&self, seen: Revision) -> View<'_> {
         View {
             tracker: self,
@@ -57,8 +57,8 @@ impl Tracker {
         }
     }
 
-    /// Hands everything that happened up to a revision to the loops, and perhaps more; not all, since
-    /// writers may be quicker.
+    /// Delivers all changes up to a revision, possibly newer ones. It does not wait for the end of the stream, because
+    /// writers may be faster.
     pub(super) async fn catch_up(
         &mut self,
         visible: Revision,
@@ -91,13 +91,13 @@ impl Tracker {
         Ok(())
     }
 
-    /// Takes in resources that came, and drops those that went.
+    /// Starts to watch new resources and drops those that are no longer served.
     async fn follow_registry(&mut self, machines: &mut Machines) {
         let registry = self.api.registry();
         if Arc::ptr_eq(&registry, &self.registry) {
             return;
         }
-        // What is stored as another kind is followed as that.
+        // A resource stored as another kind is tracked under that kind.
         let served = registry
             .iter()
             .filter(|resource| resource.is_stored() && resource.strategy.stored_as().is_none());
@@ -146,7 +146,7 @@ impl Tracker {
     }
 }
 
-/// Tells the loops of a change. What is no object is nobody's business.
+/// Delivers a change to the controllers. Values that are not objects are ignored.
 fn tell(
     machines: &mut Machines,
     resource: &Resource,

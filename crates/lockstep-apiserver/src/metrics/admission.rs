@@ -1,4 +1,4 @@
-//! What admission counts.
+//! Metrics of admission.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::Table;
 const STEP_SECONDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5];
 const WEBHOOK_SECONDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 const CONDITION_SECONDS: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
-/// Higher codes are counted as this one, so that no webhook invents labels without end.
+/// Largest `code` label; higher codes are counted as this one, so that webhooks cannot create unbounded labels.
 const CODE_MAX: u16 = 600;
 
-/// Admission, as it happens.
+/// Counters and histograms of admission.
 #[derive(Clone)]
 pub(crate) struct AdmissionMeters {
     step_seconds: HistogramVec,
@@ -47,14 +47,14 @@ impl AdmissionMeters {
         }
     }
 
-    /// All steps of a kind are done, `admit` or `validate`.
+    /// Records the duration of an admission phase, `admit` or `validate`.
     pub(crate) fn step(&self, kind: &str, operation: &str, rejected: bool, took: Duration) {
         let labels = [kind, operation, flag(rejected)];
         let timer = self.step_seconds.with_label_values(&labels);
         timer.observe(took.as_secs_f64());
     }
 
-    /// One step is done.
+    /// Records the duration of one admission plugin.
     pub(crate) fn plugin(
         &self,
         name: &str,
@@ -68,7 +68,7 @@ impl AdmissionMeters {
         timer.observe(took.as_secs_f64());
     }
 
-    /// A webhook was asked, and answered with a code.
+    /// Records a webhook call and its response code.
     pub(crate) fn webhook(
         &self,
         name: &str,
@@ -87,7 +87,7 @@ impl AdmissionMeters {
         timer.observe(took.as_secs_f64());
     }
 
-    /// The conditions of a webhook were decided: how many could not be, and how long it took.
+    /// Records the evaluation of a webhook's match conditions: failures and duration.
     pub(crate) fn conditions(
         &self,
         name: &str,
@@ -106,20 +106,20 @@ impl AdmissionMeters {
         }
     }
 
-    /// A webhook was not asked, because of its conditions.
+    /// Counts a webhook that its match conditions skipped.
     pub(crate) fn excluded(&self, name: &str, kind: &str, operation: &str) {
         let labels = [name, "webhook", kind, operation];
         self.condition_exclusions.with_label_values(&labels).inc();
     }
 
-    /// A webhook kept a write from happening.
+    /// Counts a rejection by a webhook.
     pub(crate) fn rejected(&self, name: &str, kind: &str, operation: &str, error: &str, code: u16) {
         let code = code.min(CODE_MAX).to_string();
         let labels = [name, kind, operation, error, &code];
         self.webhook_rejections.with_label_values(&labels).inc();
     }
 
-    /// A webhook failed, and the write went on.
+    /// Counts a failed webhook call that `failurePolicy: Ignore` let pass.
     pub(crate) fn failed_open(&self, name: &str, kind: &str) {
         let labels = [name, kind];
         self.webhook_fail_opens.with_label_values(&labels).inc();

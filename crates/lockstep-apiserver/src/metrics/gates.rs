@@ -1,4 +1,4 @@
-//! Feature gates as gauges.
+//! Gauges of feature gates.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,7 @@ const HELP: [(&str, &str); 3] = [
     ),
 ];
 
-/// The gauges about gates and versions. A series that two components have is that of the default
-/// component.
+/// Gauges of feature gates and versions. If two components have the same series, that of the default component is used.
 pub(super) fn families(gates: &Gates) -> Vec<MetricFamily> {
     let mut components: Vec<_> = gates.components().collect();
     components.sort_by_key(|one| one.component().name() != DEFAULT_COMPONENT);

@@ -1,4 +1,4 @@
-//! What is measured below requests, by those who do the work.
+//! Metrics recorded below the request level: store, conversion, watches, controllers, field gates.
 
 use std::time::Duration;
 
@@ -31,10 +31,10 @@ const WORK_SECONDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1
 const EVENT_BYTES: &[f64] = &[
     1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131_072.0,
 ];
-/// The background loops, as a queue.
+/// Workqueue name of the controllers.
 const LOOPS: &str = "background-loops";
 
-/// Handles of metrics that others count with. All clones count together.
+/// Handles of metrics for other modules. Clones share the counters.
 #[derive(Clone)]
 pub(crate) struct Meters {
     store_seconds: HistogramVec,
@@ -46,14 +46,14 @@ pub(crate) struct Meters {
     deprecated: IntGaugeVec,
     pub(crate) compilation_seconds: Histogram,
     pub(crate) evaluation_seconds: Histogram,
-    /// How long tokens of issuers elsewhere took to judge, by result and issuer.
+    /// Duration of the authentication of OIDC tokens, by result and issuer.
     pub(crate) token_seconds: HistogramVec,
     pub(crate) loops: LoopMeters,
     pub(crate) admission: AdmissionMeters,
     pub(crate) field_gates: FieldGateMeters,
 }
 
-/// What the background loops have to do, and did.
+/// Workqueue metrics of the controllers.
 #[derive(Clone)]
 pub(crate) struct LoopMeters {
     pub(crate) added: IntCounter,
@@ -61,7 +61,7 @@ pub(crate) struct LoopMeters {
     pub(crate) work_seconds: Histogram,
 }
 
-/// What gates of fields did.
+/// Metrics of field gates.
 #[derive(Clone)]
 pub(crate) struct FieldGateMeters {
     enabled: IntGaugeVec,
@@ -69,14 +69,14 @@ pub(crate) struct FieldGateMeters {
     step_seconds: HistogramVec,
 }
 
-/// A gate as metrics name it: CRD, component, gate and stage.
+/// Label values of a field gate: CRD, component, gate and stage.
 pub(crate) type GateLabels = [String; 4];
 
 impl FieldGateMeters {
-    /// Gates of a CRD are open or closed from now on; others that it had are gone.
+    /// Sets the gauges of a CRD's field gates and removes those in `before`.
     pub(crate) fn follow(&self, before: &[GateLabels], now: &[(GateLabels, bool)]) {
         for labels in before {
-            // One that was never told is not there.
+            // Fails if the series does not exist, which is fine.
             let _gone = self
                 .enabled
                 .remove_label_values(&labels.each_ref().map(String::as_str));
@@ -89,26 +89,26 @@ impl FieldGateMeters {
         }
     }
 
-    /// A gate did something to a field.
+    /// Counts an action of a gate on a field.
     pub(crate) fn acted(&self, crd: &str, gate: &str, action: &str) {
         self.actions.with_label_values(&[crd, gate, action]).inc();
     }
 
-    /// All gates of a CRD were asked.
+    /// Records the duration of the field-gate step of a write.
     pub(crate) fn stepped(&self, crd: &str, took: Duration) {
         let timer = self.step_seconds.with_label_values(&[crd]);
         timer.observe(took.as_secs_f64());
     }
 }
 
-/// What the events of one watch are counted with.
+/// Counters of one watch.
 pub(crate) struct WatchMeters {
     events: IntCounter,
     bytes: Histogram,
 }
 
 impl Default for Meters {
-    /// Those of nobody.
+    /// Metrics in a registry of their own, which is not exported.
     fn default() -> Self {
         Self::new(&Table(prometheus::Registry::new()))
     }
@@ -153,14 +153,14 @@ impl Meters {
         }
     }
 
-    /// The store has answered.
+    /// Records the duration of a store operation.
     pub(crate) fn store(&self, operation: &str, resource: &Resource, took: Duration) {
         let labels = [operation, &resource.group, &resource.plural];
         let timer = self.store_seconds.with_label_values(&labels);
         timer.observe(took.as_secs_f64());
     }
 
-    /// A conversion webhook has answered; `failure` is what kept the answer from being used.
+    /// Records a call to a conversion webhook; `failure` is the failure type.
     pub(crate) fn conversion(&self, failure: Option<&str>, took: Duration) {
         let result = if failure.is_some() {
             "failure"
@@ -173,7 +173,7 @@ impl Meters {
         timer.observe(took.as_secs_f64());
     }
 
-    /// Objects of a CRD were converted from one version to another, or were not.
+    /// Records the conversion of objects of a CRD between two versions.
     pub(crate) fn converted(&self, crd: &str, from: &str, to: &str, is_done: bool, took: Duration) {
         let succeeded = if is_done { "true" } else { "false" };
         let labels = [crd, from, to, succeeded];
@@ -181,14 +181,14 @@ impl Meters {
         timer.observe(took.as_secs_f64());
     }
 
-    /// Somebody asked for a version that is deprecated.
+    /// Sets the gauge of requested deprecated APIs.
     pub(crate) fn deprecated(&self, served: &Served, subresource: &str) {
         let [group, version, resource] = names(served);
         let labels = [group, version, resource, subresource, ""];
         self.deprecated.with_label_values(&labels).set(1);
     }
 
-    /// What a watch counts its events with.
+    /// Counters for a watch of a resource.
     pub(crate) fn watch(&self, served: &Served) -> WatchMeters {
         let labels = names(served);
         WatchMeters {
@@ -199,7 +199,7 @@ impl Meters {
 }
 
 impl WatchMeters {
-    /// Counts events, each of which ends its line.
+    /// Counts events, one per line.
     pub(crate) fn sent(&self, lines: &[u8]) {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', lines) {

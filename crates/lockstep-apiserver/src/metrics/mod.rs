@@ -1,5 +1,5 @@
-//! What the server counts, under the names that dashboards of Kubernetes use. Each metric is one
-//! line of [`Metrics::new`].
+//! Prometheus metrics under upstream's names, so that existing dashboards work. Each metric is one line of
+//! [`Metrics::new`].
 
 mod admission;
 mod gates;
@@ -20,10 +20,10 @@ pub(crate) use request::{RequestLabels, user_label};
 use crate::server::Server;
 use crate::version;
 
-/// The media type of the text format.
+/// Media type of the Prometheus text format.
 pub(crate) const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// From 5 ms to a minute, as upstream.
+/// Buckets from 5 ms to one minute, as upstream.
 const SECONDS: &[f64] = &[
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
     10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
@@ -40,7 +40,7 @@ const RESOURCE: [&str; 7] = [
     "component",
 ];
 
-/// Every metric that is counted as things happen.
+/// Metrics updated by requests and background work.
 pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) requests: IntCounterVec,
@@ -80,7 +80,7 @@ impl Metrics {
         }
     }
 
-    /// Everything in the text format.
+    /// Encodes all metrics in the text format.
     pub(crate) async fn text(&self, server: &Server) -> Vec<u8> {
         let store_bytes = server.api.store_bytes().await;
         let mut families = self.registry.gather();
@@ -132,7 +132,7 @@ impl Table {
     }
 }
 
-/// A family of gauges that is made when somebody looks.
+/// Gauge family computed at scrape time.
 fn gauges(
     name: &str,
     help: &str,

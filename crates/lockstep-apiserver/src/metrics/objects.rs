@@ -1,4 +1,4 @@
-//! How many objects there are of each resource, and what their store takes.
+//! Gauges of stored objects per resource and of the store size.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use prometheus::proto::MetricFamily;
 use crate::cache::Scope;
 use crate::resources::{Api, Resource};
 
-/// The gauges about stored objects, of the cache as it is now.
+/// Gauges of stored objects, from the current watch cache.
 pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
     let registry = api.registry();
     let counted = registry.iter().filter(|resource| {
-        // What is stored as another kind is counted as that.
+        // A resource stored as another kind is counted under that kind.
         resource.is_stored() && resource.strategy.stored_as().is_none()
     });
     let counted: Vec<(&Arc<Resource>, usize)> = counted
@@ -47,7 +47,7 @@ pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
     ]
 }
 
-/// How large the store is. There is one, and it has the name that upstream gives its first.
+/// Gauge of the store size. The single store has the name of upstream's first etcd server.
 pub(super) fn store_size(bytes: u64) -> MetricFamily {
     let cluster = ("storage_cluster_id".to_owned(), "etcd-0".to_owned());
     #[expect(

@@ -1,4 +1,4 @@
-//! What the system knows about the process. Where there is no `/proc` there are no such samples.
+//! Process metrics from `/proc`; none on systems without it.
 
 use std::fs;
 
@@ -46,7 +46,8 @@ pub(super) fn families(started: Timestamp) -> Vec<MetricFamily> {
         .collect()
 }
 
-/// User and system time of `/proc/self/stat`, behind the name, which may hold spaces.
+/// User and system CPU time from `/proc/self/stat`. Fields are counted after the command name, which may contain
+/// spaces.
 fn cpu_seconds() -> Option<i64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

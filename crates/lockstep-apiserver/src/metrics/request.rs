@@ -1,11 +1,10 @@
-//! The labels of a request. Only words of ours become labels: what a client invents does not.
+//! Labels of requests. Values are names that the server knows, never text that a client invents: series stay bounded.
 
 use http::Method;
 
 use crate::request::Request;
 
-/// The seven labels that metrics about requests share: verb, group, version, resource, subresource,
-/// scope, component.
+/// The seven labels common to request metrics: verb, group, version, resource, subresource, scope, component.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestLabels<'a>([&'a str; 7]);
 
@@ -40,19 +39,19 @@ impl<'a> RequestLabels<'a> {
         ])
     }
 
-    /// The shared ones alone.
+    /// The common labels.
     pub(crate) fn shared(self) -> [&'a str; 7] {
         self.0
     }
 
-    /// With `dry_run`.
+    /// The common labels and `dry_run`.
     pub(crate) fn and_dry_run(self, dry_run: &'a str) -> [&'a str; 8] {
         let mut labels = [dry_run; 8];
         labels[..7].copy_from_slice(&self.0);
         labels
     }
 
-    /// With `dry_run` and `code`.
+    /// The common labels, `dry_run` and `code`.
     pub(crate) fn and_code(self, dry_run: &'a str, code: &'a str) -> [&'a str; 9] {
         let mut labels = [code; 9];
         labels[..8].copy_from_slice(&self.and_dry_run(dry_run));
@@ -60,7 +59,7 @@ impl<'a> RequestLabels<'a> {
     }
 }
 
-/// The verb in metrics: the HTTP method, and what it means for resources.
+/// The `verb` label: the HTTP method, or the Kubernetes verb where the two differ.
 fn verb(request: &Request) -> &'static str {
     match request.info.verb.as_str() {
         "list" => return "LIST",
@@ -82,7 +81,7 @@ fn verb(request: &Request) -> &'static str {
     }
 }
 
-/// A user's name in metrics: well-known ones as they are, others in one heap.
+/// The `username` label: well-known users by name, all others under one value.
 pub(crate) fn user_label(name: &str) -> &'static str {
     match name {
         "admin" => "admin",

@@ -1,4 +1,4 @@
-//! Resources in the words of OpenAPI documents.
+//! Conversion of resources to the input of the OpenAPI generator.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::crd::{self, Definition, FieldGates};
 use crate::resources::{Api, Origin, Resource, patch_types};
 use crate::route::Verb;
 
-/// Resources in their versions, with what their CRDs say. One whose CRD is gone already is left
-/// out.
+/// Describes resources in one version each, with the schemas of their CRDs. A resource whose CRD is already deleted is
+/// omitted.
 pub(super) fn describe<'a>(
     api: &Api,
     resources: &'a [(Arc<Resource>, usize)],
@@ -50,7 +50,7 @@ fn verbs(verbs: &[Verb]) -> Vec<&'static str> {
     verbs.iter().map(|verb| verb.as_str()).collect()
 }
 
-/// What the CRD of a resource says about its fields.
+/// OpenAPI schema of a custom resource, from its CRD.
 fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
     let bucket = api.cache().bucket(&BucketKey::new(crd::BUCKET));
     let name = format!("{}.{}", resource.plural, resource.group);

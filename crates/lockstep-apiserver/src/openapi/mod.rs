@@ -1,7 +1,7 @@
-//! OpenAPI documents of what is served: made when they are asked for, kept until the kinds change.
+//! OpenAPI documents, generated on demand and cached until the served resources change.
 //!
-//! Which document a client has is told by a hash of what it is made from, so that telling costs
-//! nothing: the resources with their names, verbs and parts, and the revisions of their CRDs.
+//! The `ETag` is a hash of a document's inputs (names, verbs and subresources of the resources, and the revisions of
+//! their CRDs), so that validation does not need the document itself.
 
 mod describe;
 
@@ -20,36 +20,36 @@ use crate::resources::{Api, Registry, Resource};
 use crate::version::git_version;
 use describe::describe;
 
-/// How many documents are kept; those of built-in groups and some more.
+/// Most cached documents: those of the built-in groups and some more.
 const DOCUMENTS_MAX: usize = 64;
-/// What documents are called.
+/// Title of the documents, as upstream.
 const TITLE: &str = "Kubernetes";
 
-/// A document and the hash of what it is made from.
+/// A document and the hash of its inputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Document {
     pub(crate) hash: String,
     pub(crate) bytes: Bytes,
 }
 
-/// A form of the document of version 2.0.
+/// Encoding of the v2 document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum V2 {
     Json,
     Protobuf,
 }
 
-/// Which document.
+/// Cache key of a document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Name {
     V2(V2),
     V3(String),
 }
 
-/// The documents that were asked for.
+/// Cache of generated documents.
 pub(crate) struct Documents {
     kept: Arc<Mutex<BTreeMap<Name, Document>>>,
-    /// One is made at a time, so that those who ask for it at once wait for the same one.
+    /// One document is generated at a time, so that concurrent requests for it share the result.
     makers: BlockingPool,
 }
 
@@ -63,7 +63,7 @@ impl Default for Documents {
 }
 
 impl Documents {
-    /// The document of a group and version, by its path: `apis/apps/v1`; none if it is not served.
+    /// v3 document of a group and version by its path, such as `apis/apps/v1`; none if it is not served.
     pub(crate) async fn v3(&self, api: &Arc<Api>, path: &str) -> Option<Document> {
         let registry = api.registry();
         let resources = group(&registry, path)?;
@@ -78,7 +78,7 @@ impl Documents {
         made.await
     }
 
-    /// The document of everything.
+    /// v2 document of all resources.
     pub(crate) async fn v2(&self, api: &Arc<Api>, form: V2) -> Option<Document> {
         let registry = api.registry();
         let served: Vec<(Arc<Resource>, usize)> = groups(&registry)
@@ -99,8 +99,7 @@ impl Documents {
         made.await
     }
 
-    /// The document that is kept if it is the right one; a new one otherwise, made where nobody
-    /// waits for the thread.
+    /// Cached document if its hash is current; otherwise a new one, generated on the blocking pool.
     async fn make(
         &self,
         name: Name,
@@ -112,7 +111,7 @@ impl Documents {
         }
         let kept = Arc::clone(&self.kept);
         let work = move || {
-            // Somebody who waited too may have made it.
+            // A concurrent request may have generated it while this one waited.
             find(&kept, &name, &hash).unwrap_or_else(|| {
                 let bytes = print().into();
                 keep(&kept, name, Document { hash, bytes })
@@ -122,7 +121,7 @@ impl Documents {
     }
 }
 
-/// The document that is kept, if it is made of this.
+/// Cached document with this hash.
 fn find(kept: &Mutex<BTreeMap<Name, Document>>, name: &Name, hash: &str) -> Option<Document> {
     let kept = kept.lock();
     kept.get(name).filter(|kept| kept.hash == hash).cloned()
@@ -137,7 +136,7 @@ fn keep(kept: &Mutex<BTreeMap<Name, Document>>, name: Name, made: Document) -> D
     made
 }
 
-/// Paths of all documents of version 3.0 with their hashes.
+/// Paths and hashes of all v3 documents.
 pub(crate) fn index(registry: &Registry) -> Vec<(String, String)> {
     let groups = groups(registry).into_iter();
     groups
@@ -145,7 +144,7 @@ pub(crate) fn index(registry: &Registry) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The hash of one of them; none if there is no such document.
+/// Hash of the v3 document at a path; none if it is not served.
 pub(crate) fn hash_at(registry: &Registry, path: &str) -> Option<String> {
     Some(hash(&group(registry, path)?))
 }
@@ -153,14 +152,14 @@ pub(crate) fn hash_at(registry: &Registry, path: &str) -> Option<String> {
 /// A resource in one of its versions.
 type InVersion<'a> = (&'a Arc<Resource>, usize);
 
-/// The resources of the document at a path.
+/// Resources in the document at a path.
 fn group<'a>(registry: &'a Registry, path: &str) -> Option<Vec<InVersion<'a>>> {
     let mut groups = groups(registry).into_iter();
     let (_, resources) = groups.find(|(found, _)| found == path)?;
     Some(resources)
 }
 
-/// All groups in their versions, by the path of their document.
+/// All groups and versions by the path of their document.
 fn groups(registry: &Registry) -> Vec<(String, Vec<InVersion<'_>>)> {
     let groups = group_versions(registry).into_iter();
     let groups = groups.map(|(group, version, resources)| {
@@ -176,7 +175,7 @@ fn groups(registry: &Registry) -> Vec<(String, Vec<InVersion<'_>>)> {
     groups.collect()
 }
 
-/// What documents of these resources depend on.
+/// Hash of the inputs of a document.
 fn hash(resources: &[InVersion<'_>]) -> String {
     let mut hasher = Sha256::new();
     hasher.update(git_version());
@@ -208,7 +207,8 @@ mod tests {
 
     use super::*;
 
-    /// api-machinery.md §2/openapi-v2: made once for all who ask, and again when what is served changed.
+    /// api-machinery.md §2/openapi-v2: generated once for concurrent requests, and again when the served resources
+    /// change.
     #[tokio::test]
     async fn those_who_ask_at_once_wait_for_one_document() {
         let (documents, made) = (

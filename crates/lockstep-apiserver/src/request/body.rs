@@ -1,4 +1,4 @@
-//! The body of a request: read whole up to a limit, or read past so that the connection survives.
+//! Request bodies: read whole up to a limit, or drained so that the connection can be reused.
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -8,21 +8,21 @@ use hyper::body::Incoming;
 
 use crate::limits::{BODY_BYTES_MAX, BODY_DRAIN_BYTES_MAX};
 
-/// Why a body cannot be had.
+/// Error reading a request body.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// It is larger than the limit.
+    /// The body exceeds the limit.
     #[error("the body is larger than {bytes_max} bytes")]
     TooLarge {
         /// The limit.
         bytes_max: usize,
     },
-    /// It ended too early, or was not what its framing said.
+    /// The body ended early or its framing is invalid.
     #[error("the body could not be read: {0}")]
     Broken(#[from] hyper::Error),
 }
 
-/// A body that arrives.
+/// Incoming body.
 #[derive(Debug)]
 pub struct RequestBody {
     incoming: Incoming,
@@ -44,7 +44,7 @@ impl RequestBody {
         }
     }
 
-    /// Reads the whole body. A second call has nothing left to read and answers with nothing.
+    /// Reads the whole body. A second call returns an empty body.
     pub async fn read(&mut self) -> Result<Bytes, BodyError> {
         let too_large = BodyError::TooLarge {
             bytes_max: BODY_BYTES_MAX,
@@ -70,18 +70,18 @@ impl RequestBody {
         Ok(whole)
     }
 
-    /// Keeps what is read for the audit log.
+    /// Keeps a copy of the body for the audit log.
     pub(crate) fn keep_copy(&mut self) {
         self.keep_copy = true;
     }
 
-    /// What was read, if it was to be kept.
+    /// The copy, if one was requested.
     pub(crate) fn take_copy(&mut self) -> Option<Bytes> {
         self.copy.take()
     }
 
-    /// Reads what is left, so that the next request on the connection can be understood. Tells
-    /// whether that worked; a client that still waits to be asked for its body is not asked.
+    /// Reads the rest, so that the connection can carry the next request. False if the connection has to be closed, as
+    /// for a client that still waits for `100 Continue`.
     pub(crate) async fn drain(&mut self) -> bool {
         if self.incoming.is_end_stream() {
             return true;
@@ -103,7 +103,7 @@ impl RequestBody {
     }
 }
 
-/// A body in the making; most come in one piece, which is then not copied.
+/// Body chunks. Most bodies arrive as a single chunk, which is not copied.
 enum Parts {
     Nothing,
     One(Bytes),

@@ -1,5 +1,5 @@
-//! What a request asks of what: decided from method and path alone, before anything is known about
-//! the resources that exist.
+//! Parses verb and resource of a request from method and path, like upstream's `RequestInfo`, without knowledge of the
+//! served resources.
 
 use std::borrow::Cow;
 
@@ -8,47 +8,47 @@ use percent_encoding::percent_decode_str;
 
 use super::Query;
 
-/// Most paths have no more parts; those of an object in a namespace have seven.
+/// Initial capacity for path segments; an object in a namespace has seven.
 const PARTS_USUAL: usize = 8;
-/// Subresources whose answer has no end of its own.
+/// Subresources with unbounded responses.
 const STREAMING_SUBRESOURCES: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
-/// What stands behind `/namespaces/NAME/` and is no resource inside the namespace.
+/// Segments after `/namespaces/NAME/` that are subresources of the Namespace and not resources in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
-/// What a request asks of what.
+/// Verb and resource of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestInfo {
     /// The RBAC verb: `list`, `watch`, `deletecollection`, …; for other paths the method in lower case.
     pub verb: String,
-    /// The path, decoded, without a slash at its end.
+    /// Decoded path without a trailing slash.
     pub path: String,
-    /// The resource, when the path is one of `/api/…` or `/apis/…` that names one.
+    /// Resource part of a path below `/api` or `/apis`.
     pub resource: Option<ResourcePath>,
 }
 
-/// The parts of a resource's path. Parts that are absent are empty.
+/// Segments of a resource path. Absent segments are empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ResourcePath {
     /// The group; empty for the core group.
     pub group: String,
     /// The version.
     pub version: String,
-    /// The namespace. A namespace is inside itself.
+    /// The namespace. For a Namespace object, its own name.
     pub namespace: String,
     /// The plural name of the resource.
     pub resource: String,
     /// The subresource.
     pub subresource: String,
-    /// The object; for a list or watch of one object also the name in `fieldSelector`.
+    /// The object name; for a list or watch also the name in `fieldSelector`.
     pub name: String,
-    /// What follows the subresource, as with `proxy`.
+    /// Segments after the subresource, as for `proxy`.
     pub rest: Vec<String>,
-    /// Whether this is the old spelling of a watch, `/watch/…`, so that the name is the path's own.
+    /// True for the legacy watch path `/watch/…`, whose name comes from the path.
     pub is_watch_path: bool,
 }
 
 impl RequestInfo {
-    /// Reads method, path and the parameters `watch` and `fieldSelector`.
+    /// Parses method, path and the parameters `watch` and `fieldSelector`.
     pub fn new(method: &Method, raw_path: &str, query: &Query) -> Self {
         let trimmed = raw_path.trim_matches('/');
         let path = ["/", &decode(trimmed)].concat();
@@ -67,7 +67,7 @@ impl RequestInfo {
         }
     }
 
-    /// Whether the answer has no end of its own, so that no deadline applies.
+    /// True if the response is unbounded, so that no deadline applies.
     pub fn is_long_running(&self) -> bool {
         let Some(resource) = &self.resource else {
             return false;
@@ -75,7 +75,7 @@ impl RequestInfo {
         self.verb == "watch" || STREAMING_SUBRESOURCES.contains(&resource.subresource.as_str())
     }
 
-    /// Whether nothing can change by it.
+    /// True if the verb cannot change anything.
     pub fn is_read_only(&self) -> bool {
         matches!(
             self.verb.as_str(),
@@ -84,7 +84,7 @@ impl RequestInfo {
     }
 }
 
-/// Most paths have nothing to decode.
+/// Percent-decodes; borrows if nothing is encoded, which is the usual case.
 fn decode(text: &str) -> Cow<'_, str> {
     if text.contains('%') {
         percent_decode_str(text).decode_utf8_lossy()
@@ -161,7 +161,7 @@ fn verb(method: &Method, found: &mut ResourcePath, query: &Query) -> &'static st
     }
 }
 
-/// The name that a field selector asks for, if that is how it reads.
+/// Name that a field selector requires with `metadata.name=`.
 fn selected_name(selector: &str) -> Option<String> {
     let terms = selector.split(',').map(str::trim);
     let mut names = terms.filter_map(|term| {

@@ -1,4 +1,4 @@
-//! A request, as handlers see it.
+//! HTTP requests as handlers receive them.
 
 mod body;
 mod info;
@@ -17,27 +17,27 @@ pub use query::Query;
 use crate::authn::User;
 use crate::frame::Notes;
 
-/// One request after the frame around it has looked at it.
+/// One request after the filter chain.
 #[derive(Debug)]
 pub struct Request {
     /// The HTTP method.
     pub method: Method,
-    /// The target as it came.
+    /// Request target as received.
     pub uri: Uri,
-    /// The headers. `Authorization` and impersonation are gone: nobody behind the frame needs them.
+    /// Headers without `Authorization` and impersonation headers, which no handler may use.
     pub headers: HeaderMap,
-    /// The query, decoded.
+    /// Decoded query parameters.
     pub query: Query,
-    /// What is asked of what.
+    /// Verb and resource.
     pub info: RequestInfo,
-    /// On whose behalf the request is done.
+    /// Effective user, after impersonation.
     pub user: Arc<User>,
-    /// The body; reading it is up to the handler.
+    /// Body, which the handler may read.
     pub body: RequestBody,
-    /// Where the handler leaves warnings, audit annotations and facts for metrics.
+    /// Collects warnings, audit annotations and facts for metrics.
     pub notes: Arc<Notes>,
-    /// Where the request came from.
+    /// Client address.
     pub peer: SocketAddr,
-    /// Fires when the server stops: an answer that has no end of its own ends then.
+    /// Cancelled at shutdown, which ends unbounded responses.
     pub stop: CancellationToken,
 }

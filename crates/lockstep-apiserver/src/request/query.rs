@@ -1,13 +1,13 @@
-//! Query parameters, as Kubernetes reads them.
+//! Query parameters.
 
 use percent_encoding::percent_decode;
 
-/// The parameters of a request in the order in which they came. Empty pairs are passed over.
+/// Query parameters in their original order. Empty pairs are skipped.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads the part after the question mark. What is not UTF-8 is replaced.
+    /// Parses a query string. Invalid UTF-8 is replaced.
     pub fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let decode = |text: &str| {
@@ -23,7 +23,7 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of a parameter.
+    /// First value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         let pair = self.0.iter().find(|(known, _)| known == name);
         pair.map(|(_, value)| value.as_str())
@@ -35,8 +35,8 @@ impl Query {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// A boolean: absent, `0` and `false` in any case are false, everything else is true, also
-    /// nothing (`?watch`).
+    /// Parses a boolean as upstream: false if absent, `0` or `false` in any case; true otherwise, also without a value
+    /// (`?watch`).
     pub fn flag(&self, name: &str) -> bool {
         self.get(name)
             .is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))

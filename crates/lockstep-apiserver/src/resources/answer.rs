@@ -1,4 +1,4 @@
-//! What a handler returns.
+//! Response of a handler, before encoding for the wire.
 
 use lockstep_object::{Object, Status, json};
 
@@ -6,7 +6,7 @@ use super::watch::WatchStream;
 use crate::whole::Whole;
 use crate::write::WriteAnswer;
 
-/// The answer to a request.
+/// Response to a request.
 pub struct Answer {
     /// The HTTP status code.
     pub code: u16,
@@ -14,11 +14,11 @@ pub struct Answer {
     pub body: Body,
 }
 
-/// The body of an answer; always JSON.
+/// Body of a response; always JSON at this stage.
 pub enum Body {
-    /// All of it.
+    /// Complete body.
     Whole(Whole),
-    /// Events, one after another, until one side ends it.
+    /// Stream of watch events.
     Watch(Box<WatchStream>),
 }
 
@@ -31,7 +31,7 @@ impl Answer {
         }
     }
 
-    /// The object in a whole answer that a handler wrote.
+    /// Parses the object of a complete body.
     pub(super) fn object(&self) -> Result<Object, Status> {
         let broken = || Status::internal_error("the answer cannot be read");
         let Body::Whole(body) = &self.body else {

@@ -1,5 +1,5 @@
-//! The components of the control plane and how they are: `componentstatuses`, which clients of old ask for. Nothing of them
-//! is stored. There is one component that can fail by itself, the store.
+//! `componentstatuses`, a deprecated resource that some clients still read. Its objects are not stored. The store is
+//! the only component with a health of its own.
 
 use lockstep_object::{GroupResource, Object, Status, json};
 use lockstep_storage::{Consistency, Revision};
@@ -13,7 +13,7 @@ use crate::limits::STORE_CHECK_MAX;
 use crate::route::Verb;
 use crate::views::{Headers, Shape, close_table, write_row};
 
-/// The store, by the name that upstream gives the first of its own.
+/// Name of the store, after upstream's first etcd server.
 const STORE: &str = "etcd-0";
 
 /// True for `componentstatuses`.
@@ -22,7 +22,7 @@ pub(super) fn is_of_components(resource: &Resource) -> bool {
 }
 
 impl Api {
-    /// Whether the store answers, or why not.
+    /// Checks that the store answers a linearizable read; returns the reason if not.
     pub(crate) async fn store_answers(&self) -> Result<(), String> {
         let asked = self.store.revision(Consistency::Linearizable);
         match tokio::time::timeout(STORE_CHECK_MAX, asked).await {
@@ -32,12 +32,12 @@ impl Api {
         }
     }
 
-    /// One component, or all that are selected.
+    /// Answers a get or a list of components.
     pub(super) async fn components(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let (labels, fields) = (request.labels()?, request.fields()?);
         let is_listed = request.route.verb == Verb::List;
         if !is_listed && request.route.name != STORE {
-            // Upstream's answer has the one name of the resource.
+            // Upstream uses the singular resource name in this message.
             let named = GroupResource {
                 resource: request.served.resource.singular.clone(),
                 ..request.served.resource.group_resource()
@@ -69,7 +69,7 @@ fn component(name: &str, answers: Result<(), String>) -> Object {
     Object::from_value(component).expect("a component is an object")
 }
 
-/// A list of what has no revision.
+/// Encodes a list without a resource version.
 fn list(printer: &Printer<'_>, objects: Vec<Object>) -> Vec<u8> {
     let mut out = printer.list_head(&Page::whole(Revision::NONE));
     for (at, mut object) in objects.into_iter().enumerate() {

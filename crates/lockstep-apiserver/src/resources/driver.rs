@@ -1,4 +1,4 @@
-//! The driver of writes: does what a write needs, step by step.
+//! Driver of the write path: performs the I/O that each step requests.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -25,9 +25,10 @@ use crate::write::{
 /// Number of slots for namespaces whose quotas are charged at the same time.
 const QUOTA_SLOTS: usize = 64;
 
-/// Turns of this server's writers that charge the quotas of a namespace. Each leaves the revision the next has to see.
+/// Per-namespace locks around quota charges by writers of this server. Each holds the revision that the next writer has
+/// to read at.
 ///
-/// A turn is held while its writer waits for the store, and for nothing else.
+/// A lock is held only during I/O with the store.
 pub(super) struct QuotaTurns([Mutex<Revision>; QUOTA_SLOTS]);
 
 impl Default for QuotaTurns {

@@ -1,8 +1,7 @@
-//! Leases for objects that go by themselves.
+//! Leases for objects with a TTL.
 //!
-//! Each write of such an object puts it on a lease of the store, so that it goes when nobody wrote it
-//! for as long as the lease lasts, whichever servers run then. Objects that are written at about the
-//! same time share a lease.
+//! Each write attaches the object to a lease of the store, so the object expires one TTL after its last write, even if
+//! this server no longer runs. Objects written at about the same time share a lease.
 
 use std::time::Duration;
 
@@ -10,14 +9,14 @@ use lockstep_storage::{LeaseId, LeaseTtl, Store, WriteFailure};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long a lease gets new objects, at most; by so much they may live longer.
+/// Longest time a lease accepts new objects. Objects may outlive their TTL by as much.
 const SHARED_MAX: Duration = Duration::from_secs(60);
-/// The same as a part of the whole time.
+/// Divisor of the TTL: a lease accepts new objects for a twentieth of it, up to `SHARED_MAX`.
 const SHARED_PART: u32 = 20;
-/// How many objects share a lease. They go in one transaction.
+/// Most objects on one lease, because an expiring lease deletes them all in one transaction.
 const OBJECTS_MAX: usize = 1000;
 
-/// How long objects are kept, and the lease that new ones get.
+/// TTL of objects and the lease that currently accepts new ones.
 pub(super) struct Expiry {
     ttl: Duration,
     current: Mutex<Option<Shared>>,
@@ -30,7 +29,7 @@ struct Shared {
 }
 
 impl Expiry {
-    /// Objects go so long after they were written; never, if it is zero.
+    /// Expiry with a TTL; zero means that objects do not expire.
     pub(super) fn after(ttl: Duration) -> Self {
         Self {
             ttl,
@@ -38,7 +37,7 @@ impl Expiry {
         }
     }
 
-    /// The lease for an object that is written now.
+    /// Lease for an object that is written now, granted if there is none to share.
     pub(super) async fn lease(&self, store: &dyn Store) -> Result<LeaseId, WriteFailure> {
         if self.ttl.is_zero() {
             return Ok(LeaseId::NONE);
@@ -64,7 +63,7 @@ impl Expiry {
         Ok(granted.id)
     }
 
-    /// The lease is gone: the next write gets another.
+    /// Drops the shared lease, which has expired, so that the next write is granted a new one.
     pub(super) fn forget(&self) {
         *self.current.lock() = None;
     }

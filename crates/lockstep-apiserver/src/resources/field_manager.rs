@@ -1,4 +1,4 @@
-//! In whose name fields are written.
+//! Field manager of a write.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::route::Verb;
 const MANAGER_BYTES_MAX: usize = 128;
 
 impl Request<'_> {
-    /// `fieldManager`, or who the client says it is.
+    /// `fieldManager`, or the default that is derived from `User-Agent`.
     pub(super) fn field_manager(&self) -> Result<Cow<'_, str>, Status> {
         self.check_force()?;
         Ok(match self.named_manager()? {
@@ -22,7 +22,7 @@ impl Request<'_> {
         })
     }
 
-    /// `fieldManager` of an apply, which is never guessed.
+    /// `fieldManager` of an apply patch, where it is required.
     pub(super) fn applier(&self) -> Result<&str, Status> {
         self.named_manager()?.ok_or_else(|| {
             let path = Path::ROOT.field("fieldManager");
@@ -47,7 +47,7 @@ impl Request<'_> {
         Ok((!manager.is_empty()).then_some(manager))
     }
 
-    /// `force` is for an apply alone.
+    /// Rejects `force` on patches other than apply.
     fn check_force(&self) -> Result<(), Status> {
         if self.route.verb == Verb::Patch && self.query.get("force").is_some() {
             let path = Path::ROOT.field("force");
@@ -58,7 +58,7 @@ impl Request<'_> {
     }
 }
 
-/// The first word of a `User-Agent`.
+/// Default field manager: the `User-Agent` up to the first slash, printable characters only.
 fn of_agent(agent: &str) -> String {
     let first = agent.split('/').next().unwrap_or_default();
     let mut name = String::new();

@@ -1,4 +1,4 @@
-//! Reading one object.
+//! Gets.
 
 use lockstep_object::Status;
 use lockstep_storage::Revision;
@@ -8,7 +8,7 @@ use super::{Answer, Api, Request, Subresource};
 use crate::write::{Direct, ServedScale as _, ServedVersion as _, WriteAnswer};
 
 impl Api {
-    /// One object: the newest, or any that is not older than a revision.
+    /// Answers a get with the newest object, or with one not older than `resourceVersion`.
     pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let subresource = request.subresource()?;
         let (served, route) = (&request.served, request.route);

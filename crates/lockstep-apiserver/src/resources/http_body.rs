@@ -11,13 +11,13 @@ use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
 use crate::write::{Document, Incoming, decode_object, invalid_options};
 
 impl Request<'_> {
-    /// Reads the body as an object of the resource.
+    /// Decodes the body as an object of the resource.
     pub(crate) fn object(&self) -> Result<Incoming, Status> {
         let document = self.document(&self.served.resource.kind)?;
         decode_object(&self.served, document, &self.body)
     }
 
-    /// Reads the body as an object of another kind, which the table of kinds knows.
+    /// Decodes the body as an object of another built-in kind.
     pub(crate) fn other(&self, gvk: &GroupVersionKind) -> Result<Object, Status> {
         let Document { value, duplicates } = self.document(&gvk.kind)?;
         let mut object = take_object(value, &self.body, gvk, KindOwner::BuiltIn)?;
@@ -36,7 +36,7 @@ impl Request<'_> {
         Ok(object)
     }
 
-    /// Reads the body as its media type says. `kind` is what it should be.
+    /// Decodes the body by its media type. `kind` is the expected kind, for error messages.
     pub(super) fn document(&self, kind: &str) -> Result<Document, Status> {
         let media_type = self.content_type.split(';').next().unwrap_or_default();
         let malformed = |problem: &str| malformed(kind, &self.body, problem);
@@ -64,7 +64,7 @@ impl Request<'_> {
         }
     }
 
-    /// `fieldValidation`.
+    /// Parses `fieldValidation`.
     pub(super) fn field_validation(&self) -> Result<FieldValidation, Status> {
         let asked = self.query.get("fieldValidation").unwrap_or_default();
         FieldValidation::named(asked).map_err(|error| invalid_options(self.route.verb, error))

@@ -1,4 +1,4 @@
-//! Reading many objects.
+//! Lists.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::write::{Direct, ServedVersion as _, read_failed};
 
 /// One page of a list.
 pub(super) struct Page {
-    /// The state it shows.
+    /// Revision of the list.
     pub(super) revision: Revision,
     pub(super) objects: Vec<Arc<Object>>,
-    /// Where it goes on; none if this is the last page.
+    /// `continue` token; none on the last page.
     pub(super) next: Option<Token>,
-    /// How many objects follow, where that is known.
+    /// `remainingItemCount`, if known.
     pub(super) remaining: Option<usize>,
 }
 
-/// What a list shows: a state, and which objects of it.
+/// Snapshot that a list reads, with the options and selectors of the request.
 struct State {
     options: ListOptions,
     selection: Selection,
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Api {
-    /// A list, or a page of one.
+    /// Answers a list request: a complete list or one page.
     pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let state = self.state(request).await?;
         let printer = Printer::of(request);
@@ -56,7 +56,7 @@ impl Api {
         Ok(Answer::ok(printer.list(&page)?))
     }
 
-    /// The objects that a list shows.
+    /// Objects of a list request.
     pub(super) async fn page(&self, request: &Request<'_>) -> Result<Page, Status> {
         let state = self.state(request).await?;
         self.page_of(request, state).await
@@ -123,7 +123,7 @@ impl Api {
         Ok(page)
     }
 
-    /// Waits until the cache can answer, and says what it has seen.
+    /// Waits until the cache has reached the requested revision, and returns the revision of the cache.
     async fn reach(&self, at: &At) -> Result<Revision, Status> {
         let reached = match at {
             At::Newest => self.cache.caught_up().await,
@@ -139,7 +139,7 @@ impl Api {
         reached.map_err(|error| catch_up_failed(&error))
     }
 
-    /// A state that the cache no longer holds.
+    /// Reads a past revision from the store, because the cache no longer holds it.
     async fn read_at(
         &self,
         resource: &Resource,
@@ -164,8 +164,7 @@ impl Api {
 }
 
 impl State {
-    /// Which listing this is, if it is one that others may be sent too: all objects of a scope, as
-    /// they are stored.
+    /// Key of the shared encoded list; none unless the request is for all objects of a scope, unconverted and unpaged.
     fn whole(&self, request: &Request<'_>) -> Option<Listing> {
         let is_all = self.options.limit == 0 && self.options.token().is_none();
         if !is_all || self.selection.has_selectors() || request.served.has_webhook() {
@@ -179,7 +178,7 @@ impl State {
 }
 
 impl Page {
-    /// The only page of a list, without its objects.
+    /// Metadata of a list with a single page.
     pub(super) fn whole(revision: Revision) -> Self {
         Self {
             revision,
@@ -190,7 +189,7 @@ impl Page {
     }
 }
 
-/// 410, with a token that goes on at whatever is current then.
+/// 410 with a `continue` token that resumes at the current revision.
 fn expired(token: Option<&Token>) -> Status {
     let mut status = Status::expired(
         "The provided continue parameter is too old to display a consistent list result. You can \
@@ -211,8 +210,7 @@ fn expired(token: Option<&Token>) -> Status {
     status
 }
 
-/// The objects of a page and one more, in the version that is asked for: only there can be seen
-/// whether they are selected.
+/// Objects of a page and one more, converted to the requested version because selectors apply to that version.
 async fn converted_matches(
     request: &Request<'_>,
     snapshot: &Snapshot,
@@ -237,7 +235,7 @@ async fn converted_matches(
     Ok(found)
 }
 
-/// The key that a page begins after.
+/// Key after which a page begins.
 fn after(token: Option<&Token>) -> Option<Bytes> {
     token.map(|token| Bytes::copy_from_slice(token.after().as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Which state a list shows.
+//! Options of lists and watches: `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`.
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{GroupKind, Status};
@@ -9,34 +9,34 @@ use super::token::Token;
 use crate::Query;
 use crate::cache::CatchUpError;
 
-/// What is told of `resourceVersionMatch` beside `continue`.
+/// Upstream's text for `resourceVersionMatch` combined with `continue`.
 const MATCH_OF_A_PAGE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
-/// Which state a list shows: the table of `resourceVersion` and `resourceVersionMatch`.
+/// Revision that a list reads, by `resourceVersion` and `resourceVersionMatch`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum At {
-    /// Every write that was acknowledged before.
+    /// Linearizable: includes every write acknowledged before the request.
     Newest,
-    /// Whatever is at hand.
+    /// Any revision; the cache answers without waiting.
     Any,
     /// This revision or a newer one.
     NotOlderThan(Revision),
     /// Exactly this revision.
     Exactly(Revision),
-    /// The page after this token.
+    /// Next page after this `continue` token.
     After(Token),
 }
 
-/// What a list is asked for.
+/// Parsed options of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ListOptions {
     pub(super) at: At,
-    /// The most objects of a page; 0 for all.
+    /// Page size; 0 for all objects.
     pub(super) limit: usize,
 }
 
 impl ListOptions {
-    /// Where the list goes on, if it does.
+    /// `continue` token of the request.
     pub(super) fn token(&self) -> Option<&Token> {
         match &self.at {
             At::After(token) => Some(token),
@@ -74,7 +74,7 @@ impl ListOptions {
     }
 }
 
-/// Refuses words that do not go together, all of them at once.
+/// Rejects combinations of list options that upstream forbids, with all errors in one 422.
 fn check(query: &Query) -> Result<(), Status> {
     let text = |name: &str| query.get(name).unwrap_or_default();
     let (version, matching) = (text("resourceVersion"), text("resourceVersionMatch"));
@@ -112,7 +112,7 @@ fn check(query: &Query) -> Result<(), Status> {
     ])
 }
 
-/// The same for a watch.
+/// Rejects combinations of watch options that upstream forbids.
 pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), Status> {
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
     let begins = query.get("sendInitialEvents").is_some();
@@ -154,7 +154,7 @@ pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), Status>
     ])
 }
 
-/// 422 with the errors that are so, if any is.
+/// 422 with the errors whose condition is true.
 fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), Status> {
     let so = rows.into_iter().filter(|(is_so, _)| *is_so);
     let errors: Vec<FieldError> = so.map(|(_, error)| error).collect();
@@ -164,12 +164,12 @@ fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), Status> {
     Err(invalid(&errors))
 }
 
-/// 422 for the options of a list.
+/// 422 for `ListOptions`.
 fn invalid(errors: &[FieldError]) -> Status {
     Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
 }
 
-/// What a client is told when the cache did not get where it has to be.
+/// Status for a cache that did not reach the requested revision in time.
 pub(super) fn catch_up_failed(error: &CatchUpError) -> Status {
     match error {
         CatchUpError::Behind { wanted, current } => {

@@ -1,4 +1,4 @@
-//! Bodies that are protobuf.
+//! Request bodies in protobuf.
 
 use lockstep_kinds::proto::{Envelope, decode};
 use lockstep_kinds::{Table, TypeId};
@@ -10,8 +10,8 @@ use crate::views::{PROTOBUF, body_types};
 use crate::write::Document;
 
 impl Request<'_> {
-    /// Reads the body as a message of a kind: that of the resource, or one that every resource
-    /// takes. Custom resources have no messages.
+    /// Decodes a protobuf body as the kind of the resource, or as a kind that every resource accepts (such as
+    /// `DeleteOptions`). Custom resources have no protobuf encoding.
     pub(super) fn message(&self, kind: &str) -> Result<Document, Status> {
         let Some((gvk, id)) = self.message_type(kind) else {
             return Err(Status::unsupported_media_type(&self.media_types()));
@@ -20,7 +20,8 @@ impl Request<'_> {
             .map_err(|error| unrecognized(kind, &self.body, &error.to_string()))?;
         let is_other = !envelope.kind.is_empty() && envelope.kind != kind;
         let mut fields = if is_other {
-            // Its fields are not those of the kind; that it is another one is told by those who look.
+            // The body is of another kind, so its fields cannot be decoded. The check of `apiVersion` and `kind`
+            // reports it.
             Map::new()
         } else {
             let fields = decode(Table::builtin(), id, envelope.raw);
@@ -40,7 +41,7 @@ impl Request<'_> {
         })
     }
 
-    /// What bodies of this resource can be written in.
+    /// Media types that request bodies of this resource may have.
     pub(super) fn media_types(&self) -> Vec<&'static str> {
         let mut types = body_types();
         if self.served.resource.origin == Origin::BuiltIn {

@@ -1,7 +1,7 @@
 //! Requests for resources: reading, watching and writing objects.
 //!
-//! Every handler is the same for all kinds; what differs is a row ([`Resource`]) and its [`Strategy`].
-//! All objects are written by `Api::commit`, in one transaction each, and by nothing else.
+//! All resources share these handlers; kinds differ in their row ([`Resource`]) and its [`Strategy`]. `Api::commit` is
+//! the only function that writes objects, in one transaction each.
 
 mod answer;
 mod components;
@@ -61,7 +61,7 @@ use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
 use crate::write::{Input, Io, Machine, WritePath, read_failed};
 
-/// How long events are kept unless somebody says otherwise.
+/// Default TTL of events.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
 
 /// The API of one server.
@@ -70,31 +70,31 @@ pub struct Api {
     cache: Cache,
     prefix: Bytes,
     registry: ArcSwap<Registry>,
-    /// All CRDs up to this revision are in force here.
+    /// Revision up to which the registry reflects all stored CRDs.
     followed: watch_channel::Sender<Revision>,
-    /// When objects go that go by themselves.
+    /// TTL of events, by leases of the store.
     expiry: Expiry,
-    /// What users hold, which is the most that they may give.
+    /// RBAC rules of users, for the check against privilege escalation.
     rules: Arc<StoredRules>,
-    /// What is measured.
+    /// Metrics.
     meters: Meters,
-    /// Who hears of writes of the server itself.
+    /// Callback for writes by the server itself, set once at start.
     own_writes: OnceLock<OwnWrites>,
-    /// The addresses that services get.
+    /// IP range for cluster IPs of Services.
     service_range: ServiceRange,
-    /// Which steps of admission are on.
+    /// Enabled admission plugins.
     plugins: Plugins,
-    /// The webhooks that are asked about writes.
+    /// Admission webhook configurations.
     webhooks: Webhooks,
-    /// Who calls them.
+    /// HTTP clients for webhook calls.
     clients: Clients,
-    /// Whom expressions ask what users may do.
+    /// Authorizer that CEL expressions of admission policies query.
     authorizer: Authorizer,
-    /// Who charges quotas.
+    /// Serializes quota charges per namespace.
     turns: driver::QuotaTurns,
-    /// Whether gates of fields are looked at.
+    /// True if feature gates of fields are enforced.
     field_gates: FieldGates,
-    /// Whether a watch may ask for the objects that exist.
+    /// True if watches accept `sendInitialEvents` (the `WatchList` gate).
     watch_list: bool,
     /// Injected randomness for UIDs and generated names.
     random_u128: Box<dyn Fn() -> u128 + Send + Sync>,
@@ -135,14 +135,13 @@ impl Api {
         }
     }
 
-    /// The same with rules that say what users hold.
+    /// Sets the RBAC rules.
     #[must_use]
     pub fn with_rules(self, rules: Arc<StoredRules>) -> Self {
         Self { rules, ..self }
     }
 
-    /// The same with events that go when they have not been written for so long; never, if it is
-    /// zero.
+    /// Sets the TTL of events, counted from the last write. Zero means no expiry.
     #[must_use]
     pub fn with_event_ttl(self, ttl: Duration) -> Self {
         Self {
@@ -151,18 +150,18 @@ impl Api {
         }
     }
 
-    /// The same with everything measured by these.
+    /// Sets the metrics that handlers record to.
     #[must_use]
     pub(crate) fn with_meters(self, meters: Meters) -> Self {
         Self { meters, ..self }
     }
 
-    /// What is measured.
+    /// Metrics of this API.
     pub(crate) fn meters(&self) -> &Meters {
         &self.meters
     }
 
-    /// The same with other addresses for services.
+    /// Sets the IP range for cluster IPs of Services.
     #[must_use]
     pub fn with_service_range(self, service_range: ServiceRange) -> Self {
         Self {
@@ -171,24 +170,24 @@ impl Api {
         }
     }
 
-    /// The same with some steps of admission off.
+    /// Sets the enabled admission plugins.
     #[must_use]
     pub fn with_plugins(self, plugins: Plugins) -> Self {
         Self { plugins, ..self }
     }
 
-    /// The same with somebody whom expressions ask what users may do.
+    /// Sets the authorizer that CEL expressions of admission policies query.
     #[must_use]
     pub(crate) fn with_authorizer(self, authorizer: Authorizer) -> Self {
         Self { authorizer, ..self }
     }
 
-    /// Where the Services of the cluster are; none if there are no Services.
+    /// Resolver of Services to addresses; none if the registry has no Services.
     pub(crate) fn services(&self) -> Option<Services> {
         services(&self.cache, &self.registry())
     }
 
-    /// The same with gates of fields looked at, or not.
+    /// Sets whether feature gates of fields are enforced.
     #[must_use]
     pub fn with_field_gates(self, field_gates: FieldGates) -> Self {
         Self {
@@ -197,23 +196,23 @@ impl Api {
         }
     }
 
-    /// The same with `sendInitialEvents` of watches taken, or refused.
+    /// Sets whether watches accept `sendInitialEvents`.
     #[must_use]
     pub fn with_watch_list(self, watch_list: bool) -> Self {
         Self { watch_list, ..self }
     }
 
-    /// Whether gates of fields are looked at.
+    /// True if feature gates of fields are enforced.
     pub(crate) fn field_gates(&self) -> FieldGates {
         self.field_gates
     }
 
-    /// What is served now.
+    /// Current snapshot of the served resources.
     pub fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
     }
 
-    /// How large the store is; none while it cannot say.
+    /// Size of the store in bytes; none if the store does not report it.
     pub(crate) async fn store_bytes(&self) -> Option<u64> {
         self.store.size().await.ok()
     }
@@ -253,7 +252,8 @@ impl Api {
         Ok(answer)
     }
 
-    /// What writes needs much room, in which gets, which are frequent, would be moved about too.
+    /// Dispatches to the handler of the verb. All futures except that of a get are boxed: they are large, and without
+    /// the box each of the frequent gets would move as many bytes.
     async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
         if components::is_of_components(&request.served.resource) {
             return Box::pin(self.components(request)).await;
@@ -278,7 +278,7 @@ impl Api {
         Ok(self.drive(write).await?.into())
     }
 
-    /// Deletes all objects that a list would show, and answers with the list.
+    /// Deletes every object that the equivalent list selects, and returns that list.
     async fn delete_collection(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let mut deletion = request.write_request()?;
         let Some(Input::Delete(options)) = deletion.input.take() else {
@@ -296,7 +296,7 @@ impl Api {
         Ok(Answer::ok(Printer::of(request).list(&page)?))
     }
 
-    /// Binds a pod through the `bindings` resource, which names the pod in its body alone.
+    /// Binds a pod through the `bindings` resource, whose path does not name the pod: the body does.
     async fn bind(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let route = request.route;
         if route.namespace.is_empty() || route.is_named() {
@@ -342,7 +342,7 @@ fn services(cache: &Cache, registry: &Registry) -> Option<Services> {
     ))
 }
 
-/// Many objects are neither replaced nor patched, and one is not made by its own path.
+/// Rejects update and patch without a name, create of a built-in resource with one, and subresources of collections.
 fn check_name(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_custom = resource.origin == Origin::Custom;
@@ -354,7 +354,7 @@ fn check_name(request: &Request<'_>) -> Result<(), Status> {
         (Verb::Create, true) if !is_custom && route.subresource.is_empty() => {
             Err(Status::method_not_allowed())
         }
-        // Whoever may list or follow a part may not do so with the whole.
+        // Collections have no subresources, whatever verbs the subresource of an object allows.
         (verb, _) if verb.is_of_collection() && !route.subresource.is_empty() => {
             Err(Status::no_such_resource())
         }
@@ -362,7 +362,7 @@ fn check_name(request: &Request<'_>) -> Result<(), Status> {
     }
 }
 
-/// Objects in namespaces are written through their namespace only.
+/// Rejects namespaced resources without a namespace, except list and watch, and cluster-scoped resources with one.
 pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_read = matches!(route.verb, Verb::List | Verb::Watch);
@@ -372,7 +372,7 @@ pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
             Err(Status::method_not_allowed())
         }
         (true, true) if !is_read => Err(Status::no_such_resource()),
-        // A namespace is inside itself, and no other one is.
+        // A Namespace object is addressed under its own namespace only.
         (false, false) if !resource.is_namespace() || route.namespace != route.name => {
             Err(Status::no_such_resource())
         }

@@ -1,26 +1,26 @@
-//! Writes of the server itself, for those who log and count them.
+//! Writes by the server itself, reported to the access log and metrics.
 
 use super::{Api, Resource};
 use crate::route::Verb;
 
-/// A write of the server itself that was tried.
+/// An attempted write by the server itself.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnWrite<'a> {
-    /// What was written.
+    /// Resource of the object.
     pub(crate) resource: &'a Resource,
-    /// Which object of it.
+    /// Key of the object: `namespace/name`, or `name` if cluster-scoped.
     pub(crate) key: &'a str,
-    /// How: it was created, updated or deleted.
+    /// Create, update or delete.
     pub(crate) verb: Verb,
-    /// What a client would have been answered.
+    /// HTTP status code that a client would have received for this write.
     pub(crate) code: u16,
 }
 
-/// Who hears of such writes.
+/// Callback for writes by the server itself.
 pub(crate) type OwnWrites = Box<dyn Fn(&OwnWrite<'_>) + Send + Sync>;
 
 impl OwnWrite<'_> {
-    /// Where a client would have sent it.
+    /// URL path that a client would have used for this write.
     pub(crate) fn path(&self) -> String {
         let Self { resource, key, .. } = self;
         let (namespace, name) = key.split_once('/').unwrap_or(("", key));
@@ -44,7 +44,7 @@ impl OwnWrite<'_> {
 }
 
 impl Api {
-    /// Says who hears of writes of the server itself. Whoever was said first stays.
+    /// Sets the callback for writes by the server itself. Only the first call has an effect.
     pub(crate) fn tell_own_writes(&self, listener: OwnWrites) {
         let _first = self.own_writes.set(listener);
     }

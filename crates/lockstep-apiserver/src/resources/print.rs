@@ -1,7 +1,6 @@
-//! Stored objects on the wire, in the shape that a client asked for.
+//! Encoding of stored objects in the requested representation.
 //!
-//! Whole objects and bare metadata are copied from the stored bytes. Lines of tables are made of
-//! one parsed object at a time.
+//! Whole objects and metadata are copied from the stored bytes. Table rows are made from one parsed object at a time.
 
 use std::sync::Arc;
 
@@ -22,12 +21,12 @@ use crate::views::{
 };
 use crate::write::{parse, scale_columns, serve};
 
-/// What an object takes besides its stored bytes: a guess.
+/// Estimated bytes that encoding adds to a stored object.
 const WRAPPING_BYTES: usize = 64;
-/// What a line of a table takes, or metadata alone: a guess.
+/// Estimated bytes of a Table row or of an object's metadata.
 const LINE_BYTES: usize = 512;
 
-/// What is known about an answer before its objects are.
+/// Encoder of the objects of one response.
 pub(super) struct Printer<'a> {
     pub(super) served: &'a Served,
     pub(super) columns: &'a Columns,
@@ -37,7 +36,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// The printer of a request.
+    /// Encoder for the response to a request.
     pub(super) fn of(request: &'a Request<'_>) -> Self {
         let strategy = &request.served.resource.strategy;
         let columns = match request.subresource() {
@@ -53,8 +52,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// An answer with one object, which handlers write whole, in the shape that was asked for.
-    /// Lists and watches have theirs already, and a `Status` has no other.
+    /// Converts a response with one whole object to the requested representation. Lists and watches are encoded in it
+    /// from the start, and a `Status` has no other representation.
     pub(super) fn shaped(&self, answer: Answer) -> Result<Answer, Status> {
         let is_done = matches!(self.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
         let (Body::Whole(body), false) = (&answer.body, is_done || self.shape == Shape::Whole)
@@ -73,12 +72,12 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// One object that has its resource version.
+    /// Encodes an object that has its resource version.
     pub(super) fn object(&self, object: &Object, headers: Headers, out: &mut Vec<u8>) {
         write_object(object, self.shape, self.columns, headers, self.now, out);
     }
 
-    /// One stored object on its own.
+    /// Encodes a single stored object.
     pub(super) fn stored(
         &self,
         value: &Bytes,
@@ -96,7 +95,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The metadata of a stored object. Schemas have no say in it, so nothing has to be parsed.
+    /// Encodes the metadata of a stored object as `PartialObjectMetadata`. Schemas do not affect metadata, so the
+    /// object is not parsed.
     fn partial(
         &self,
         value: &Bytes,
@@ -122,14 +122,14 @@ impl<'a> Printer<'a> {
         Ok(object)
     }
 
-    /// A list.
+    /// Encodes a list.
     pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, Status> {
         let mut out = self.list_head(page);
         self.write_items(|| page.objects.iter(), &mut out)?;
         Ok(out)
     }
 
-    /// What stands before the objects of a list.
+    /// Encodes a list up to its first item.
     pub(super) fn list_head(&self, page: &Page) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         match self.shape {
@@ -160,7 +160,7 @@ impl<'a> Printer<'a> {
         out
     }
 
-    /// The objects of a list and what stands behind them.
+    /// Encodes the items of a list and the end of the list.
     pub(super) fn items<'o, O>(&self, objects: impl Fn() -> O) -> Result<Vec<u8>, Status>
     where
         O: Iterator<Item = &'o Arc<Stored>>,
@@ -189,7 +189,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// One object of a list.
+    /// Encodes one item of a list.
     fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), Status> {
         match self.shape {
             Shape::Whole => serve(self.served, value, revision, true, out),
@@ -203,11 +203,10 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The metadata of a list. Lists of custom resources always say where they go on, if only that
-/// they do not.
+/// List metadata. Lists of custom resources always have `continue`, even if empty, as upstream's do.
 fn list_metadata(page: &Page, always_continue: bool) -> String {
     if page.revision == Revision::NONE {
-        // What is not stored has no revision.
+        // Objects outside the store have no revision.
         return "{}".to_owned();
     }
     let mut metadata = format!(r#"{{"resourceVersion":"{}""#, page.revision.0);

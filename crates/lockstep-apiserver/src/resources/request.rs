@@ -1,4 +1,4 @@
-//! What a handler is given.
+//! Input of the handlers: a request after authentication, authorization and routing.
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -20,34 +20,34 @@ use crate::write::{self, Permits};
 
 /// One request for a resource, authenticated and authorised.
 pub struct Request<'a> {
-    /// What it asks for.
+    /// Verb, resource, namespace, name and subresource from the path.
     pub route: &'a ResourceRoute,
-    /// The resource and version.
+    /// Requested resource and version.
     pub served: Served,
-    /// The query.
+    /// Query parameters.
     pub query: &'a Query,
     /// `Content-Type`, empty if there is none.
     pub content_type: &'a str,
     /// The body.
     pub body: Bytes,
-    /// What is shown of objects.
+    /// Requested representation: whole objects, metadata only, or a Table.
     pub shape: Shape,
-    /// When it came in.
+    /// Time of receipt.
     pub now: Seconds,
-    /// On whose behalf it is done.
+    /// Effective user, after impersonation.
     pub user: &'a User,
-    /// The same with everything that is known about them.
+    /// Effective user with all attributes of its authentication.
     pub caller: &'a Caller,
     /// `User-Agent`, empty if there is none.
     pub agent: &'a str,
-    /// Refuses what the user may not do besides.
+    /// Authorizes further actions that the request implies.
     pub permits: &'a Permits<'a>,
-    /// Where warnings for the client go.
+    /// Collects warnings and audit annotations.
     pub notes: &'a Notes,
 }
 
 impl Request<'_> {
-    /// A whole number from the query.
+    /// Parses an integer query parameter.
     pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.query.get(name) else {
             return Ok(None);
@@ -62,7 +62,7 @@ impl Request<'_> {
         Ok(Some(number))
     }
 
-    /// `resourceVersion`: none if it is absent or empty.
+    /// Parses `resourceVersion`; none if it is absent or empty.
     pub fn revision(&self) -> Result<Option<Revision>, Status> {
         let Some(text) = self.query.get("resourceVersion") else {
             return Ok(None);
@@ -78,14 +78,14 @@ impl Request<'_> {
         }
     }
 
-    /// `labelSelector`.
+    /// Parses `labelSelector`.
     pub fn labels(&self) -> Result<LabelSelector, Status> {
         let text = self.query.get("labelSelector").unwrap_or_default();
         let parsed = text.parse::<LabelSelector>();
         parsed.map_err(|error| Status::bad_request(error.to_string()))
     }
 
-    /// `fieldSelector`, with no field that the resource does not know.
+    /// Parses `fieldSelector` and rejects fields that the resource does not support.
     pub fn fields(&self) -> Result<FieldSelector, Status> {
         let text = self.query.get("fieldSelector").unwrap_or_default();
         let selector: FieldSelector = text
@@ -110,7 +110,7 @@ impl Request<'_> {
         Ok(selector)
     }
 
-    /// 422 for the options of the request.
+    /// 422 for invalid request options.
     pub(super) fn invalid_options(&self, error: FieldError) -> Status {
         write::invalid_options(self.route.verb, error)
     }

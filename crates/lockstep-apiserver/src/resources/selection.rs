@@ -1,4 +1,4 @@
-//! Which objects a list or a watch is about.
+//! Objects selected by a list or a watch: scope, label selector and field selector.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,25 @@ use super::{Origin, Request, SelectableField, Served};
 use crate::cache::{Object, Scope};
 use crate::write::parse;
 
-/// A scope, and what objects in it have to be like.
+/// Scope and selectors of a list or a watch.
 pub(super) struct Selection {
     pub(super) scope: Scope,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// What is asked for.
+    /// Requested resource and version.
     served: Served,
-    /// Where the fields that it names may lie.
+    /// Paths of the selectable fields that the field selector names.
     selectable: Vec<SelectableField>,
 }
 
 impl Selection {
-    /// What a request selects. A demand for one name narrows the scope.
+    /// Parses the selectors of a request. A field selector on `metadata.name` or `metadata.namespace` narrows the
+    /// scope.
     pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
         let (labels, mut fields) = (request.labels()?, request.fields()?);
         let (resource, route) = (&request.served.resource, request.route);
         if route.is_named() {
-            // An old watch of one object: its path was authorized, and nothing beside it.
+            // A legacy watch of one object: authorization covers only the name in its path.
             fields = fields.and("metadata.name", &route.name);
         }
         let namespace = match route.namespace.as_str() {
@@ -56,18 +57,18 @@ impl Selection {
         })
     }
 
-    /// Whether anything but the scope is demanded.
+    /// True if there is a label selector or a field selector.
     pub(super) fn has_selectors(&self) -> bool {
         !self.labels.is_everything() || !self.fields.is_everything()
     }
 
-    /// Whether more of an object than its key decides.
+    /// True if matching needs more of an object than its key.
     pub(super) fn looks_inside(&self) -> bool {
         !self.labels.is_everything() || !self.selectable.is_empty()
     }
 
-    /// Whether an object of the scope is selected. It is in the version that is asked for, as far as
-    /// a webhook makes the difference.
+    /// True if an object in the scope matches the selectors. The object must be in the requested version if a webhook
+    /// converts it.
     pub(super) fn matches(&self, object: &Object) -> bool {
         if !self.labels.is_everything() && !self.labels.matches(object.facts()) {
             return false;
@@ -96,7 +97,7 @@ impl Selection {
 }
 
 impl Selection {
-    /// An object as the version shows it that is asked for.
+    /// Parses an object in the requested version.
     fn value_of(&self, object: &Object) -> Value {
         match self.served.resource.origin {
             Origin::BuiltIn | Origin::Own => {
@@ -109,7 +110,7 @@ impl Selection {
         }
     }
 
-    /// What an object has in a field; empty if nothing.
+    /// Value of a selectable field as text; its default if absent.
     fn text_of<'v>(&self, object: Option<&'v Value>, field: &str) -> Cow<'v, str> {
         let known = self.selectable.iter().find(|known| *known.name == *field);
         let paths = known.into_iter().flat_map(|known| &known.paths);
@@ -121,7 +122,7 @@ impl Selection {
     }
 }
 
-/// The scalar at a dotted path as text; empty if there is none.
+/// Scalar at a dotted path as text; empty if absent.
 fn text_at<'v>(value: Option<&'v Value>, path: &str) -> Cow<'v, str> {
     let step = |value: &'v Value, name: &str| value.get(name);
     let mut names = path.split('.');

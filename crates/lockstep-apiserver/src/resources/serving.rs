@@ -14,12 +14,12 @@ use crate::crd;
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);
 
 impl Api {
-    /// The memory behind this API.
+    /// Watch cache behind this API.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// Serves a resource from now on.
+    /// Adds or replaces a resource in the registry.
     pub(crate) fn serve(&self, resource: Resource) {
         let resource = Arc::new(resource);
         self.registry.rcu(|registry| {
@@ -29,7 +29,7 @@ impl Api {
         });
     }
 
-    /// Serves a custom resource no longer.
+    /// Removes a custom resource from the registry.
     pub(crate) fn stop_serving(&self, group: &str, plural: &str) {
         self.registry.rcu(|registry| {
             let mut next = Registry::clone(registry);
@@ -41,7 +41,7 @@ impl Api {
         });
     }
 
-    /// Serves no custom resources but those of CRDs that stay.
+    /// Removes the custom resources whose CRD does not match the predicate.
     pub(crate) fn forget_custom_resources(&self, stays: impl Fn(&str) -> bool) {
         self.registry.rcu(|registry| {
             let mut next = Registry::clone(registry);
@@ -53,7 +53,7 @@ impl Api {
         });
     }
 
-    /// All CRDs up to this revision are in force.
+    /// Records that the registry reflects all CRDs up to a revision.
     pub(crate) fn crds_followed(&self, revision: Revision) {
         self.followed.send_if_modified(|followed| {
             let is_news = revision > *followed;
@@ -62,8 +62,7 @@ impl Api {
         });
     }
 
-    /// Waits until all CRDs that are stored are in force here, for no longer than
-    /// [`FOLLOWING_MAX`].
+    /// Waits until the registry reflects all stored CRDs, for at most [`FOLLOWING_MAX`].
     pub(crate) async fn in_force(&self) {
         if self.cache.caught_up().await.is_err() {
             return;
@@ -71,7 +70,7 @@ impl Api {
         let _in_time = tokio::time::timeout(FOLLOWING_MAX, self.seen_in_force()).await;
     }
 
-    /// Waits until all CRDs that the cache shows are in force here, however long that takes.
+    /// Waits without limit until the registry reflects all CRDs in the cache.
     pub(crate) async fn seen_in_force(&self) {
         let newest = self.cache.bucket(&BucketKey::new(crd::BUCKET));
         let newest = newest.snapshot().revision();
@@ -79,7 +78,7 @@ impl Api {
         let _while_served = followed.wait_for(|followed| *followed >= newest).await;
     }
 
-    /// Follows which CRDs are in force.
+    /// Subscribes to the revision up to which the registry reflects the CRDs.
     pub(crate) fn follow_crds(&self) -> watch::Receiver<Revision> {
         self.followed.subscribe()
     }

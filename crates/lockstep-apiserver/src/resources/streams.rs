@@ -1,15 +1,15 @@
-//! Streams to containers, which only a kubelet serves.
+//! Streaming subresources of containers, which require a kubelet.
 
 use lockstep_object::Status;
 
 use super::{Api, Request};
 
-/// Subresources that are streams.
+/// Streaming subresources.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 const NOT_IMPLEMENTED: u16 = 501;
 
 impl Api {
-    /// 501 for what only a kubelet can do, if there is something to do it with.
+    /// 501 for streaming subresources of objects that exist.
     pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), Status> {
         let (route, resource) = (request.route, &request.served.resource);
         let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");

@@ -1,4 +1,4 @@
-//! Where a list goes on.
+//! `continue` tokens of lists.
 
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// What a client hands back to get the next page. Opaque to clients; upstream's form, and how many
-/// objects were read before, which upstream does not need.
+/// Content of a `continue` token, opaque to clients. It has upstream's form, extended by the number of objects in
+/// earlier pages.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Token {
     v: String,
-    /// The revision of the list; negative in a token that goes on at whatever is current.
+    /// Revision of the list; negative if the list continues at the current revision.
     rv: i64,
-    /// The key after which the page begins, inside the bucket, and a zero byte.
+    /// Key, relative to the bucket, after which the page begins, followed by a zero byte.
     start: String,
-    /// Objects in the pages before.
+    /// Number of objects in earlier pages.
     seen: usize,
 }
 
@@ -33,7 +33,7 @@ impl Token {
         }
     }
 
-    /// The revision of the list; none for the current one.
+    /// Revision of the list; none if it continues at the current revision.
     pub(super) fn revision(&self) -> Option<Revision> {
         u64::try_from(self.rv).ok().map(Revision)
     }
@@ -43,7 +43,7 @@ impl Token {
         self.start.trim_end_matches('\0')
     }
 
-    /// Objects in the pages before.
+    /// Number of objects in earlier pages.
     pub(super) fn seen(&self) -> usize {
         self.seen
     }

@@ -1,4 +1,4 @@
-//! Following objects.
+//! Watches.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -20,58 +20,57 @@ use crate::cache::{Cache, Change, Frame, Object, Watching};
 use crate::route::Verb;
 use crate::views::{Headers, Shape};
 
-/// How long a watch lasts if the client does not say, at least; at most twice as long.
+/// Shortest default duration of a watch; the default is random between this and twice as much.
 const LASTS_MIN_SECONDS: u64 = 1800;
-/// How often a client is told how far it has come.
+/// Interval between bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before the end it is told once more.
+/// Time before the end of a watch at which the last bookmark is sent.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How many bytes of the first objects are sent at a time, and at most of events that are there
-/// together.
+/// Target size of a chunk of initial objects or of events that are ready together.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Marks the bookmark after the first objects.
+/// Annotation of the bookmark that follows the initial objects.
 const FIRST_END: &str = "k8s.io/initial-events-end";
 
-/// The events of one watch.
+/// Event stream of one watch.
 pub struct WatchStream {
     cache: Cache,
     pub(super) served: Served,
     pub(super) shape: Shape,
-    /// Whether the client has been told the columns.
+    /// Tracks whether a Table with column definitions has been sent.
     headers: Headers,
-    /// When the watch began, by the calendar and by the clock of timers.
+    /// Start of the watch, in wall-clock and monotonic time.
     began: (Seconds, Instant),
     pub(super) selection: Selection,
     watching: Watching,
-    /// Changes up to here are none of this watch's business.
+    /// Changes up to this revision are skipped.
     after: Revision,
-    /// What the client was told it has seen.
+    /// Revision up to which the client has received all events.
     told: Revision,
-    /// Objects that were there when the watch began.
+    /// Initial objects.
     pub(super) first: VecDeque<Arc<Object>>,
-    /// Changes that wait for a webhook; none if there is no webhook to ask.
+    /// Changes that wait for conversion by a webhook; unused if the version needs none.
     pub(super) taken: VecDeque<Arc<Change>>,
-    /// Whether the client wants to hear when it has got those.
+    /// Revision for the bookmark that follows the initial objects, if the client requested it.
     pub(super) first_end: Option<Revision>,
     pub(super) ready: VecDeque<Bytes>,
     bookmarks: bool,
     next_bookmark: Instant,
     ends: Instant,
-    /// Set to the next bookmark or the end, whichever is first.
+    /// Fires at the next bookmark or at the end of the watch, whichever is first.
     timer: Pin<Box<Sleep>>,
     pub(super) is_over: bool,
 }
 
-/// How a watch begins.
+/// Start of a watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Begin {
-    /// With all objects there are, in a state not older than this; the newest if none.
+    /// Initial objects from a state at least as new as this revision; the newest state if none.
     Objects(Option<Revision>),
-    /// With the first change after this; with the next one if none.
+    /// Changes after this revision; changes from now on if none.
     Changes(Option<Revision>),
 }
 
-/// When a client is told next how far it has come: after a while, and once more shortly before the end.
+/// Time of the next bookmark: after the usual interval, or shortly before the end of the watch.
 fn next_bookmark(now: Instant, ends: Instant) -> Instant {
     match ends.checked_sub(BOOKMARK_BEFORE_END) {
         Some(last) if now < last => (now + BOOKMARK_EVERY).min(last),
@@ -80,7 +79,7 @@ fn next_bookmark(now: Instant, ends: Instant) -> Instant {
 }
 
 impl Api {
-    /// Follows the objects of a list.
+    /// Starts a watch.
     pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
         let begin = begin(request, self.watch_list)?;
         let selection = Selection::of(request)?;
@@ -126,8 +125,7 @@ impl Api {
                     }
                     Ok(seen) => {
                         let objects = snapshot.objects(&selection.scope, None);
-                        // Only in the version that is asked for can be seen whether they are
-                        // selected.
+                        // Selectors apply to the requested version, so these objects are matched after conversion.
                         let is_early = request.served.has_webhook();
                         let selected = objects.filter(|o| is_early || selection.matches(o));
                         first.extend(selected.cloned());
@@ -183,7 +181,7 @@ impl Api {
     }
 }
 
-/// The table of `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
+/// Start of a watch by `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
 fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, Status> {
     let query = &request.query;
     check_watch(query, watch_list)?;
@@ -198,8 +196,7 @@ fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, Status> {
 }
 
 impl WatchStream {
-    /// The next bytes to send; none when the watch is over. Nothing is lost if the future is
-    /// dropped.
+    /// Next bytes to send; none when the watch is over. Cancel-safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(bytes) = self.ready_chunk() {
@@ -207,7 +204,8 @@ impl WatchStream {
             }
             if !self.first.is_empty() {
                 if self.served.has_webhook() {
-                    // In a box, and so is the next: without a webhook nobody needs their room.
+                    // Boxed, like the other conversion: only watches through a conversion webhook need these large
+                    // futures.
                     Box::pin(self.convert_first()).await;
                     continue;
                 }
@@ -227,7 +225,7 @@ impl WatchStream {
         }
     }
 
-    /// What is ready, as much of it as is sent at once. An event alone is shared, not copied.
+    /// Next chunk of encoded events. A single event is shared, not copied.
     fn ready_chunk(&mut self) -> Option<Bytes> {
         let first = self.ready.pop_front()?;
         if self.ready.is_empty() {
@@ -243,8 +241,7 @@ impl WatchStream {
         Some(chunk.into())
     }
 
-    /// Takes the changes that are there, or waits for some, for the time of a bookmark, or for the
-    /// end.
+    /// Takes pending changes, or waits for changes, the next bookmark or the end of the watch.
     async fn wait(&mut self) {
         if let Some(at) = self.served.end() {
             return self.end(at);
@@ -261,7 +258,7 @@ impl WatchStream {
         let ended = self.served.ended();
         tokio::select! {
             biased;
-            // The next turn takes them, unless the end came before.
+            // The next call takes the changes, unless the watch ended first.
             () = self.watching.changed() => {}
             at = ended => self.end(at),
             () = self.timer.as_mut() => self.tick(),
@@ -271,7 +268,7 @@ impl WatchStream {
     fn take_in(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             if change.revision <= self.after {
-                // The first objects have it.
+                // The initial objects include this change.
             } else if self.served.has_webhook() {
                 self.taken.push_back(Arc::clone(change));
             } else {
@@ -282,7 +279,7 @@ impl WatchStream {
         }
     }
 
-    /// Takes what came before the end, and ends.
+    /// Takes the changes up to the end, then ends the watch.
     fn end(&mut self, at: Revision) {
         self.is_over = true;
         while let Ok(mut changes) = self.watching.take() {
@@ -315,9 +312,9 @@ impl WatchStream {
         self.next_bookmark = next_bookmark(now, self.ends);
     }
 
-    /// What a change is to this watch: the object came into the selection, changed in it, or left.
-    /// `before` and `now` are those of the change, in the version that is asked for as far as a
-    /// webhook makes the difference.
+    /// Encodes a change as `ADDED`, `MODIFIED` or `DELETED`, by whether the object matched the selectors before and
+    /// matches now. `before` and `now` are the objects of the change, converted to the requested version if a webhook
+    /// converts them.
     pub(super) fn event(
         &mut self,
         change: &Change,
@@ -389,7 +386,7 @@ impl WatchStream {
         }
     }
 
-    /// The time, which only tables ask for.
+    /// Current time, used for ages in Tables.
     fn now(&self) -> Seconds {
         let (seconds, at) = self.began;
         let passed = Instant::now().saturating_duration_since(at).as_secs();
@@ -419,7 +416,7 @@ impl WatchStream {
     }
 }
 
-/// The history that the client wants is forgotten.
+/// 410 event: changes after the requested revision are no longer in the history.
 fn gone(asked: Revision, oldest: Revision) -> Bytes {
     let message = format!("too old resource version: {} ({})", asked.0, oldest.0);
     line("ERROR", &Status::expired(message).to_value())

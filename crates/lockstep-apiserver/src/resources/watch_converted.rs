@@ -1,7 +1,6 @@
-//! Watches in a version that a webhook makes.
+//! Watches in a version that a conversion webhook produces.
 //!
-//! Objects and changes stay where they are until they have been converted, so that nothing is lost
-//! if somebody stops waiting for the webhook.
+//! Objects and changes stay queued until they are converted, so cancellation during a webhook call loses no event.
 
 use std::sync::Arc;
 
@@ -12,11 +11,11 @@ use crate::cache::{Change, Frame, Object};
 use crate::crd::CALL_OBJECTS_MAX;
 use crate::write::{Direct, ServedVersion as _};
 
-/// How many changes are converted at a time; each has two objects at most.
+/// Most changes in one conversion call; each has at most two objects.
 const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
 
 impl WatchStream {
-    /// Converts and prints some of the objects that were there when the watch began.
+    /// Converts and encodes the next batch of initial objects.
     pub(super) async fn convert_first(&mut self) {
         let _turn = self.turn().await;
         let batch = self.first.iter().take(CALL_OBJECTS_MAX);
@@ -38,7 +37,7 @@ impl WatchStream {
         }
     }
 
-    /// Converts and prints some of the changes that came.
+    /// Converts and encodes the next batch of queued changes.
     pub(super) async fn convert_taken(&mut self) {
         let _turn = self.turn().await;
         let batch = self.taken.iter().take(CHANGES_MAX);
@@ -76,7 +75,8 @@ impl WatchStream {
         converter.turn().await
     }
 
-    /// What somebody has made of a change already, if it is the same for everybody.
+    /// Event that another watch has already encoded for this change; none if selectors make the event specific to this
+    /// watch.
     fn known(&self, change: &Change) -> Option<bytes::Bytes> {
         if self.selection.looks_inside() {
             return None;
@@ -90,7 +90,7 @@ impl WatchStream {
         change.framed(Frame { event, form })
     }
 
-    /// Tells why the watch cannot go on. Clients begin anew.
+    /// Ends the watch with an `ERROR` event. Clients react with a new list.
     fn give_up(&mut self, status: &lockstep_object::Value) {
         self.ready.push_back(line("ERROR", status));
         self.first.clear();

@@ -1,4 +1,4 @@
-//! Calls of admission webhooks, as the driver of a write makes them.
+//! Calls to admission webhooks.
 
 use bytes::Bytes;
 use futures::future::join_all;
@@ -8,7 +8,7 @@ use crate::webhooks::{CallError, CallLimits, Problem};
 use crate::write::CallFailure;
 use crate::write::admission::WebhookCall;
 
-/// Largest answer of an admission webhook: a patch may hold the largest object there is, in base64.
+/// Largest response of an admission webhook: a patch may contain an object of the largest size, in base64.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 impl Api {
@@ -37,7 +37,7 @@ fn failure(reason: String, code: u16) -> CallFailure {
     CallFailure { reason, code }
 }
 
-/// A call that brought no review, in the words of upstream's client where it has some.
+/// Maps a failed call to the error text of upstream's client.
 fn unanswered(error: &CallError) -> CallFailure {
     let (told, code) = match error {
         CallError::Call {

@@ -80,7 +80,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// A request without a body, for admission of something that is not stored.
+    /// Write request without a body, for admission of objects that are not stored.
     pub(crate) fn without_input(&self) -> Result<WriteRequest<'a>, Status> {
         Ok(WriteRequest {
             route: self.route,
@@ -104,7 +104,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// `dryRun`, which is `All` or absent.
+    /// Parses `dryRun`, which is `All` or absent.
     pub(crate) fn dry_run(&self) -> Result<DryRun, Status> {
         let given: Vec<&str> = self.query.all("dryRun").collect();
         dry_run(self.route.verb, &given)
@@ -115,7 +115,7 @@ impl<'a> Request<'a> {
         media_type.unwrap_or_default().trim()
     }
 
-    /// Options as given, in the form of `CreateOptions` and its kin.
+    /// Options as sent, in the form of `CreateOptions`, `UpdateOptions` or `PatchOptions`.
     fn given_options(&self) -> Map<String, Value> {
         let mut options = Map::new();
         let dry_run: Vec<Value> = self.query.all("dryRun").map(Value::from).collect();
@@ -130,7 +130,7 @@ impl<'a> Request<'a> {
         options
     }
 
-    /// `DeleteOptions` of the body, or of the query if there is no body.
+    /// `DeleteOptions` from the body, or from the query if the body is empty.
     fn delete_options(&self) -> Result<Value, Status> {
         if self.body.is_empty() {
             return from_query(self);
@@ -155,7 +155,7 @@ fn from_query(request: &Request<'_>) -> Result<Value, Status> {
         body["orphanDependents"] = query.flag("orphanDependents").into();
     }
     for name in ["uid", "resourceVersion"] {
-        // The state of a collection is the state of its list.
+        // On `deletecollection`, `resourceVersion` is an option of the list and not a precondition.
         let is_of_list = name == "resourceVersion" && request.route.verb == Verb::DeleteCollection;
         let asked = query.get(name).filter(|asked| !asked.is_empty());
         if let Some(asked) = asked.filter(|_| !is_of_list) {
@@ -169,7 +169,7 @@ fn from_query(request: &Request<'_>) -> Result<Value, Status> {
     Ok(body)
 }
 
-/// Any version of `DeleteOptions` will do; another kind will not.
+/// Rejects kinds other than `DeleteOptions`; its apiVersion is not checked.
 fn check_options_kind(body: &Value) -> Result<(), Status> {
     match body["kind"].as_str() {
         None | Some("" | "DeleteOptions") => Ok(()),

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Access reviews and rules reviews.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::server::Server;
 
 const EITHER: &str = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
 
-/// May somebody do something?
+/// `SubjectAccessReview`.
 pub(super) fn of_anybody(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
     let user = somebody(spec)?;
     let mut errors = check(spec)?;
@@ -24,7 +24,7 @@ pub(super) fn of_anybody(server: &Server, spec: &Spec<'_>) -> Result<Value, Stat
     judge(server, &user, spec)
 }
 
-/// May somebody do something in this namespace?
+/// `LocalSubjectAccessReview`.
 pub(super) fn of_anybody_in(
     server: &Server,
     spec: &Spec<'_>,
@@ -52,7 +52,7 @@ pub(super) fn of_anybody_in(
     judge(server, &user, spec)
 }
 
-/// May I do something?
+/// `SelfSubjectAccessReview`.
 pub(super) fn of_self(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, Status> {
     let mut errors = check(spec)?;
     spec.check_metadata(&[], "must be empty", &mut errors);
@@ -60,7 +60,7 @@ pub(super) fn of_self(server: &Server, user: &User, spec: &Spec<'_>) -> Result<V
     judge(server, user, spec)
 }
 
-/// What may I do in a namespace?
+/// `SelfSubjectRulesReview`.
 pub(super) fn rules_of_self(
     server: &Server,
     user: &User,
@@ -87,7 +87,7 @@ pub(super) fn rules_of_self(
     Ok(json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false }))
 }
 
-/// Whether what is asked before the stored rules says yes to everything.
+/// True if the authorizer before RBAC allows everything to the user.
 fn may_do_everything(server: &Server, user: &User) -> bool {
     let resource = Target::Resource {
         group: "*",
@@ -127,7 +127,7 @@ fn everything() -> [PolicyRule; 2] {
     ]
 }
 
-/// The user that a question is about.
+/// The user in the spec.
 fn somebody(spec: &Spec<'_>) -> Result<User, Status> {
     let mut extra = BTreeMap::new();
     if let Some(Value::Object(entries)) = spec.map(&["extra"])? {
@@ -151,7 +151,7 @@ fn check_user(user: &User, errors: &mut FieldErrors) {
     }
 }
 
-/// A question is about resources or about a path.
+/// Validates that exactly one of resource and non-resource attributes is set.
 fn check(spec: &Spec<'_>) -> Result<FieldErrors, Status> {
     let resource = spec.map(&["resourceAttributes"])?;
     let path = spec.map(&["nonResourceAttributes"])?;

@@ -1,4 +1,4 @@
-//! Who somebody is.
+//! `TokenReview` and `SelfSubjectReview`.
 
 use lockstep_object::{Status, Value};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::authn::User;
 use crate::clock;
 use crate::server::Server;
 
-/// The user behind a token. A token that is not good is an answer, not a failure.
+/// `TokenReview`: authenticates a token. An invalid token is a result and not an error.
 pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
     let token = spec.text(&["token"])?;
     let audiences = spec.texts(&["audiences"])?;
@@ -33,12 +33,12 @@ pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, 
     })
 }
 
-/// The user who asks.
+/// `SelfSubjectReview`: the user of the request.
 pub(super) fn of_user(user: &User) -> Value {
     json!({ "userInfo": user_info(user) })
 }
 
-/// A user as Kubernetes writes one, without what is empty.
+/// `UserInfo` without empty fields.
 fn user_info(user: &User) -> Value {
     let mut info = json!({ "username": user.name });
     if !user.uid.is_empty() {

@@ -1,5 +1,5 @@
-//! Questions as resources: who am I, whose token is this, may somebody do something. They can be
-//! created and nothing else, and nothing is stored: the answer is the object with its status.
+//! Reviews of authentication and authorization. They support only create and are not stored: the response is the object
+//! with its status.
 
 mod access;
 mod identity;
@@ -14,25 +14,25 @@ use crate::route::Verb;
 use crate::server::Server;
 use spec::Spec;
 
-/// One kind of question.
+/// Kind of review.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Review {
-    /// Whose token is this?
+    /// `TokenReview`.
     Token,
-    /// Who am I?
+    /// `SelfSubjectReview`.
     Identity,
-    /// May somebody do something?
+    /// `SubjectAccessReview`.
     Access,
-    /// The same in one namespace, so that its administrator may ask.
+    /// `LocalSubjectAccessReview`: limited to one namespace, so that its administrator may be allowed to create it.
     LocalAccess,
-    /// May I do something?
+    /// `SelfSubjectAccessReview`.
     SelfAccess,
-    /// What may I do?
+    /// `SelfSubjectRulesReview`.
     SelfRules,
 }
 
 impl Review {
-    /// The question that a resource is; none if its objects are stored.
+    /// Review kind of a resource; none for other resources.
     pub(crate) fn of(served: &Served) -> Option<Self> {
         let resource = &served.resource;
         match (&*resource.group, &*resource.plural) {
@@ -46,7 +46,7 @@ impl Review {
         }
     }
 
-    /// Answers a question that the user may ask.
+    /// Answers an authorized review.
     pub(crate) async fn answer(
         self,
         server: &Server,

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Typed access to the `spec` of a review.
 
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::incoming::mistyped;
@@ -7,7 +7,7 @@ use lockstep_object::{GroupKind, GroupVersionKind, Object, Status, Value};
 
 use crate::resources::Request;
 
-/// The `spec` of a question; fields are read by their path below it.
+/// The `spec` of a review; fields are read by their path below it.
 pub(super) struct Spec<'a> {
     object: &'a Object,
     gvk: GroupVersionKind,
@@ -21,7 +21,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// What is at a path; null is nothing.
+    /// Value at a path; none if absent or null.
     pub(super) fn at(&self, path: &[&str]) -> Option<&'a Value> {
         let mut value = self.object.at(&["spec"])?;
         for field in path {
@@ -30,7 +30,7 @@ impl<'a> Spec<'a> {
         Some(value).filter(|value| !value.is_null())
     }
 
-    /// A map that may be absent.
+    /// Optional object at a path.
     pub(super) fn map(&self, path: &[&str]) -> Result<Option<&'a Value>, Status> {
         match self.at(path) {
             Some(value) if !value.is_object() => Err(self.mistyped(value, path, "object")),
@@ -38,7 +38,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// A text; empty if it is absent.
+    /// String at a path; empty if absent.
     pub(super) fn text(&self, path: &[&str]) -> Result<&'a str, Status> {
         match self.at(path) {
             None => Ok(""),
@@ -47,7 +47,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// A list of texts; empty if it is absent.
+    /// List of strings at a path; empty if absent.
     pub(super) fn texts(&self, path: &[&str]) -> Result<Vec<String>, Status> {
         let Some(value) = self.at(path) else {
             return Ok(Vec::new());
@@ -62,7 +62,7 @@ impl<'a> Spec<'a> {
         items.iter().map(text).collect()
     }
 
-    /// What is wrong with metadata, of which `allowed` may be there.
+    /// Adds an error if metadata has non-empty fields other than `managedFields` and those in `allowed`.
     pub(super) fn check_metadata(&self, allowed: &[&str], problem: &str, errors: &mut FieldErrors) {
         let metadata = self.object.metadata();
         let is_nothing = |value: &Value| match value {
@@ -83,7 +83,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// 422 if anything is wrong.
+    /// 422 if there are errors.
     pub(super) fn judge(&self, errors: &[FieldError]) -> Result<(), Status> {
         if errors.is_empty() {
             return Ok(());

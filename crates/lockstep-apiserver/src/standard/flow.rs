@@ -1,5 +1,5 @@
-//! Priority levels and flow schemas of every cluster. They are stored so that people and tools find them; requests are not
-//! put into queues by them.
+//! Default priority levels and flow schemas. They are stored for clients that read them; this server does not queue
+//! requests by them.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
@@ -8,12 +8,13 @@ use serde_json::json;
 use super::Standard;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
-/// Whether the spec of a stored one follows the server's: `true` or `false`; of those that say neither, what nobody changed does.
+/// Annotation that controls whether the stored spec is updated from the default. If absent, only an unmodified object
+/// (generation 1) is updated.
 const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
-/// Those that are as the server says, whatever they say.
+/// Objects whose spec is always restored, whatever their annotation.
 const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
 
-/// A level: its name, its shares, how much of them it lends, and its queues with the hands dealt from them.
+/// Name, nominal concurrency shares, lendable percentage, and queues with hand size.
 type Level = (&'static str, i64, i64, Option<(i64, i64)>);
 
 const LEVELS: [Level; 7] = [
@@ -27,7 +28,7 @@ const LEVELS: [Level; 7] = [
 ];
 const QUEUE_LENGTH: i64 = 50;
 
-/// A schema: its name, its level, its place, how flows are told apart, whom it is about, and what they ask for.
+/// Name, priority level, matching precedence, flow distinguisher, subjects, and rules.
 type Schema = (
     &'static str,
     &'static str,
@@ -37,7 +38,7 @@ type Schema = (
     Asked,
 );
 
-/// Who asks.
+/// Subject of a `FlowSchema`.
 enum Subject {
     Group(&'static str),
     User(&'static str),
@@ -45,7 +46,7 @@ enum Subject {
     Accounts(&'static str),
 }
 
-/// What is asked for.
+/// Requests that a `FlowSchema` matches.
 enum Asked {
     Anything,
     Health,
@@ -76,7 +77,7 @@ const SCHEMAS: [Schema; 11] = [
     ("catch-all", "catch-all", 10_000, "ByUser", EVERYBODY, Asked::Anything),
 ];
 
-/// All of them.
+/// All default objects.
 pub(super) fn objects(now: Seconds) -> impl Iterator<Item = Standard> {
     let exempt = json!({
         "type": "Exempt",
@@ -149,7 +150,7 @@ fn spec((_, level, precedence, told_apart, subjects, asked): &Schema) -> Value {
     spec
 }
 
-/// A schema whose level is there.
+/// Status of a `FlowSchema` whose priority level exists.
 fn found(level: &str, now: Seconds) -> Value {
     let message = format!(
         "This FlowSchema references the PriorityLevelConfiguration object named {level:?} and it exists"
@@ -212,7 +213,7 @@ impl Asked {
     }
 }
 
-/// Gives a stored one the spec it should have, unless somebody said that theirs counts.
+/// Restores the default spec unless the annotation or a user's change prevents it.
 fn repair(stored: &mut Object, wanted: &Object) -> bool {
     let is_ours = match stored.annotation(AUTO_UPDATE) {
         _ if MANDATORY.contains(&wanted.name()) => true,

@@ -1,5 +1,5 @@
-//! Objects of every cluster besides namespaces and roles: the service of the server itself, the range of addresses, and priorities
-//! of the system.
+//! Default objects of a cluster other than namespaces and roles: the `kubernetes` Service and its endpoints, the
+//! `ServiceCIDR`, system priority classes and flow control.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::resources::Api;
 
 mod flow;
 
-/// How often an object is judged anew that somebody else writes at the same time.
+/// Most attempts to write an object under concurrent writes.
 const TRIES_MAX: usize = 5;
-/// The port of the service.
+/// Port of the `kubernetes` Service.
 const HTTPS: u16 = 443;
 
-/// An object that should be there.
+/// A default object.
 struct Standard {
     group: &'static str,
     plural: &'static str,
     key: &'static str,
     object: Value,
-    /// Makes a stored one what it should be; tells whether that changed it.
+    /// Updates a stored object to its required state; true if that changed it.
     repair: fn(&mut Object, &Object) -> bool,
 }
 
-/// Makes what is missing, all at once, and repairs what is wrong. `address` is where this server is reached. Tells whether
-/// everything is there.
+/// Creates missing default objects and repairs others, concurrently. `address` is that of this server. True if all are
+/// in place.
 pub(crate) async fn make_standard_objects(
     api: &Arc<Api>,
     range: ServiceRange,
@@ -86,7 +86,7 @@ async fn make(api: &Api, standard: &Standard, now: Seconds) -> bool {
     false
 }
 
-/// The service by which pods reach the server, and where it leads.
+/// The `kubernetes` Service with its Endpoints and `EndpointSlice`.
 fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
     let first = range.address(0).to_string();
     let port = address.port();
@@ -160,7 +160,7 @@ fn services(range: ServiceRange, address: SocketAddr) -> Vec<Standard> {
     ]
 }
 
-/// The range that addresses of services come from, as an object. It says what is in force on the server that started last.
+/// The `ServiceCIDR` object. It shows the range of the server that started last.
 fn service_range(range: ServiceRange, now: Seconds) -> Standard {
     let ready = json!({
         "type": "Ready",
@@ -193,7 +193,7 @@ fn service_range(range: ServiceRange, now: Seconds) -> Standard {
     }
 }
 
-/// Adds an address to those with the same port; another port replaces everything.
+/// Adds an address to a subset with the same port; a different port replaces all subsets.
 fn add(stored: &mut Object, wanted: &Object, list: &str, port: &str, addresses: &str) -> bool {
     let own = wanted.as_value()[list][0].clone();
     let first = stored
@@ -218,7 +218,7 @@ fn add(stored: &mut Object, wanted: &Object, list: &str, port: &str, addresses: 
     true
 }
 
-/// The same for a slice, whose ports are not inside a list.
+/// Adds an endpoint to an `EndpointSlice` with the same port; a different port replaces all endpoints.
 fn replace(stored: &mut Object, wanted: &Object) -> bool {
     let own = wanted.as_value()["endpoints"][0].clone();
     let has_port = stored.at(&["ports"]) == wanted.at(&["ports"]);
@@ -244,7 +244,7 @@ fn replace(stored: &mut Object, wanted: &Object) -> bool {
     true
 }
 
-/// Priorities above all that users may give.
+/// Priority classes of the system, above the range for users.
 fn priorities() -> Vec<Standard> {
     const CLASSES: [(&str, i64, &str); 2] = [
         (

@@ -1,4 +1,4 @@
-//! One connection, from its handshake to its end.
+//! A connection from its TLS handshake to its end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::limits::{
 };
 use crate::server::Server;
 
-/// Serves a connection until it ends. Errors concern one client and end here.
+/// Serves a connection until it ends. Errors affect only this client and are logged here.
 pub(super) async fn serve(
     server: Arc<Server>,
     acceptor: TlsAcceptor,
@@ -109,7 +109,7 @@ async fn serve_http2(
     let is_shared = || streams.load(Ordering::Relaxed) > 1;
     let service = service_fn(|request| {
         let (server, connection) = (Arc::clone(server), Arc::clone(&connection));
-        // In a box, since it is large and is moved before it runs.
+        // Boxed because the future is large and would be moved before it runs.
         Box::pin(
             async move { Ok::<_, Infallible>(frame::answer(&server, &connection, request).await) },
         )
@@ -149,14 +149,14 @@ async fn serve_http1(
     }
 }
 
-/// Streams run in tasks that the server waits for, and are counted.
+/// Executor that tracks and counts HTTP/2 streams, so that shutdown waits for them.
 #[derive(Clone)]
 struct Tracked {
     tasks: TaskTracker,
     streams: Arc<AtomicUsize>,
 }
 
-/// One of the streams, until it is dropped.
+/// Decrements the stream count on drop.
 struct Stream(Arc<AtomicUsize>);
 
 impl Drop for Stream {
@@ -179,7 +179,7 @@ where
     }
 }
 
-/// An error with what is behind it, on one line.
+/// Displays an error with its sources on one line.
 struct WithSource<'a>(&'a (dyn std::error::Error + 'static));
 
 impl std::fmt::Display for WithSource<'_> {

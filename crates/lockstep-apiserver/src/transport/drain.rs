@@ -1,13 +1,13 @@
-//! The end of a server, in two steps.
+//! Graceful shutdown in two steps.
 
 use tokio_util::sync::CancellationToken;
 
-/// First `/readyz` fails, so that balancers look elsewhere; after the delay connections are told to
-/// go, watches end, and nothing new is accepted.
+/// First `/readyz` fails, so that load balancers stop routing here. After the delay, connections receive `GOAWAY` or
+/// `Connection: close`, watches end, and the listener closes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drain {
-    /// The server was told to stop.
+    /// Shutdown was requested.
     pub(crate) stopping: CancellationToken,
-    /// The delay is over.
+    /// The shutdown delay has passed.
     pub(crate) closing: CancellationToken,
 }

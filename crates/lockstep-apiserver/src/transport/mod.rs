@@ -1,4 +1,4 @@
-//! Connections: accepted, encrypted, served with HTTP/1.1 or HTTP/2, and ended in order.
+//! Connections: accept loop, TLS, HTTP/1.1 and HTTP/2, graceful shutdown.
 
 mod connection;
 mod drain;
@@ -61,7 +61,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// Small answers leave at once, and a peer that is gone is noticed.
+/// Disables Nagle's algorithm, so that small responses are sent at once.
 fn prepare(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off Nagle's algorithm");

@@ -1,19 +1,19 @@
-//! Clients that speak HTTP without TLS are told so.
+//! 400 for clients that speak plain HTTP to the TLS port.
 
 use std::io;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// The first byte of every TLS connection.
+/// First byte of every TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
 const ANSWER: &[u8] =
     b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-/// More of what such a client sends is not read.
+/// Most bytes that are read from such a client.
 const READ_BYTES_MAX: u64 = 64 << 10;
 
-/// Looks at the first byte; answers and is true if it is the beginning of plain HTTP.
+/// Peeks at the first byte. If it begins plain HTTP, answers 400 and returns true.
 pub(super) async fn is_plain_http(stream: &mut TcpStream) -> bool {
     let mut first = [0];
     let peeked = stream.peek(&mut first).await;
@@ -25,7 +25,7 @@ pub(super) async fn is_plain_http(stream: &mut TcpStream) -> bool {
     plain
 }
 
-/// Bytes that nobody read when a socket closes would make the client lose the answer.
+/// Sends the response, then reads the rest: closing a socket with unread bytes resets it and discards the response.
 async fn answer(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(ANSWER).await?;
     stream.shutdown().await?;

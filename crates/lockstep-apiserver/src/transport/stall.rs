@@ -1,4 +1,4 @@
-//! A connection that ends when its client takes nothing for too long.
+//! Closes connections whose client stops reading.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::limits::WRITE_STALL_MAX;
 
-/// Breaks writes that make no progress for [`WRITE_STALL_MAX`].
+/// Fails writes that make no progress for [`WRITE_STALL_MAX`].
 pub(super) struct StallGuard<S> {
     stream: S,
     stalled: Option<Pin<Box<Sleep>>>,

@@ -10,13 +10,13 @@ use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureSc
 
 use crate::trust::ServingIdentity;
 
-/// The oldest version of TLS that is spoken.
+/// Minimum TLS version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TlsVersion {
-    /// 1.2 and later.
+    /// TLS 1.2 and later.
     #[default]
     V12,
-    /// 1.3 and later.
+    /// TLS 1.3.
     V13,
 }
 
@@ -24,7 +24,7 @@ const BOTH: &[&rustls::SupportedProtocolVersion] =
     &[&rustls::version::TLS13, &rustls::version::TLS12];
 const NEWEST: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
-/// HTTP/2 first, then HTTP/1.1; client certificates are asked for and judged later, by request.
+/// TLS configuration: ALPN prefers HTTP/2 to HTTP/1.1; client certificates are optional and verified per request.
 pub(crate) fn server_config(
     identity: Arc<ServingIdentity>,
     oldest: TlsVersion,
@@ -45,9 +45,8 @@ pub(crate) fn server_config(
     Ok(config)
 }
 
-/// Asks every client for a certificate and checks only that the client has its key. Whether the
-/// certificate is worth anything is a question of authentication: a bad one is answered with 401,
-/// not with a broken connection.
+/// Requests a certificate from every client and verifies only possession of its key. Authentication verifies the chain,
+/// so that an untrusted certificate is answered with 401 and not with a failed handshake.
 #[derive(Debug)]
 struct AskForCertificate {
     provider: Arc<CryptoProvider>,

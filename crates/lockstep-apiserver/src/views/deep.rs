@@ -1,4 +1,4 @@
-//! Work that recurses as deep as documents nest.
+//! YAML work that recurses as deep as the document nests.
 
 use std::io;
 use std::thread;
@@ -11,11 +11,10 @@ use serde_json::Value;
 use super::message::from_message;
 use super::{PROTOBUF, YAML};
 
-/// The stack of such work: writing goes deeper than reading, as JSON may nest deeper than YAML.
+/// Stack size for that work. Encoding recurses deeper than decoding, because JSON may nest deeper than YAML.
 const STACK_BYTES: usize = 2 * YAML_STACK_BYTES;
 
-/// Reads or writes YAML on a thread that has the stack for the deepest document there can be. Fails
-/// if the system gives no thread.
+/// Runs YAML work on a thread with enough stack for the deepest valid document. Fails if the thread cannot be started.
 pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let builder = thread::Builder::new().stack_size(STACK_BYTES);
@@ -25,7 +24,7 @@ pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Res
     })
 }
 
-/// What a body says whose headers these are, if it can be read.
+/// Decodes a body by its `Content-Type`; none if it cannot be decoded.
 pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Value> {
     let content_type = headers
         .get(CONTENT_TYPE)

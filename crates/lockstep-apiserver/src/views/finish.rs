@@ -1,5 +1,4 @@
-//! The last thing that happens to an answer: from the JSON that handlers write to what the client
-//! asked for.
+//! Final encoding of responses: from the JSON that handlers write to the negotiated encoding.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -15,15 +14,14 @@ use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
 
-/// Answers above this, and all in YAML, are rewritten where nobody waits for the thread.
+/// Largest body that is rewritten on the async thread; larger ones, and all YAML, go to the blocking pool.
 const INLINE_BYTES_MAX: usize = 64 * 1024;
-/// How many times larger than its JSON an answer may become by indentation, besides
-/// [`GROWTH_BYTES`].
+/// Largest ratio of an indented response to its JSON, in addition to [`GROWTH_BYTES`].
 const GROWTH_MAX: usize = 8;
-/// What every answer may grow by.
+/// Fixed allowance for the growth of a response by indentation.
 const GROWTH_BYTES: usize = 1 << 20;
 
-/// Says how an answer is to be written if it is JSON.
+/// Sets the encoding that `finish` applies to a JSON response.
 pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
     let content_type = response.headers().get(CONTENT_TYPE);
     if content_type.is_some_and(|content_type| content_type == JSON) {
@@ -32,15 +30,14 @@ pub(crate) fn mark(mut response: Response, encoding: Encoding) -> Response {
     response
 }
 
-/// The same for an answer that has no form but its own, such as a refusal: as the client wants it,
-/// or as it is.
+/// Negotiates and sets the encoding of a response without a representation of its own, such as an error; JSON if the
+/// negotiation fails.
 pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
     let form = Form::negotiate(&request.headers, &request.query, Asked::Document);
     mark(response, form.unwrap_or_default().encoding)
 }
 
-/// Rewrites a whole answer as it was marked, and compresses it if that is worth it. Streams are
-/// left alone.
+/// Rewrites a complete response in its encoding and compresses it if it is large. Streams are not changed.
 pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response: &mut Response) {
     let encoding = response.extensions_mut().remove::<Encoding>();
     let encoding = encoding.unwrap_or_default();
@@ -66,7 +63,7 @@ pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response
     }
 }
 
-/// A body in its last form.
+/// Body in its final encoding.
 struct Rewritten {
     bytes: Bytes,
     encoding: Encoding,
@@ -125,7 +122,7 @@ fn put(response: &mut Response, rewritten: Rewritten) {
     }
 }
 
-/// Puts a failure in the place of an answer, which keeps the headers it has.
+/// Replaces a response by an error but keeps its headers.
 fn refuse(response: &mut Response, status: &Status) {
     let (parts, body) = respond(status).into_parts();
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;

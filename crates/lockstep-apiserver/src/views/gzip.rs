@@ -1,4 +1,4 @@
-//! Compression of large answers.
+//! Compression of large responses.
 
 use std::io::Write as _;
 
@@ -7,10 +7,10 @@ use flate2::write::GzEncoder;
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Answers above this are compressed for clients that can read it.
+/// Size above which responses are compressed if the client accepts gzip, as upstream.
 pub(super) const GZIP_BYTES_MIN: usize = 128 * 1024;
 
-/// Whether a client reads gzip.
+/// True if the client accepts gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter();
     let texts = values.filter_map(|value| value.to_str().ok());
@@ -22,7 +22,7 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The same bytes, compressed for speed.
+/// Compresses at the fastest level.
 pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());

@@ -1,6 +1,6 @@
-//! JSON for people.
+//! Indented JSON.
 
-/// Indents JSON by two spaces a level; none if that takes more than so many bytes.
+/// Indents JSON by two spaces per level; none if the result exceeds `bytes_max`.
 pub(super) fn indented(json: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(json.len() + json.len() / 2);
     let mut depth: usize = 0;

@@ -1,18 +1,17 @@
-//! Answers as protobuf, from the JSON that handlers write to the messages of its kinds; and back, for those who log what
-//! was sent.
+//! Protobuf encoding of responses, from the JSON that handlers write; and the reverse, for the audit log.
 
 use lockstep_kinds::proto::{self, Envelope};
 use lockstep_kinds::{Table, TypeId, typed};
 use lockstep_object::{Object, Status, Value, json};
 
-/// A whole answer: an object, a list or a `Status`.
+/// Encodes a complete response: an object, a list or a `Status`.
 pub(super) fn as_message(body: &[u8]) -> Result<Vec<u8>, Status> {
     let decoded = json::decode(body);
     let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
     message(decoded.value)
 }
 
-/// Events, each a line of JSON, as frames: a length, and a message with the type and the object.
+/// Encodes watch events, one per line of JSON, as length-delimited frames.
 pub(crate) fn as_frames(lines: &[u8]) -> Vec<u8> {
     let mut frames = Vec::new();
     for line in lines.split(|byte| *byte == b'\n') {
@@ -26,7 +25,7 @@ pub(crate) fn as_frames(lines: &[u8]) -> Vec<u8> {
     frames
 }
 
-/// An event that says why there is none.
+/// `ERROR` event for an event that cannot be encoded.
 fn failure(status: &Status) -> Vec<u8> {
     watch_event("ERROR", &message(status.to_value()).unwrap_or_default())
 }
@@ -42,7 +41,7 @@ fn event(line: &[u8]) -> Result<Vec<u8>, Status> {
     ))
 }
 
-/// `WatchEvent`, whose object is raw.
+/// `WatchEvent`, whose object is a `RawExtension`.
 fn watch_event(kind: &str, object: &[u8]) -> Vec<u8> {
     let mut raw = Vec::with_capacity(object.len() + 8);
     proto::put_bytes(1, object, &mut raw);
@@ -52,7 +51,7 @@ fn watch_event(kind: &str, object: &[u8]) -> Vec<u8> {
     event
 }
 
-/// One object with its envelope.
+/// Encodes one object in the `runtime.Unknown` envelope.
 fn message(value: Value) -> Result<Vec<u8>, Status> {
     let object = Object::from_value(value);
     let object = object.map_err(|_| Status::internal_error("the answer is no object"))?;
@@ -64,7 +63,7 @@ fn message(value: Value) -> Result<Vec<u8>, Status> {
     Ok(proto::wrap(api_version, kind, &raw))
 }
 
-/// What a message says, if it says its kind and can be read.
+/// Decodes a message by the type in its envelope; none if that fails.
 pub(super) fn from_message(bytes: &[u8]) -> Option<Value> {
     let envelope = Envelope::open(bytes).ok()?;
     let id = type_of(envelope.api_version, envelope.kind)?;
@@ -75,7 +74,7 @@ pub(super) fn from_message(bytes: &[u8]) -> Option<Value> {
     Some(object.into())
 }
 
-/// The type of a kind; metadata alone is of a version of its own.
+/// Type of a kind. The group `meta.k8s.io` maps to the core group, where the table has its kinds.
 fn type_of(api_version: &str, kind: &str) -> Option<TypeId> {
     let api_version = api_version
         .strip_prefix("meta.k8s.io/")

@@ -1,9 +1,8 @@
-//! The forms in which objects are answered: what is shown of them ([`Shape`]), and how that is
-//! written down ([`Encoding`]).
+//! Representations of objects in responses: the part of an object that is shown ([`Shape`]) and its encoding
+//! ([`Encoding`]).
 //!
-//! Handlers know shapes and always write JSON. What becomes of that JSON on the way out (indented,
-//! YAML, compressed) is decided here and done last, when everybody who has to read the answer has
-//! read it.
+//! Handlers apply the shape and always write JSON. Indentation, YAML, protobuf and compression follow last, after audit
+//! and other readers of the JSON.
 
 mod deep;
 mod finish;
@@ -23,24 +22,24 @@ pub(crate) use shaped::{Headers, close_table, open_table, partial_start, write_o
 
 use lockstep_catalog::Served;
 
-/// What a client takes of what there is.
+/// Negotiated representation of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Form {
-    /// What is shown of objects.
+    /// Part of each object that is shown.
     pub shape: Shape,
-    /// How it is written.
+    /// Encoding of the response.
     pub encoding: Encoding,
 }
 
-/// What is shown of objects.
+/// Part of each object that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shape {
-    /// All of them.
+    /// Whole objects.
     #[default]
     Whole,
-    /// Their metadata: `PartialObjectMetadata`.
+    /// `PartialObjectMetadata`.
     Metadata(MetaVersion),
-    /// A line each: `Table`.
+    /// `Table` with one row per object.
     Table(MetaVersion, Include),
 }
 
@@ -52,33 +51,33 @@ pub enum MetaVersion {
     V1Beta1,
 }
 
-/// What the lines of a table carry besides their cells: `includeObject`.
+/// `includeObject`: content of a Table row in addition to its cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Include {
-    /// Nothing.
+    /// Cells only.
     None,
-    /// The metadata of the object.
+    /// Metadata of the object.
     Metadata,
-    /// The object.
+    /// The whole object.
     Object,
 }
 
-/// How an answer is written.
+/// Encoding of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Encoding {
-    /// JSON for programs.
+    /// Compact JSON.
     #[default]
     Json,
-    /// JSON for people.
+    /// Indented JSON.
     IndentedJson,
     /// YAML.
     Yaml,
-    /// Messages of protobuf, for those who take nothing else.
+    /// Protobuf, used only if the client accepts no other encoding.
     Protobuf,
 }
 
 impl MetaVersion {
-    /// The version with a name.
+    /// Parses the version.
     fn named(name: &str) -> Option<Self> {
         match name {
             "v1" => Some(Self::V1),
@@ -87,7 +86,7 @@ impl MetaVersion {
         }
     }
 
-    /// As `apiVersion` spells it.
+    /// The `apiVersion`.
     pub(crate) fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",

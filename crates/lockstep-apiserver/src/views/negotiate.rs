@@ -1,4 +1,4 @@
-//! From what a client accepts to the form of the answer.
+//! Content negotiation.
 
 use http::HeaderMap;
 use http::header::USER_AGENT;
@@ -16,9 +16,8 @@ pub(crate) const YAML: &str = "application/yaml";
 /// The media type of protobuf.
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// What there is to choose from, in the order in which it is offered to those who take anything.
-/// An encoding that is added here is negotiated, named in refusals, and then written by
-/// [`finish`](super::finish).
+/// Available encodings in order of preference, for clients that accept any. A new entry here takes part in negotiation
+/// and in the text of 406, and [`finish`](super::finish) has to encode it.
 const OFFERS: &[Offer] = &[
     Offer {
         media_type: JSON,
@@ -32,37 +31,37 @@ const OFFERS: &[Offer] = &[
     },
 ];
 
-/// Agents of people, who are shown indented JSON.
+/// `User-Agent` prefixes of interactive clients, which receive indented JSON by default as upstream.
 const PEOPLE: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
 
 struct Offer {
     media_type: &'static str,
     encoding: Encoding,
-    /// Whether events can be written in it, one after another.
+    /// True if the encoding supports watch streams.
     streams: bool,
 }
 
-/// What is asked for, which decides what shapes there are.
+/// Kind of response, which determines the available shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     /// One object.
     Object,
     /// A list.
     List,
-    /// Events.
+    /// Watch events.
     Watch,
-    /// Something that can only be shown as it is, such as a review.
+    /// Document without other shapes, such as a review.
     Document,
 }
 
-/// What bodies of requests can be written in.
+/// Media types that request bodies may have.
 pub(crate) fn body_types() -> Vec<&'static str> {
     OFFERS.iter().map(|offer| offer.media_type).collect()
 }
 
 impl Form {
-    /// The form that a client wants most among those there are; 406 if it takes none of them.
-    /// Objects are stored as JSON, so messages are for those who take nothing else.
+    /// Chooses the available representation that the client prefers; 406 if it accepts none. Objects are stored as
+    /// JSON, so protobuf is chosen only if nothing else is accepted.
     pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, Status> {
         let ranges = accept::ranges(headers);
         let mut taken = ranges.iter().filter_map(|range| {
@@ -87,19 +86,19 @@ impl Form {
     }
 }
 
-/// Whether there is anything within a media range.
+/// True if an available encoding matches a media range.
 pub(crate) fn is_offered(range: &MediaRange, asked: Asked) -> bool {
     offered(range, asked).is_some()
 }
 
-/// The first offer within a media range.
+/// First available encoding that matches a media range.
 fn offered(range: &MediaRange, asked: Asked) -> Option<(Encoding, Kind)> {
     let mut offers = OFFERS.iter();
     let offer = offers.find(|offer| offer.is_within(range, asked))?;
     Some((offer.encoding, Kind::of(range, asked)?))
 }
 
-/// What of an object can be had as a message, if a media range asks for one.
+/// Shape of a protobuf response; none if the media range is not protobuf or the shape has no protobuf encoding.
 fn message_shape(range: &MediaRange, asked: Asked) -> Option<Shape> {
     let is_right_stream = ["", "watch"].contains(&range.parameter("stream"));
     if range.media_type != PROTOBUF || !is_right_stream {
@@ -135,7 +134,7 @@ impl Offer {
     }
 }
 
-/// The kind that objects are to be shown as.
+/// Value of the `as` parameter of a media range.
 enum Kind {
     Own,
     Metadata(MetaVersion),
@@ -143,7 +142,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What a media type asks for; none if there is no such thing.
+    /// Parses the `as`, `g` and `v` parameters; none if the combination is unavailable.
     fn of(range: &MediaRange, asked: Asked) -> Option<Self> {
         let kind = range.parameter("as");
         if kind.is_empty() {
@@ -172,7 +171,7 @@ impl Kind {
     }
 }
 
-/// `includeObject`.
+/// Parses `includeObject`.
 fn include(query: &Query) -> Result<Include, Status> {
     match query.get("includeObject").unwrap_or_default() {
         "None" => Ok(Include::None),
@@ -189,7 +188,7 @@ fn include(query: &Query) -> Result<Include, Status> {
     }
 }
 
-/// Whether a person reads the answer: `pretty` says so, or the agent.
+/// True if the response is to be indented: `pretty` decides, else the `User-Agent`.
 fn is_for_people(headers: &HeaderMap, query: &Query, range: &MediaRange) -> bool {
     if let Some(pretty) = query.get("pretty").filter(|pretty| !pretty.is_empty()) {
         return matches!(pretty, "1" | "t" | "T" | "true" | "True" | "TRUE");

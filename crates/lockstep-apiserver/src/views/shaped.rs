@@ -1,20 +1,20 @@
-//! Objects in the shape that a client asked for, as JSON.
+//! JSON encoding of objects in a shape.
 
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, json};
 
 use super::{Columns, Include, MetaVersion, Shape};
 
-/// Whether a table says what its columns are.
+/// Controls whether a Table has column definitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Headers {
-    /// It does.
+    /// With column definitions.
     Shown,
-    /// The client knows them from an earlier table of the same answer.
+    /// Without: the client has them from an earlier Table of the same watch.
     Known,
 }
 
-/// Writes one object, which has its resource version, in a shape.
+/// Encodes an object that has its resource version.
 pub(crate) fn write_object(
     object: &Object,
     shape: Shape,
@@ -36,7 +36,7 @@ pub(crate) fn write_object(
     }
 }
 
-/// The beginning of a table; `metadata` is that of a list, encoded.
+/// Encodes a Table up to its first row; `metadata` is encoded list metadata.
 pub(crate) fn open_table(
     version: MetaVersion,
     metadata: &str,
@@ -55,7 +55,7 @@ pub(crate) fn open_table(
     out.extend_from_slice(br#","rows":["#);
 }
 
-/// The line of one object.
+/// Encodes the row of one object.
 pub(crate) fn write_row(
     object: &Object,
     version: MetaVersion,
@@ -75,7 +75,7 @@ pub(crate) fn write_row(
     out.push(b'}');
 }
 
-/// The end of a table.
+/// Encodes the end of a Table.
 pub(crate) fn close_table(out: &mut Vec<u8>) {
     out.extend_from_slice(b"]}");
 }
@@ -89,7 +89,7 @@ fn write_partial(object: &Object, version: MetaVersion, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Everything of a `PartialObjectMetadata` up to the value of `metadata`.
+/// `PartialObjectMetadata` up to the value of `metadata`.
 pub(crate) fn partial_start(version: MetaVersion) -> String {
     let api_version = version.api_version();
     format!(r#"{{"kind":"PartialObjectMetadata","apiVersion":"{api_version}","metadata":"#)

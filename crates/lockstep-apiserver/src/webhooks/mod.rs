@@ -1,4 +1,4 @@
-//! Calls of webhooks: the clients of [`lockstep_callout`] with the server's metrics and its Services.
+//! Clients for webhook calls: those of [`lockstep_callout`], with the server's metrics and Service resolution.
 
 mod services;
 mod version;

@@ -1,4 +1,4 @@
-//! Resolution of Services through `EndpointSlice`s, Endpoints or the cluster IP.
+//! Resolution of Services through `EndpointSlices`, Endpoints or the cluster IP.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Reads Services, Endpoints and `EndpointSlice`s from these buckets.
+    /// Reads Services, Endpoints and `EndpointSlices` from these buckets.
     pub(crate) fn new(
         cache: Cache,
         all: BucketKey,

@@ -12,7 +12,7 @@ use super::conversion::unreadable;
 use super::environment::Observation;
 use super::io::Io;
 use super::{InFlight, Served, SpecialKind, WritePath};
-use crate::crd::{self, Kept, keep_gates};
+use crate::crd::{Kept, keep_gates};
 
 /// Warning for a CRD whose field gates are dropped.
 const NOT_LOOKED_AT: &str =

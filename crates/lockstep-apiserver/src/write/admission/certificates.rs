@@ -16,7 +16,6 @@ use crate::authz::{self, Target};
 use crate::resources::{SpecialKind, Subresource};
 
 const GROUP: &str = "certificates.k8s.io";
-const PLURAL: &str = "certificatesigningrequests";
 
 /// Rejects an approval or a signed certificate if the user lacks the permission for the signer.
 pub(super) fn check(
