@@ -2,7 +2,7 @@
 //! a row.
 //!
 //! A list is `tests/rows.txt` of a crate. A line that begins with a row (`§7/pages what it is about`)
-//! is followed by the files that cite it, indented, which `LOCKSTEP_UPDATE=1` writes anew. A test
+//! is followed by the files that cite it, indented, which `LOCKSTEP_UPDATE=1` rewrites. A test
 //! cites a row by its name; what stands before the name on its line tells of which specification it
 //! is.
 

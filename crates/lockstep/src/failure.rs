@@ -1,4 +1,4 @@
-//! How a command ends: the exit codes, and the one place where an error is told.
+//! Exit codes of commands, and the single place that prints errors.
 
 use std::{fmt::Write, process::ExitCode};
 
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     NotAllowed,
     /// A server would refuse to start with these flags.
     ServerFlags,
-    /// What a server has stored cannot be used.
+    /// Stored data cannot be used by the server.
     Data,
     /// A server cannot use its directory, its addresses or its disk.
     ServerIo,
@@ -70,11 +70,11 @@ impl From<Exit> for ExitCode {
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    /// What, and where. Lower case, no full stop.
+    /// Error and its location, in lower case without a full stop.
     pub(crate) message: String,
     /// Each single cause, when there are several.
     pub(crate) causes: Vec<String>,
-    /// What the reader can do.
+    /// Hint for the user on fixing the error.
     pub(crate) help: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::document;
 /// The version that every JSON and YAML answer carries.
 pub(crate) const API_VERSION: &str = "cli.lockstep.dev/v1";
 
-/// How an answer is written.
+/// Output format of a command (`-o`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
     #[default]

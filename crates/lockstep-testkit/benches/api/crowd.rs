@@ -1,4 +1,4 @@
-//! Thousands of watches on few connections, a tenth of which nobody reads.
+//! Thousands of watches on few connections, a tenth of which are never read.
 
 use futures::future::try_join_all;
 use http_body_util::BodyExt as _;
@@ -15,7 +15,7 @@ use crate::table::{Bar, Measure};
 const STREAMS: usize = 100;
 /// One watch of so many is never read.
 const DEAF_OF: usize = 10;
-/// What a connection holds that nobody reads: the least that HTTP/2 begins with.
+/// Window of a connection that is never read: the initial size of HTTP/2, which is the smallest in practice.
 const DEAF_WINDOW_BYTES: u32 = 65_535;
 /// Changes that every watch sees: more than fits into the windows of those who do not read.
 const CHANGES: usize = 50;

@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 const TABLE: &str = include_str!("kube-apiserver.txt");
 /// Where kube-apiserver keeps what it makes, if it is not told.
 const CERT_DIR: &str = "/var/run/kubernetes";
-/// What of that directory is the server's own, besides the certificates that others may put there.
+/// Subdirectory of `--cert-dir` for the server's data; the directory itself may also hold the user's certificates.
 const OWN_DIR: &str = "lockstep";
 
 /// The step of admission that gives pods their service account.
@@ -20,8 +20,8 @@ const ACCOUNTS: &str = "ServiceAccount";
 const WITHOUT_ACCOUNTS: &str =
     "*,-serviceaccount-controller,-root-ca-certificate-publisher-controller";
 
-/// How long a deleted namespace is left alone: suites delete one and finalize it themselves in the next request, since a
-/// bare kube-apiserver never would.
+/// Grace period before the content of a deleted namespace is removed: suites delete a namespace and finalize it
+/// themselves in the next request, since a bare kube-apiserver never would.
 const NAMESPACE_GRACE: &str = "200ms";
 
 /// A flag as it was given.
@@ -147,7 +147,7 @@ fn store(servers: Option<&str>) -> Result<String, Failure> {
     Ok(format!("--store=etcd://{}", members.join(",")))
 }
 
-/// What kube-apiserver does where it is not told, and `lockstep serve` does otherwise.
+/// Flags for the cases where kube-apiserver's defaults differ from those of `lockstep serve`.
 fn defaults<'a>(value_of: &impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
     let mut flags = vec![
         "--foreign-feature-gates=ignore".to_owned(),
@@ -263,7 +263,7 @@ mod tests {
         );
     }
 
-    /// ux.md §3.1 E9: whoever names the loops gets those, and whoever keeps service accounts keeps theirs.
+    /// ux.md §3.1 E9: `--controllers` overrides the default list; with the ServiceAccount plugin its controllers run.
     #[test]
     fn loops_that_are_named_run_whatever_admission_does() {
         let given = |more: &str| {

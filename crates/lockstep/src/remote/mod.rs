@@ -90,7 +90,7 @@ impl Access {
         Err(Failure::of_server(exit, message))
     }
 
-    /// The same server for a dashboard.
+    /// Connection settings of this server for the dashboard's proxy.
     #[cfg(feature = "dashboard")]
     pub(crate) fn backend(&self) -> Result<lockstep_dashboard::Backend, Failure> {
         let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", self.server()));

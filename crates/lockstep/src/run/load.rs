@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::manifests::{self, Manifest};
 use crate::remote::Access;
 
-/// What the files hold, in the order in which it is created.
+/// Manifests to create, in order of creation.
 pub(super) struct Objects(Vec<Manifest>);
 
 /// Reads everything, so that nothing is begun if something cannot be read.

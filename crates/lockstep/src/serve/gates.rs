@@ -42,7 +42,7 @@ pub(crate) fn apis(arguments: &Arguments, gates: &Gates) -> Result<Apis, Failure
     })
 }
 
-/// What `--help` says about `--feature-gates`: how, and which.
+/// Help text of `--feature-gates`: the syntax, then the known gates of each component.
 pub(crate) fn help() -> String {
     let started = Builder::new(lockstep_gates::registry()).try_finish();
     let gates = started

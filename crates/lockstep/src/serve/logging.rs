@@ -5,7 +5,7 @@ use std::panic::PanicHookInfo;
 use clap::ValueEnum;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// How log lines are written: words and `key=value`, or one JSON document a line.
+/// Log format: text with `key=value` pairs, or one JSON document per line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
     Text,
