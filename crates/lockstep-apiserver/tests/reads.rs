@@ -195,7 +195,7 @@ async fn events_that_are_there_together_leave_together_one_document_a_line() {
     assert_eq!(told(&bytes), selected);
 }
 
-/// What is sent at once is bounded, however much is there.
+/// The size of one body chunk is bounded, however many events are pending.
 #[tokio::test]
 async fn many_events_leave_in_pieces_that_end_with_a_line() {
     let (api, _feed) = started().await;

@@ -191,7 +191,7 @@ async fn objects_that_are_too_large_are_refused() {
     );
 }
 
-/// §5/version-ahead: whoever is ahead of the server is told when to come back.
+/// §5/version-ahead: a resourceVersion ahead of the server's is a 504 with `Retry-After`.
 #[tokio::test]
 async fn a_state_of_the_future_is_not_waited_for_long() {
     let (_server, mut client) = begin().await;

@@ -1,4 +1,4 @@
-//! What every request and every answer goes through.
+//! Filters around all handlers: audit ID, warnings, body limits, timeouts, inflight limits and panics.
 
 use std::time::Duration;
 

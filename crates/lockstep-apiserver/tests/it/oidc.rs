@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// What an issuer says, wherever it is asked: who it is, where its keys are, and its keys.
+/// Response of an issuer on every path: discovery document and JWKS in one.
 fn document(issuer: &str, keys: &[&Key]) -> Value {
     let keys: Vec<Value> = keys.iter().map(|key| key.told()).collect();
     json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys"), "keys": keys })
@@ -74,7 +74,7 @@ fn payload(issuer: &str) -> Value {
     json!({ "iss": issuer, "aud": ["lockstep"], "sub": "alice", "groups": ["dev"], "exp": now + 60, "iat": now, "jti": "j1" })
 }
 
-/// What a server says of who has a token.
+/// Posts a SelfSubjectReview with this token.
 async fn whoami(client: &mut Client, token: &str) -> (u16, Value) {
     let bearer = format!("Bearer {token}");
     let headers = [
@@ -224,7 +224,7 @@ async fn keys_are_exchanged_while_the_server_runs() {
     assert_eq!(whoami(&mut client, &one).await.0, 401);
 }
 
-/// §13/oidc: an issuer that lies, is elsewhere, is too talkative, or is not there lets nobody in and holds nobody up.
+/// §13/oidc: an issuer that is unreachable, wrong or too verbose authenticates no user and does not delay the server.
 #[tokio::test]
 async fn an_issuer_that_is_down_or_lies_does_not_hold_up_the_server() {
     let key = Key::new("k");

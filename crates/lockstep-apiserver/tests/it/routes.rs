@@ -250,7 +250,7 @@ async fn what_discovery_shows_can_be_listed_and_watched() {
         let kind = list.json()["kind"].as_str().unwrap().to_owned();
         assert!(kind.ends_with("List"), "{path}: {kind}");
         if *verbs == json!(["get", "list"]) {
-            // What is not stored cannot be followed.
+            // Componentstatuses are computed, not stored, so they cannot be watched.
             assert_eq!(path, "/api/v1/componentstatuses");
             continue;
         }

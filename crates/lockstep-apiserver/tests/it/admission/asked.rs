@@ -1,4 +1,4 @@
-//! What webhooks are asked, and about what.
+//! AdmissionReview requests: the operations and objects that reach webhooks, and the content of the requests.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The same by kubectl.
+//! Admission webhooks as kubectl shows them: patches, warnings and refusals.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn say() -> Say {
     })
 }
 
-/// What kubectl prints that is fed something. It waits elsewhere: the server has work to do here.
+/// Runs kubectl with this input and returns its output, on a blocking thread: the server needs this one.
 async fn kubectl(program: &Path, world: &World, arguments: &str, input: &str) -> String {
     let mut command = Command::new(program);
     command

@@ -1,4 +1,4 @@
-//! What is out of a webhook's reach, as it is out of a client's.
+//! Fields that a webhook's patch cannot change, because a client cannot.
 
 use serde_json::{Value, json};
 

@@ -100,7 +100,7 @@ async fn a_webhook_that_lies_or_fails_changes_nothing() {
     assert_eq!(world.client.get(&format!("{V1}/b")).await.status, 404);
 }
 
-/// What can be stored and not be read back in the version of the request is not stored.
+/// An object that cannot be converted back to the version of the request is not stored.
 #[tokio::test]
 async fn a_webhook_that_works_one_way_only_stores_nothing_by_halves() {
     let mut world = World::usual().await;

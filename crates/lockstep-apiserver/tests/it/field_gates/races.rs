@@ -29,7 +29,7 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     let (go, gone) = mpsc::channel::<()>();
     let gone = Mutex::new(gone);
     let say = move |review: Value| {
-        // Once nobody says so any more, nobody waits.
+        // An error means that the sender is dropped: later calls do not wait.
         let _moved = gone.lock().recv();
         let response = json!({"uid": review["request"]["uid"], "allowed": true});
         let review = json!({

@@ -1,4 +1,4 @@
-//! What schemas ask for, and what they hold, where a gate is closed.
+//! Schemas with closed gates: required fields, and gates in embedded resources.
 
 use serde_json::{Value, json};
 
