@@ -117,7 +117,7 @@ fn check(program: &Path, first: &[&str]) {
     two.until(account, |said| said == "serviceaccount/default\n");
     let holder = "get lease lockstep-controllers -n kube-system -o jsonpath={.spec.holderIdentity}";
     let before = two.kubectl(holder, "");
-    // Whoever leads stops; the other goes on.
+    // The server that holds the controllers' lease is stopped; the other takes over.
     let identity = |server: &Server| {
         let names = "get leases -n kube-system -o jsonpath={.items[*].spec.holderIdentity}";
         server.kubectl(names, "")

@@ -1,4 +1,4 @@
-//! What kubectl needs to know about kinds before it sends them, and how it sends them, on the real binary: protobuf bodies
+//! Schemas that kubectl reads before it sends built-in kinds, and its requests, on the real binary: protobuf bodies
 //! and OpenAPI (api-machinery.md T1, T3, T4).
 
 use crate::server::on_each_store;

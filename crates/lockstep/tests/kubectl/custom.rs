@@ -1,4 +1,4 @@
-//! What people do with kubectl, on the real binary: built-in kinds and a custom resource.
+//! Everyday kubectl commands on the real binary: built-in kinds and a custom resource.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Child;

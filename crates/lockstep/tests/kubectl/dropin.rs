@@ -207,7 +207,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     assert_eq!(created, (true, expected.to_owned()));
     let (_, listed) = admin("get --raw /apis/ex.io/v1");
     assert!(listed.contains("\"name\":\"widgets\""), "{listed}");
-    // The same again, as of a suite that starts on a store with history: replaced, with its version.
+    // A suite that starts on a store with history replaces the CRD, with its resourceVersion.
     let replaced = admin(&format!("replace -f {}", at("widgets.yaml")));
     let expected = "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io replaced\n";
     assert_eq!(replaced, (true, expected.to_owned()));

@@ -52,7 +52,7 @@ fn tidy<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// What a command prints in a folder.
+/// Output of a tutorial's command, run in a directory.
 fn said(server: &Server, folder: &Path, command: &[String]) -> String {
     let (program, arguments) = command.split_first().unwrap();
     match program.as_str() {

@@ -1,10 +1,10 @@
-//! Kinds that nobody acts upon here, as kubectl makes, shows and changes them (api-machinery.md §12, §15).
+//! Kinds without a controller here, as kubectl creates, shows and changes them (api-machinery.md §12, §15).
 
 use serde_json::json;
 
 use crate::server::{Server, on_each_store};
 
-/// What a controller would say about a deployment whose pods all run.
+/// Writes the status that a controller would set on a deployment whose pods all run.
 fn roll_out(server: &Server, replicas: u32) {
     let generation = "get deployment web -o jsonpath={.metadata.generation}";
     let generation: u32 = server.kubectl(generation, "").parse().unwrap();

@@ -1,4 +1,4 @@
-//! How the process starts, refuses to, and ends.
+//! Start, refusal to start and shutdown of the process.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
