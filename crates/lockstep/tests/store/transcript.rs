@@ -1,4 +1,4 @@
-//! Transcript of etcdctl against `lockstep store`, command by command: `cases/etcdctl.txt`.
+//! Transcript of etcdctl against `lockstep store`, command by command: `etcdctl.txt`.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
