@@ -356,8 +356,8 @@ async fn deaf(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>, crd: serde_json:
     Api::new(store.clone(), cache, "/registry/", registry, || 7)
 }
 
-/// api-machinery.md §11/deletion: nothing comes behind a CRD that goes, whichever server is asked, and
-/// a CRD of the same name does not see what came before it.
+/// api-machinery.md §11/deletion: no server creates an object of a CRD that is being deleted, and
+/// a new CRD of that name does not see earlier objects.
 #[tokio::test]
 async fn a_server_that_heard_nothing_makes_no_object_of_a_crd_that_goes() {
     let store = Arc::new(MemoryStore::start(Limits::default()));

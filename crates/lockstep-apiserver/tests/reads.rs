@@ -72,7 +72,7 @@ fn read(whole: &Whole) -> Value {
     serde_json::from_slice(&whole.joined()).expect("answers are JSON")
 }
 
-/// Writes, and tells the resource version of what came of it.
+/// Performs a write and returns the resource version of its result.
 async fn written(api: &Api, method: Method, target: &str, body: &Value) -> u64 {
     let body = Bytes::from(body.to_string());
     revision(&read(&whole(ask(api, method, target, body).await)))

@@ -29,13 +29,13 @@ pub(crate) enum Exit {
     Bug,
     /// Another server has the directory.
     InUse,
-    /// A file or address that a server was told to use is no good.
+    /// A configured file or address cannot be used.
     Configuration,
-    /// Stopped from outside, by Ctrl-C.
+    /// Stopped by SIGINT.
     Interrupted,
-    /// Stopped from outside.
+    /// Stopped by SIGTERM.
     Terminated,
-    /// Whatever a command that was run ended with.
+    /// Exit status of the command that `lockstep run` executed.
     OfCommand(u8),
 }
 

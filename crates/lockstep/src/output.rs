@@ -82,7 +82,7 @@ pub(crate) fn data(text: &str) {
     }
 }
 
-/// Writes words for people to stderr. Nothing can be told when even that fails.
+/// Writes a message for the user to stderr. Errors are ignored, since there is no other place to report them.
 pub(crate) fn tell(text: &str) {
     drop(anstream::stderr().write_all(text.as_bytes()));
 }

@@ -112,7 +112,7 @@ async fn bodies_that_cannot_be_read_are_refused_and_harm_nobody() {
     }
 }
 
-/// §14/sizes, §11/limits: what is too large for the store is told, whatever part makes it so.
+/// §14/sizes, §11/limits: objects over a size limit are refused, on create and on patch.
 #[tokio::test]
 async fn objects_that_are_too_large_are_refused() {
     let (_server, mut client) = begin().await;

@@ -1,4 +1,4 @@
-//! A webhook in this process: a TLS server that answers as it is told to.
+//! Webhook in this process: a TLS server with configurable responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

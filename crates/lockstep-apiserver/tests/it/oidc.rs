@@ -176,7 +176,7 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
     assert_eq!(count, 2, "successes and failures of one issuer");
 }
 
-/// §13/oidc: a review tells why.
+/// §13/oidc: a TokenReview reports the user, or the reason for the refusal.
 #[tokio::test]
 async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     let key = Key::new("k");
@@ -201,7 +201,7 @@ async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     );
 }
 
-/// §13/oidc: the issuer is asked again for a key that is not known, and only then.
+/// §13/oidc: keys are fetched again for an unknown key ID, and only then.
 #[tokio::test]
 async fn keys_are_exchanged_while_the_server_runs() {
     let (first, second) = (Key::new("first"), Key::new("second"));

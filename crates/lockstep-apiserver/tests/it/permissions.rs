@@ -58,7 +58,7 @@ async fn an_update_that_creates_asks_for_create_too() {
     let (server, mut client) = begin(&rules).await;
     let lease = json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": "alice" } });
     let path = format!("{LEASES}/l");
-    // The role is in force once alice is told that there is no such object of another kind.
+    // The role is in force once the response is no longer that alice cannot update leases.
     let refused = loop {
         let answer = as_alice(&server, "PUT", &path, &lease).await;
         if !answer.body.contains("cannot update") {

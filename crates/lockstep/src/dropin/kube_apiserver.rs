@@ -9,14 +9,14 @@ use super::{Call, called};
 use crate::failure::{Exit, Failure};
 
 const TABLE: &str = include_str!("kube-apiserver.txt");
-/// Where kube-apiserver keeps what it makes, if it is not told.
+/// Default of kube-apiserver's `--cert-dir`.
 const CERT_DIR: &str = "/var/run/kubernetes";
 /// Subdirectory of `--cert-dir` for the server's data; the directory itself may also hold the user's certificates.
 const OWN_DIR: &str = "lockstep";
 
-/// The step of admission that gives pods their service account.
+/// Admission plugin that assigns a service account to pods.
 const ACCOUNTS: &str = "ServiceAccount";
-/// All loops but those that furnish namespaces for that step.
+/// Value of `--controllers` without the controllers whose objects that plugin needs.
 const WITHOUT_ACCOUNTS: &str =
     "*,-serviceaccount-controller,-root-ca-certificate-publisher-controller";
 
@@ -24,7 +24,7 @@ const WITHOUT_ACCOUNTS: &str =
 /// themselves in the next request, since a bare kube-apiserver never would.
 const NAMESPACE_GRACE: &str = "200ms";
 
-/// A flag as it was given.
+/// Flag from the command line.
 struct Given {
     flag: Flag,
     value: String,
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(given("--v=1"), (without, None));
     }
 
-    /// api-machinery.md §16/kwok: what kwokctl passes besides.
+    /// api-machinery.md §16/kwok: the other flags that kwokctl passes.
     #[test]
     fn flags_of_kwokctl_are_taken() {
         let (arguments, notes) = outcome(&[

@@ -23,8 +23,8 @@ pub(super) struct Given {
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Runs the program of a user. It may ask the person in front of the terminal, and tell them what is wrong.
-/// `cluster` is what it may know about the server.
+/// Runs the exec plugin of a user. It inherits the terminal, so that it can prompt and print errors.
+/// `cluster` is the information about the server that it may get.
 pub(super) fn run(user: &Entry<'_>, exec: &Value, cluster: &Value) -> Result<Given, Failure> {
     let version = exec["apiVersion"].as_str().unwrap_or_default();
     if ![V1, V1BETA1].contains(&version) {

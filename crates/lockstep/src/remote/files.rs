@@ -135,7 +135,7 @@ impl<'a> Entry<'a> {
         bytes.map_err(|error| self.wrong(&format!("cannot read {}: {error}", path.display())))
     }
 
-    /// A program: one with a path is told from the file, another is looked for.
+    /// Path of an exec plugin: relative to the kubeconfig if it contains a slash, else searched in `PATH`.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         if name.contains('/') {
             self.beside(name)

@@ -73,7 +73,7 @@ impl Access {
         answer.map_err(|error| self.unreachable(&error))
     }
 
-    /// Asks for a path and expects 200.
+    /// GET of a path; any status but 200 is a failure.
     pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let http::Answered { code, body, .. } = self.ask(http::Question::get(path))?;
         if code == 200 {

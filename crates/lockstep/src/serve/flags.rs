@@ -275,7 +275,7 @@ impl Arguments {
         }
     }
 
-    /// Which APIs are asked for.
+    /// Requested APIs: `--runtime-config` and the flags for forward compatibility.
     pub(crate) fn api_wishes(&self) -> ApiWishes {
         let forward = self.gates.forward_compatible();
         ApiWishes {

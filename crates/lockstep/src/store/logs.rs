@@ -62,7 +62,7 @@ fn output(name: &str) -> Result<BoxMakeWriter, Failure> {
 /// Log format.
 #[derive(Clone, Copy)]
 enum Lines {
-    /// An object with `level`, `ts`, `caller`, `msg` and what else there is to tell.
+    /// JSON object with `level`, `ts`, `caller`, `msg` and the event's fields.
     Json,
     /// The fields of `Json`, separated by tabs for reading at a terminal.
     Console,

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::server::on_each_store;
 use crate::widget::{define, kind, widget, widgets};
 
-/// Keeps a config map beside each widget that says how large it is, and tells so in the status.
+/// Applies a config map with the size of the widget, owned by it, and records that in the widget's status.
 async fn reconcile(widget: Arc<DynamicObject>, client: Arc<Client>) -> kube::Result<Action> {
     let name = widget.name_any();
     let owner = widget.controller_owner_ref(&kind()).unwrap();

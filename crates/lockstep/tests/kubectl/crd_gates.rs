@@ -91,7 +91,7 @@ fn a_server_that_lets_gates_be_is_told_of() {
     );
 }
 
-/// ux.md §2.3: who may not is told with status 4.
+/// ux.md §2.3: missing permission is exit status 4.
 #[test]
 fn who_may_not_look_is_told_with_status_4() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// By the variable that tests are told with, or from the search path; none if there is none.
+    /// Finds kubectl by `LOCKSTEP_TEST_KUBECTL`, else on the search path.
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("LOCKSTEP_TEST_KUBECTL");
         let program = named.map_or_else(|| "kubectl".into(), PathBuf::from);

@@ -262,8 +262,8 @@ async fn of_two_configurations_in_conflict_the_later_has_its_way_and_a_third_may
     assert_eq!(refusal(&refused), (400, told.to_owned()));
 }
 
-/// api-machinery.md §6/patch-races, §12/webhook-order: a patch that meets another is made again of the newer state, and
-/// the webhooks are asked about that one too.
+/// api-machinery.md §6/patch-races, §12/webhook-order: a patch that loses a race is applied to the newer state, and
+/// webhooks are called again with that result.
 #[tokio::test]
 async fn a_patch_that_is_tried_again_is_asked_about_again() {
     let say: Say = Box::new(|review| {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::world::{World, answer, patch};
 use crate::hook::Say;
 
-/// kubectl, by the variable that tests are told with, or from the search path.
+/// Path of kubectl, from `LOCKSTEP_TEST_KUBECTL` or else the search path.
 fn program() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
         return Some(path.into());

@@ -47,7 +47,7 @@ impl World {
         Self::with(Setup::own(), say).await
     }
 
-    /// A server with a namespace `n` that the webhook is asked about, and no other.
+    /// Starts a server with a namespace `n`, the only one that the webhook's selector matches.
     pub(super) async fn with(setup: Setup, say: Say) -> Self {
         let pair = own_authority();
         let hook = Hook::start(&pair, say).await;

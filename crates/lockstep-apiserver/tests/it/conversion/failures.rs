@@ -21,7 +21,7 @@ async fn a_webhook_that_lies_or_fails_changes_nothing() {
             })
         })
     };
-    // Each lie is told about one object of v1 and about one of v2: the first text and the second.
+    // Each invalid response is tested with an object of v1 and one of v2.
     let rows: [(Say, &str); 9] = [
         (
             liar(|r| r["convertedObjects"] = json!([])),

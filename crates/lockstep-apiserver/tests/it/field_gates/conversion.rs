@@ -326,7 +326,7 @@ async fn what_a_version_cannot_say_is_kept_in_silence() {
     );
 }
 
-/// field-gates.md §9/conversion: what a webhook adds of its own is dropped, and told.
+/// field-gates.md §9/conversion: a gated field that a conversion webhook adds is dropped, with a warning.
 #[tokio::test]
 async fn what_a_webhook_adds_of_its_own_is_dropped() {
     let mut converting = Converting::begin(Webhook::FillsIn).await;

@@ -1,4 +1,4 @@
-//! CRDs with gates: what is refused, what is told, and when gates count.
+//! CRDs with gates: validation, warnings, and the time from which gates are in force.
 
 use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ async fn whoever_writes_a_crd_is_warned() {
     );
 }
 
-/// field-gates.md §1/status and field-gates.md §11/condition: what the status tells.
+/// field-gates.md §1/status and field-gates.md §11/condition: the status lists the gates and their states.
 #[tokio::test]
 async fn the_status_tells_which_gates_are_open() {
     let mut world = World::new().await;

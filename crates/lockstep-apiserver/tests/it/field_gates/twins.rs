@@ -1,4 +1,4 @@
-//! Two servers that are told the same, one of which does not look at gates: what gates do is the difference between them.
+//! Differential tests of gates: two servers get equal requests, and one of them ignores gates.
 
 use lockstep_fieldgate::{Action, FieldPath, Gates, Segment};
 use lockstep_merge::managers::Managed;
@@ -164,7 +164,7 @@ impl Twins {
         }
     }
 
-    /// A write of what is there, in any version: nothing is told, nothing is written that is not moved or filled in.
+    /// Checks that writing back an object, in any version, gets no warning and keeps gated fields and generation.
     pub(super) async fn check_idle(&mut self, version: &'static str, what: &str) {
         let Some(before) = self.stored().await else {
             return;

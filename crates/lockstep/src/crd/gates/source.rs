@@ -73,7 +73,7 @@ impl Place<'_> {
 }
 
 impl Place<'_> {
-    /// Tells of a server that lets gates be. A server that does not say, as a kube-apiserver, is believed.
+    /// Warns if the server has field gates disabled. A server that does not report the gate gets no warning.
     pub(super) fn warn_if_idle(&self) {
         let Self::Server(access) = self else { return };
         let gates = live::rows(access).unwrap_or_default();

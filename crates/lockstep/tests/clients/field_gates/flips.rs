@@ -65,7 +65,7 @@ impl Writer {
             let replicas = body["spec"]["replicas"]
                 .as_u64()
                 .expect("no value is ever lost");
-            // Either all of the write counts and nothing is told, or the field is as it was before.
+            // Either the whole write is stored without a warning, or the field keeps its earlier value.
             match &*warnings {
                 [] => assert_eq!(replicas, number),
                 told => assert_eq!((told, replicas < number), (&[KEPT.to_owned()][..], true)),
