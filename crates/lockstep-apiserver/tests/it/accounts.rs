@@ -37,7 +37,7 @@ async fn token(client: &mut Client, spec: Value) -> String {
         .to_owned()
 }
 
-/// Posts a TokenReview and returns the user's name, or the review's error.
+/// Posts a `TokenReview` and returns the user's name, or the review's error.
 async fn review(client: &mut Client, spec: Value) -> Result<String, String> {
     let answer = client
         .write("POST", REVIEWS, &json!({ "spec": spec }))

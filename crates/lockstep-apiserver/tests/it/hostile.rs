@@ -251,7 +251,7 @@ const SETTINGS: u8 = 4;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// HTTP/2 error code ENHANCE_YOUR_CALM (11), in network byte order.
+/// HTTP/2 error code `ENHANCE_YOUR_CALM` (11), in network byte order.
 const ENHANCE_YOUR_CALM: &[u8] = &[0, 0, 0, 11];
 
 /// Sends pieces until the server has had enough. Returns how many it took, and its last words.

@@ -311,7 +311,7 @@ async fn an_owner_elsewhere_is_told_by_an_event_and_deletes_nothing() {
     there(&mut client, &format!("{maps}/child")).await;
 }
 
-/// §12/apiservices: every served group and version has an available APIService, including groups without storage.
+/// §12/apiservices: every served group and version has an available `APIService`, including groups without storage.
 #[tokio::test]
 async fn each_group_that_is_served_here_has_an_available_api_service() {
     let (_server, mut client) = begin().await;

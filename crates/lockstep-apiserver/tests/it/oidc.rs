@@ -74,7 +74,7 @@ fn payload(issuer: &str) -> Value {
     json!({ "iss": issuer, "aud": ["lockstep"], "sub": "alice", "groups": ["dev"], "exp": now + 60, "iat": now, "jti": "j1" })
 }
 
-/// Posts a SelfSubjectReview with this token.
+/// Posts a `SelfSubjectReview` with this token.
 async fn whoami(client: &mut Client, token: &str) -> (u16, Value) {
     let bearer = format!("Bearer {token}");
     let headers = [
@@ -176,7 +176,7 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
     assert_eq!(count, 2, "successes and failures of one issuer");
 }
 
-/// §13/oidc: a TokenReview reports the user, or the reason for the refusal.
+/// §13/oidc: a `TokenReview` reports the user, or the reason for the refusal.
 #[tokio::test]
 async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     let key = Key::new("k");

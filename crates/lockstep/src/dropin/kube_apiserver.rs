@@ -263,7 +263,7 @@ mod tests {
         );
     }
 
-    /// ux.md §3.1 E9: `--controllers` overrides the default list; with the ServiceAccount plugin its controllers run.
+    /// ux.md §3.1 E9: `--controllers` overrides the default list; with the `ServiceAccount` plugin its controllers run.
     #[test]
     fn loops_that_are_named_run_whatever_admission_does() {
         let given = |more: &str| {

@@ -1,4 +1,4 @@
-//! AdmissionReview requests: the operations and objects that reach webhooks, and the content of the requests.
+//! `AdmissionReview` requests: the operations and objects that reach webhooks, and the content of the requests.
 
 use serde_json::{Value, json};
 

@@ -106,7 +106,7 @@ impl World {
         self.client.write("POST", MAPS, &map).await
     }
 
-    /// Takes the AdmissionReview requests that arrived since the last call.
+    /// Takes the `AdmissionReview` requests that arrived since the last call.
     pub(super) fn asked(&self) -> Vec<Value> {
         let asked = self.hook.asked().into_iter();
         asked

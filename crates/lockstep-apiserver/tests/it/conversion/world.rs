@@ -147,7 +147,7 @@ impl World {
         self.client.send("PATCH", path, &merge, merged).await
     }
 
-    /// Number of objects in each ConversionReview since the last call.
+    /// Number of objects in each `ConversionReview` since the last call.
     pub(super) fn calls(&self) -> Vec<usize> {
         let calls = self.hook.asked().into_iter();
         let count =

@@ -88,7 +88,7 @@ async fn every_body_that_a_client_sends_may_be_a_message() {
     assert_eq!(client.get(&format!("{pods}/q")).await.status, 404);
 }
 
-/// Scale and TokenRequest as protobuf, under the row of the test above.
+/// Scale and `TokenRequest` as protobuf, under the row of the test above.
 #[tokio::test]
 async fn a_scale_and_a_request_for_a_token_may_be_messages() {
     let (_server, mut client) = server().await;
