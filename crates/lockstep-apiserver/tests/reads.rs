@@ -108,7 +108,7 @@ async fn a_list_after_a_write_shows_it_whoever_is_being_sent_an_older_one() {
             let name = format!("map-{writer}");
             let map = json!({"metadata": {"name": name}, "data": {"n": "0"}});
             written(&api, Method::POST, MAPS, &map).await;
-            // Held on purpose: what is being sent can be shared.
+            // Responses are kept alive on purpose, since their buffers can be shared.
             let mut held = Vec::new();
             for number in 1..=WRITES {
                 let change = json!({"data": {"n": number.to_string()}});

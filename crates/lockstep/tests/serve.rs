@@ -255,7 +255,7 @@ fn the_features_of_a_running_server_are_listed() {
     );
 }
 
-/// feature-gates.md §9/flagz: what `/flagz` shows is what `--print-config` does.
+/// feature-gates.md §9/flagz: `/flagz` and `--print-config` show equal values.
 #[test]
 fn flags_shown_by_the_server_hide_passwords() {
     let folder = tempfile::tempdir().unwrap();

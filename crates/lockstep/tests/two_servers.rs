@@ -1,5 +1,5 @@
-//! Two servers on one store, as processes: what one writes the other shows, and one of them runs the
-//! background loops.
+//! Two server processes on one store: each shows the other's writes, and only one of them runs the
+//! controllers.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
@@ -94,7 +94,7 @@ impl Server {
     }
 }
 
-/// A write through one is read at once through the other, and the loops run once.
+/// Checks that a write through one server is read at once through the other, and that controllers run on one of them.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn check(program: &Path, first: &[&str]) {
     let kubectl = std::env::var_os("LOCKSTEP_TEST_KUBECTL").unwrap_or_else(|| "kubectl".into());

@@ -131,7 +131,7 @@ async fn bodies_are_logged_at_their_level_without_managed_fields_and_nowhere_els
     );
 }
 
-/// api-machinery.md §14/audit: who makes a mistake with an object is shown it, the log is not.
+/// api-machinery.md §14/audit: an error that quotes the object is sent to the client and kept out of the log.
 #[tokio::test]
 async fn a_mistake_does_not_bring_content_into_the_log() {
     let server = TestServer::with(Setup {

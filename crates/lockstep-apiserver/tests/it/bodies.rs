@@ -224,7 +224,7 @@ async fn a_compressed_body_is_read_as_it_is() {
     assert_eq!(client.get(&format!("{MAPS}/m")).await.status, 404);
 }
 
-/// §6/patch-races: those who do not say what they saw are all heard; of those who do, one.
+/// §6/patch-races: concurrent patches without a resourceVersion all succeed; of those with one, a single patch does.
 #[tokio::test]
 async fn patches_that_meet_are_all_made_or_refused() {
     let (server, mut client) = begin().await;

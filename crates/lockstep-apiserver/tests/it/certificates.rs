@@ -1,4 +1,4 @@
-//! Requests for certificates: who asks, who approves, who signs.
+//! Certificate signing requests: requester, approval and signing.
 
 use serde_json::{Value, json};
 

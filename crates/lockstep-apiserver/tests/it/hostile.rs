@@ -156,7 +156,7 @@ async fn a_body_that_is_cut_short_harms_nobody() {
     assert_alive(&server).await;
 }
 
-/// Time stands still except when everybody waits.
+/// Runs on a paused clock, which advances only while all tasks are idle.
 #[tokio::test]
 async fn clients_that_never_finish_a_handshake_or_a_head_or_do_nothing_are_cut_off() {
     let server = TestServer::start().await;

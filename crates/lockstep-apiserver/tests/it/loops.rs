@@ -1,4 +1,4 @@
-//! The background loops of running servers: api-machinery.md §8.
+//! Controllers of running servers: api-machinery.md §8.
 
 use std::sync::Arc;
 

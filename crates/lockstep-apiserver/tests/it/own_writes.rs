@@ -90,7 +90,7 @@ async fn writes_of_the_loops_are_logged_and_counted() {
     );
 }
 
-/// §14/metrics: what dashboards ask of objects, watches and the store.
+/// §14/metrics: upstream's metrics of objects, watches and the store.
 #[tokio::test]
 async fn objects_watches_and_the_store_are_measured() {
     let server = TestServer::with(Setup::own()).await;

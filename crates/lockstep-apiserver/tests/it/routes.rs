@@ -173,7 +173,7 @@ async fn paths_are_read_as_upstream_reads_them() {
     }
 }
 
-/// §1/index, §1/endpoints, §1/discovery: what is listed is there.
+/// §1/index, §1/endpoints, §1/discovery: every path in the index and in discovery is served.
 #[tokio::test]
 async fn every_listed_path_is_answered() {
     let (_server, mut client) = begin().await;

@@ -224,8 +224,8 @@ mod tests {
         "--anonymous-auth=false",
     ];
 
-    /// ux.md §3.1 E4: the flags of envtest. What it starts has no loops that put objects into namespaces, so
-    /// nothing is found there that a suite did not make.
+    /// ux.md §3.1 E4: the flags of envtest. Controllers that create objects in namespaces are off, so a suite finds
+    /// only the objects that it created.
     #[test]
     fn flags_of_envtest_are_honoured() {
         let (arguments, notes) = outcome(&[

@@ -101,7 +101,7 @@ impl<'a> Entry<'a> {
         self.value.get(key).filter(|value| !is_empty(value))
     }
 
-    /// Fails if one of these fields says something: what they ask for would not be done.
+    /// Fails if one of these fields is set, since this client does not implement it.
     pub(super) fn refuse(&self, keys: &[&str]) -> Result<(), Failure> {
         match keys.iter().find(|key| self.set(key).is_some()) {
             None => Ok(()),

@@ -19,11 +19,11 @@ const OF_USER: &[&str] = &[
     "username",
 ];
 
-/// A server, whom to trust, and who asks.
+/// Address, trust and credentials for an API server.
 pub(crate) struct Access {
     server: String,
     pub(super) authority: Option<Vec<u8>>,
-    /// Whether the server may be anybody.
+    /// True for `insecure-skip-tls-verify`: the server's certificate is not checked.
     pub(super) is_unverified: bool,
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
     pub(super) token: Option<String>,
@@ -101,7 +101,7 @@ impl Access {
         &self.server
     }
 
-    /// The namespace of the context, or the one that everybody has.
+    /// Namespace of the context, by default `default`.
     pub(crate) fn namespace(&self) -> &str {
         let namespace = self.namespace.as_deref();
         let namespace = namespace.filter(|namespace| !namespace.is_empty());

@@ -1,7 +1,7 @@
-//! Tutorials (field-gates.md §14/tutorials) and other transcripts, command by command: what stands below a command is
-//! what it prints.
+//! Tutorials (field-gates.md §14/tutorials) and other transcripts, command by command: each command is followed by
+//! its expected output.
 //!
-//! `LOCKSTEP_UPDATE=1` rewrites what commands print; read the difference before you commit it.
+//! `LOCKSTEP_UPDATE=1` rewrites the expected output; read the difference before you commit it.
 
 use std::path::Path;
 

@@ -199,7 +199,7 @@ fn kubectl_makes_a_quota_sees_it_and_is_held_to_it() {
     });
 }
 
-/// api-machinery.md §12/start: what every cluster has for its pods, and what is refused.
+/// api-machinery.md §12/start: default objects that pods rely on, and validation errors.
 #[test]
 fn kubectl_finds_the_server_as_a_service_and_is_told_what_is_wrong() {
     on_each_store(|server| {

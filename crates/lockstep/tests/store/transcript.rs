@@ -210,7 +210,7 @@ fn etcdctl_watches_what_another_etcdctl_does() {
         watching.kill().unwrap();
         watching.wait().unwrap();
         drop(receiver);
-        // The reader ends with the output; whether anybody listened is all the same.
+        // The reader ends with the output; its send error after the receiver is dropped is expected.
         drop(reader.join());
     }
 }

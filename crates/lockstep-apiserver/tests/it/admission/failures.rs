@@ -25,7 +25,7 @@ fn raw(code: u16, body: &'static str) -> Say {
     })
 }
 
-/// api-machinery.md §12/webhook-failures: what each is called, and that `Ignore` lets the write go on.
+/// api-machinery.md §12/webhook-failures: the error of each failure, and `failurePolicy: Ignore`.
 #[tokio::test]
 async fn a_webhook_that_gives_no_answer_stops_a_write_unless_that_is_to_be_ignored() {
     let mut world = World::begin(says(json!({}))).await;

@@ -68,7 +68,7 @@ async fn kubectl(program: &Path, world: &World, arguments: &str, input: &str) ->
     String::from_utf8(said).unwrap().trim_end().to_owned()
 }
 
-/// api-machinery.md §12/webhook-denials: what people see.
+/// api-machinery.md §12/webhook-denials: output of kubectl.
 #[tokio::test]
 async fn kubectl_shows_what_webhooks_change_warn_of_and_refuse() {
     let Some(program) = program() else {

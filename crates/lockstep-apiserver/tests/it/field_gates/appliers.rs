@@ -198,8 +198,8 @@ async fn a_put_takes_no_frozen_field_from_whoever_applied_it() {
     }
 }
 
-/// field-gates.md §5/D12: who does not ask for a frozen field any more owns it all the same, alone or with others, and
-/// in whatever version they write from now on.
+/// field-gates.md §5/D12: a manager whose apply omits a frozen field stays its owner, alone or with others, in the
+/// version of that apply.
 #[tokio::test]
 async fn who_asks_for_a_frozen_field_no_more_keeps_it_in_the_version_they_write() {
     for webhook in [Webhook::Absent, Webhook::Renames] {

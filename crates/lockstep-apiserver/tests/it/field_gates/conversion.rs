@@ -311,7 +311,7 @@ async fn an_apply_in_another_version_gains_nothing_that_is_frozen() {
     );
 }
 
-/// field-gates.md §5/D16: what a version cannot say is not left out of a request.
+/// field-gates.md §5/D16: a frozen field that the version of a request does not have is kept without a warning.
 #[tokio::test]
 async fn what_a_version_cannot_say_is_kept_in_silence() {
     let mut converting = Converting::with_frozen_field(Webhook::Loses).await;

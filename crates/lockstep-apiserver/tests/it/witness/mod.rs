@@ -1,5 +1,5 @@
-//! Bodies that an independent writer of protobuf made field by field, next to the same objects as JSON: what is stored
-//! is the same.
+//! Bodies encoded field by field with an independent protobuf library, next to equal objects as JSON: both are stored
+//! alike.
 
 #![expect(
     clippy::needless_update,
