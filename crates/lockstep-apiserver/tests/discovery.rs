@@ -1,4 +1,4 @@
-//! What clients learn about what is served.
+//! Discovery documents: aggregated and unaggregated.
 
 use std::sync::Arc;
 

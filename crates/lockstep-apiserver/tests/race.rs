@@ -1,4 +1,4 @@
-//! What happens between a look at the store and a write to it.
+//! Races between a read of the store and the write that depends on it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use lockstep_storage::{
 use lockstep_testkit::wait::{eventually, holds};
 use tokio::task::JoinSet;
 
-/// A store in which somebody else deletes a namespace just before the next write.
+/// Store in which another client deletes a namespace just before the next write.
 struct Interrupted {
     inner: MemoryStore,
     is_armed: AtomicBool,
@@ -151,7 +151,7 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
     assert_eq!(told, (404, "namespaces \"ns\" not found".to_owned()));
 }
 
-/// A server on a store. Numbers that nobody had before begin anew in each, so that all make the same choices.
+/// Server on a store. Its random numbers are a counter from 0, so that all servers generate the same values.
 async fn server(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>) -> Arc<Api> {
     let cache = Cache::new(store.clone(), "/registry/");
     feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
@@ -271,13 +271,13 @@ async fn a_quota_is_in_force_at_once_and_counts_what_was_there() {
     let over = "configmaps \"x\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=3, limited: configmaps=3";
     let refused = (403, over.to_owned());
     assert_eq!(post(&servers[1], MAPS, map("x")).await, refused);
-    // Whoever changes it is heard as soon.
+    // An update of the quota is in force at once, too.
     let path = format!("{QUOTAS}/q");
     let raised = send(&servers[0], &Method::PUT, &path, quota(4)).await;
     assert_eq!(raised.0, 200, "{}", raised.1);
     assert_eq!(post(&servers[1], MAPS, map("x")).await.0, 201);
     assert_eq!(post(&servers[0], MAPS, map("y")).await.0, 403);
-    // Nobody counted what is limited only now.
+    // Usage of a resource is counted when its limit is added.
     let other = r#"{"metadata":{"name":"q"},"spec":{"hard":{"secrets":"0"}}}"#;
     assert_eq!(send(&servers[1], &Method::PUT, &path, other).await.0, 200);
     assert_eq!(post(&servers[0], MAPS, map("y")).await.0, 201);
@@ -356,8 +356,8 @@ async fn deaf(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>, crd: serde_json:
     Api::new(store.clone(), cache, "/registry/", registry, || 7)
 }
 
-/// api-machinery.md §11/deletion: nothing comes behind a CRD that goes, whichever server is asked, and
-/// a CRD of the same name does not see what came before it.
+/// api-machinery.md §11/deletion: no server creates an object of a CRD that is being deleted, and
+/// a new CRD of that name does not see earlier objects.
 #[tokio::test]
 async fn a_server_that_heard_nothing_makes_no_object_of_a_crd_that_goes() {
     let store = Arc::new(MemoryStore::start(Limits::default()));
@@ -376,7 +376,7 @@ async fn a_server_that_heard_nothing_makes_no_object_of_a_crd_that_goes() {
     let deaf = deaf(&store, &mut feed, read(&api, CRD).await).await;
     assert_eq!(post(&deaf, THINGS, thing("a")).await.0, 201);
 
-    // A change that it did not hear of is in nobody's way.
+    // An unseen change of the CRD's metadata does not block writes.
     let mut labelled = read(&api, CRD).await;
     labelled["metadata"]["labels"] = serde_json::json!({ "a": "b" });
     let put = send(&api, &Method::PUT, CRD, labelled.to_string()).await;

@@ -72,7 +72,7 @@ fn read(whole: &Whole) -> Value {
     serde_json::from_slice(&whole.joined()).expect("answers are JSON")
 }
 
-/// Writes, and tells the resource version of what came of it.
+/// Performs a write and returns the resource version of its result.
 async fn written(api: &Api, method: Method, target: &str, body: &Value) -> u64 {
     let body = Bytes::from(body.to_string());
     revision(&read(&whole(ask(api, method, target, body).await)))
@@ -108,7 +108,7 @@ async fn a_list_after_a_write_shows_it_whoever_is_being_sent_an_older_one() {
             let name = format!("map-{writer}");
             let map = json!({"metadata": {"name": name}, "data": {"n": "0"}});
             written(&api, Method::POST, MAPS, &map).await;
-            // Held on purpose: what is being sent can be shared.
+            // Responses are kept alive on purpose, since their buffers can be shared.
             let mut held = Vec::new();
             for number in 1..=WRITES {
                 let change = json!({"data": {"n": number.to_string()}});
@@ -195,7 +195,7 @@ async fn events_that_are_there_together_leave_together_one_document_a_line() {
     assert_eq!(told(&bytes), selected);
 }
 
-/// What is sent at once is bounded, however much is there.
+/// The size of one body chunk is bounded, however many events are pending.
 #[tokio::test]
 async fn many_events_leave_in_pieces_that_end_with_a_line() {
     let (api, _feed) = started().await;

@@ -1,4 +1,4 @@
-//! What requests mean, case by case.
+//! Parsing of requests into `RequestInfo`, case by case.
 
 use http::Method;
 use lockstep_apiserver::{Query, RequestInfo};

@@ -1,4 +1,4 @@
-//! What a process costs, and what the machine is, from `/proc`.
+//! Resource usage of processes, and a description of the machine, from `/proc`.
 
 use std::fs;
 use std::time::Duration;

@@ -1,21 +1,19 @@
-//! Lists of a specification's rows, kept true: every row is cited by a test, and every citation names
-//! a row.
+//! Checks lists of a specification's rows: every row is cited by a test, and every citation names a row.
 //!
 //! A list is `tests/rows.txt` of a crate. A line that begins with a row (`§7/pages what it is about`)
-//! is followed by the files that cite it, indented, which `LOCKSTEP_UPDATE=1` writes anew. A test
-//! cites a row by its name; what stands before the name on its line tells of which specification it
-//! is.
+//! is followed by the files that cite it, indented, which `LOCKSTEP_UPDATE=1` rewrites. A test
+//! cites a row by its name; the text before the name on its line identifies the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The files whose text can cite.
+/// Extensions of files that can cite rows.
 const ENDINGS: [&str; 6] = ["rs", "txt", "yaml", "json", "py", "md"];
-/// Folders that hold tests, wherever they are; a contract is a suite of them.
+/// Directories that hold tests, at any depth; `contract` holds suites of tests.
 const FOLDERS: [&str; 2] = ["tests", "contract"];
 
-/// Checks the list of a crate; panics with what is wrong. `is_meant` tells by what stands before a
-/// row's name whether the row is one of this list.
+/// Checks the list of a crate; panics with its errors. `is_meant` decides by the text before a row's name
+/// whether the row belongs to this list.
 pub fn check(crate_folder: &Path, is_meant: impl Fn(&str) -> bool) {
     let list = crate_folder.join("tests/rows.txt");
     let text = std::fs::read_to_string(&list).expect("the list can be read");

@@ -20,7 +20,7 @@ pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
     })
 }
 
-/// What is wrong with a document, and at which line and column.
+/// Parse error of a document, with its line and column where known.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     place: Option<(u64, u64)>,

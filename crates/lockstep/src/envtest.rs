@@ -72,7 +72,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-/// Refuses a version that is not ours: a suite that asks for one depends on it.
+/// Refuses a Kubernetes version other than this build's: a suite that requests one depends on it.
 fn check(wanted: Option<&str>, version: &str) -> Result<(), Failure> {
     let Some(wanted) = wanted else {
         return Ok(());
@@ -133,7 +133,7 @@ fn fill(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Exchanges a link in one step, since somebody may be starting what it leads to.
+/// Replaces a symlink atomically, since another process may be executing its target.
 fn link(program: &Path, place: &Path) -> io::Result<()> {
     if std::fs::read_link(place).is_ok_and(|target| target == program) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How a command ends: the exit codes, and the one place where an error is told.
+//! Exit codes of commands, and the single place that prints errors.
 
 use std::{fmt::Write, process::ExitCode};
 
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     NotAllowed,
     /// A server would refuse to start with these flags.
     ServerFlags,
-    /// What a server has stored cannot be used.
+    /// Stored data cannot be used by the server.
     Data,
     /// A server cannot use its directory, its addresses or its disk.
     ServerIo,
@@ -29,13 +29,13 @@ pub(crate) enum Exit {
     Bug,
     /// Another server has the directory.
     InUse,
-    /// A file or address that a server was told to use is no good.
+    /// A configured file or address cannot be used.
     Configuration,
-    /// Stopped from outside, by Ctrl-C.
+    /// Stopped by SIGINT.
     Interrupted,
-    /// Stopped from outside.
+    /// Stopped by SIGTERM.
     Terminated,
-    /// Whatever a command that was run ended with.
+    /// Exit status of the command that `lockstep run` executed.
     OfCommand(u8),
 }
 
@@ -70,11 +70,11 @@ impl From<Exit> for ExitCode {
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    /// What, and where. Lower case, no full stop.
+    /// Error and its location, in lower case without a full stop.
     pub(crate) message: String,
     /// Each single cause, when there are several.
     pub(crate) causes: Vec<String>,
-    /// What the reader can do.
+    /// Hint for the user on fixing the error.
     pub(crate) help: Option<String>,
 }
 

@@ -77,7 +77,7 @@ impl GateSettings {
 pub(crate) struct ForwardCompatible {
     /// Newer versions of what it has.
     pub(crate) emulation: bool,
-    /// What the runtime configuration names.
+    /// True if the runtime configuration may enable APIs introduced after the emulated version.
     pub(crate) runtime_config: bool,
 }
 

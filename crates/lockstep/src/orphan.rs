@@ -6,7 +6,7 @@ use rustix::process::{Pid, getppid};
 
 /// Set to 1, a server ends when its parent does.
 pub(crate) const VARIABLE: &str = "LOCKSTEP_DIE_WITH_PARENT";
-/// How often a server looks whether its parent is there.
+/// Interval at which a server checks that its parent process still exists.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The process that started this one, if this one is to end with it.
@@ -14,7 +14,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct Parent(Option<Pid>);
 
 impl Parent {
-    /// To be asked first thing: whoever is the parent then is waited for.
+    /// Records the current parent. Call this first in `main`, before the parent can exit and be replaced by init.
     pub(crate) fn now() -> Self {
         let is_wanted = std::env::var_os(VARIABLE).is_some_and(|value| value == "1");
         Self(if is_wanted { getppid() } else { None })

@@ -14,7 +14,7 @@ use crate::document;
 /// The version that every JSON and YAML answer carries.
 pub(crate) const API_VERSION: &str = "cli.lockstep.dev/v1";
 
-/// How an answer is written.
+/// Output format of a command (`-o`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
     #[default]
@@ -82,7 +82,7 @@ pub(crate) fn data(text: &str) {
     }
 }
 
-/// Writes words for people to stderr. Nothing can be told when even that fails.
+/// Writes a message for the user to stderr. Errors are ignored, since there is no other place to report them.
 pub(crate) fn tell(text: &str) {
     drop(anstream::stderr().write_all(text.as_bytes()));
 }

@@ -12,7 +12,7 @@ use std::{
 
 const GATES: usize = 300;
 
-/// Six lives, fifty gates each: what lint has to say about one of each kind at 1.37.
+/// Six histories of gates, used for fifty gates each, with different lint findings at 1.37.
 const LIVES: [(&str, &[(&str, &str)]); 6] = [
     ("Young", &[("1.37", "Alpha false false")]),
     ("Stale", &[("1.30", "Alpha false false")]),
@@ -91,7 +91,7 @@ fn lint_of_three_hundred_gates_ends_with_the_count() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// feature-gates.md §8/anchor, §1/registry-file: what lint says about the list of Kubernetes 1.37.
+/// feature-gates.md §8/anchor, §1/registry-file: lint findings for the gates of Kubernetes 1.37.
 #[test]
 fn lint_of_the_list_of_kubernetes_says_what_is_known_of_it() {
     let named = std::env::var_os("LOCKSTEP_SHARED").map(PathBuf::from);

@@ -49,7 +49,7 @@ impl Bench {
         (answer, output.status.code().unwrap())
     }
 
-    /// What is stored before the request, as the gates of then let it in.
+    /// Object stored before the request, after the gates of that moment were applied to it.
     fn stored(row: &Value) -> Option<Value> {
         let made = object("v1", row.get("existing")?, &Value::Null);
         let made = Object::from_value(made).unwrap();

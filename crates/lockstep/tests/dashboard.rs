@@ -1,5 +1,5 @@
 //! The dashboard in a browser, on two servers of one store: ux.md §8, feature-gates.md §9/dashboard.
-//! What is checked is `ui/tests/dashboard.mjs`.
+//! The checks are in `ui/tests/dashboard.mjs`.
 
 #![cfg(feature = "dashboard")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]

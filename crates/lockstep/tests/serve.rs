@@ -118,7 +118,7 @@ fn a_hangup_changes_nothing() {
     assert_eq!(server.end(), Some(0));
 }
 
-/// feature-gates.md §4/several: every error, told once, and nothing was begun.
+/// feature-gates.md §4/several: every error is reported once, and the server does not start.
 #[test]
 fn wrong_gates_end_a_start_with_status_64_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn the_features_of_a_running_server_are_listed() {
     );
 }
 
-/// feature-gates.md §9/flagz: what `/flagz` shows is what `--print-config` does.
+/// feature-gates.md §9/flagz: `/flagz` and `--print-config` show equal values.
 #[test]
 fn flags_shown_by_the_server_hide_passwords() {
     let folder = tempfile::tempdir().unwrap();
@@ -351,7 +351,7 @@ fn curl_speaks_every_allowed_version_and_no_older_one() {
     assert_eq!(speak(&server, folder.path(), &["--tlsv1.3"]), "2 200");
 }
 
-/// api-machinery.md §13/modes: nodes have what RBAC gives them, and nothing besides.
+/// api-machinery.md §13/modes: nodes have the permissions that RBAC grants them, and no others.
 #[test]
 fn the_mode_of_nodes_is_taken_beside_another() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Two servers on one store, as processes: what one writes the other shows, and one of them runs the
-//! background loops.
+//! Two server processes on one store: each shows the other's writes, and only one of them runs the
+//! controllers.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
@@ -94,7 +94,7 @@ impl Server {
     }
 }
 
-/// A write through one is read at once through the other, and the loops run once.
+/// Checks that a write through one server is read at once through the other, and that controllers run on one of them.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn check(program: &Path, first: &[&str]) {
     let kubectl = std::env::var_os("LOCKSTEP_TEST_KUBECTL").unwrap_or_else(|| "kubectl".into());
@@ -117,7 +117,7 @@ fn check(program: &Path, first: &[&str]) {
     two.until(account, |said| said == "serviceaccount/default\n");
     let holder = "get lease lockstep-controllers -n kube-system -o jsonpath={.spec.holderIdentity}";
     let before = two.kubectl(holder, "");
-    // Whoever leads stops; the other goes on.
+    // The server that holds the controllers' lease is stopped; the other takes over.
     let identity = |server: &Server| {
         let names = "get leases -n kube-system -o jsonpath={.items[*].spec.holderIdentity}";
         server.kubectl(names, "")

@@ -37,7 +37,7 @@ async fn token(client: &mut Client, spec: Value) -> String {
         .to_owned()
 }
 
-/// What a review says: the user's name, or the error.
+/// Posts a `TokenReview` and returns the user's name, or the review's error.
 async fn review(client: &mut Client, spec: Value) -> Result<String, String> {
     let answer = client
         .write("POST", REVIEWS, &json!({ "spec": spec }))
@@ -321,7 +321,7 @@ async fn forged_tokens_open_nothing() {
     assert_eq!(answer.status, 401);
 }
 
-/// A token counts from its time to its end, give or take a minute, whoever has it, and though its signature is good.
+/// A validly signed token is accepted from `nbf` to `exp`, with one minute of leeway at either end.
 #[tokio::test]
 async fn tokens_end_and_begin_at_their_time() {
     let (server, mut admin) = start().await;

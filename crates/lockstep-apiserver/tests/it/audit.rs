@@ -28,13 +28,13 @@ async fn events(requests: impl AsyncFnOnce(&TestServer)) -> Vec<Value> {
     requests(&server).await;
     let text = log_of(server).await;
     let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    // What the server does by itself is told elsewhere.
+    // The server's own requests are covered in `own_writes.rs`.
     events
         .filter(|event: &Value| event["user"]["username"] != "system:apiserver")
         .collect()
 }
 
-/// What a server has logged when it is at its end.
+/// Stops the server and returns its audit log.
 async fn log_of(server: TestServer) -> String {
     let log = server.path("audit.log");
     let TestServer {
@@ -131,7 +131,7 @@ async fn bodies_are_logged_at_their_level_without_managed_fields_and_nowhere_els
     );
 }
 
-/// api-machinery.md §14/audit: who makes a mistake with an object is shown it, the log is not.
+/// api-machinery.md §14/audit: an error that quotes the object is sent to the client and kept out of the log.
 #[tokio::test]
 async fn a_mistake_does_not_bring_content_into_the_log() {
     let server = TestServer::with(Setup {
@@ -169,7 +169,7 @@ async fn a_mistake_does_not_bring_content_into_the_log() {
             "application/json",
             r#"{"x":"hidden""#,
         ),
-        // What is not about content is told as ever.
+        // An error without content of the object appears in the log in full.
         (
             "POST",
             secrets.to_owned(),

@@ -1,4 +1,4 @@
-//! Who is who.
+//! Authentication: client certificates, bearer tokens, anonymous requests and impersonation.
 
 use jiff::{Timestamp, ToSpan as _};
 use rcgen::{

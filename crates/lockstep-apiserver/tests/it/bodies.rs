@@ -112,7 +112,7 @@ async fn bodies_that_cannot_be_read_are_refused_and_harm_nobody() {
     }
 }
 
-/// §14/sizes, §11/limits: what is too large for the store is told, whatever part makes it so.
+/// §14/sizes, §11/limits: objects over a size limit are refused, on create and on patch.
 #[tokio::test]
 async fn objects_that_are_too_large_are_refused() {
     let (_server, mut client) = begin().await;
@@ -191,7 +191,7 @@ async fn objects_that_are_too_large_are_refused() {
     );
 }
 
-/// §5/version-ahead: whoever is ahead of the server is told when to come back.
+/// §5/version-ahead: a resourceVersion ahead of the server's is a 504 with `Retry-After`.
 #[tokio::test]
 async fn a_state_of_the_future_is_not_waited_for_long() {
     let (_server, mut client) = begin().await;
@@ -224,7 +224,7 @@ async fn a_compressed_body_is_read_as_it_is() {
     assert_eq!(client.get(&format!("{MAPS}/m")).await.status, 404);
 }
 
-/// §6/patch-races: those who do not say what they saw are all heard; of those who do, one.
+/// §6/patch-races: concurrent patches without a resourceVersion all succeed; of those with one, a single patch does.
 #[tokio::test]
 async fn patches_that_meet_are_all_made_or_refused() {
     let (server, mut client) = begin().await;

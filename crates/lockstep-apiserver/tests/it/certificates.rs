@@ -1,10 +1,10 @@
-//! Requests for certificates: who asks, who approves, who signs.
+//! Certificate signing requests: requester, approval and signing.
 
 use serde_json::{Value, json};
 
 use crate::reviews::server;
 
-/// A request for a certificate of nobody in particular.
+/// PEM of an arbitrary PKCS #10 request, base64-encoded.
 const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISk1ISUNBUUF3RURFT01Bd0dBMVVFQXd3RmNtOWliM1F3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQgpCd05DQUFRVFZsemk2TzY2N1UzRWNHOVdjWjNVeG9mdVYzYW04Z0ppRGw5UUZKZW94bmxDNDlMdDFrVG5HT0tqCkdoc2I4Q2VJRDJoTVVPNFgxN25lVE9scmcyMGJvQUF3Q2dZSUtvWkl6ajBFQXdJRFJ3QXdSQUlnYXAzdGliYUIKL0FXYVh5UzQyNm9tNll5bnNvSnY1SHVXak9IeG9oN243T1FDSUE1Tk14QXNVWEVQejdhbC9CaGlBaTRXU0M4SQpvUTd1RURNTmdWWFY3OGErCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";
 
 /// §12/tier-2: a request for a certificate says who asks, whatever it says.
@@ -39,7 +39,7 @@ async fn a_request_for_a_certificate_is_signed_with_all_that_is_known_of_who_ask
     );
 }
 
-/// §13/own-verbs: whoever may write an approval, or a status, does so only for signers that they stand for.
+/// §13/own-verbs: writing an approval or a status also requires the verb `approve` or `sign` for the signer.
 #[tokio::test]
 async fn certificates_are_approved_and_signed_for_signers_that_one_stands_for() {
     let server = server().await;

@@ -32,7 +32,7 @@ impl Identity {
     }
 }
 
-/// How a client trusts: the authority, and what to speak.
+/// TLS configuration of a client: the trusted CA, an optional client certificate and the ALPN protocol.
 pub(crate) fn config(authority: &[u8], identity: Option<Identity>, protocol: &str) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::pem_slice_iter(authority).collect::<Result<Vec<_>, _>>();
@@ -188,7 +188,7 @@ impl Client {
         }
     }
 
-    /// The same, of an answer that may not be text.
+    /// Form of `send` for responses that may not be text.
     pub(crate) async fn send_raw(
         &mut self,
         method: &str,

@@ -63,7 +63,7 @@ fn changed(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<Str
     pairs.map(|(before, _)| before.0.clone()).collect()
 }
 
-/// A certificate of nobody we know, and its key.
+/// Self-signed certificate of an unknown issuer, and its key.
 fn stranger(until_year: i32) -> (String, String) {
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     params.not_before = date_time_ymd(2020, 1, 1);

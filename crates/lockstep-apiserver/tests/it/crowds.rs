@@ -1,4 +1,4 @@
-//! Many watches, and one that nobody reads: api-machinery.md §4/streams, §7/watch-end.
+//! Many watches, and one whose client does not read: api-machinery.md §4/streams, §7/watch-end.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::server::{Setup, TestServer};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// Fewer than the server bears, so that the test is quick; the figure a watch is the same.
 const WATCHES: usize = 1000;
-/// How many of them share a connection.
+/// Number of watches per connection.
 const STREAMS: usize = 250;
-/// What a watch may take, of the client in this process too, built without optimisation.
+/// Upper bound on memory per watch, including the client in this process, in an unoptimised build.
 const WATCH_BYTES_MAX: usize = 64 << 10;
 
 fn resident_bytes() -> Option<usize> {
@@ -71,7 +71,7 @@ async fn a_client_that_never_reads_holds_up_nobody_and_is_cut_off() {
     server.ready().await;
     let trust = config(&server.authority(), Some(server.admin()), "http/1.1");
     let socket = TcpSocket::new_v4().unwrap();
-    // What it never reads should not all fit into the system's memory.
+    // A small receive buffer, so that the kernel does not absorb all unread events.
     socket.set_recv_buffer_size(8 << 10).unwrap();
     let socket = socket.connect(server.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
@@ -106,7 +106,7 @@ async fn a_client_that_never_reads_holds_up_nobody_and_is_cut_off() {
             lines.extend(good.frame().await.unwrap().unwrap().into_data().unwrap());
         }
     }
-    // What it does not take waits for a minute, and then it is gone.
+    // The server ends a watch whose client has not read for a minute.
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(61)).await;
     tokio::time::resume();

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::server::{Setup, TestServer};
 
-/// ux.md E7; api-machinery.md §4/shutdown: watches are closed, the client is told to go.
+/// ux.md E7; api-machinery.md §4/shutdown: watches end and their connections are closed.
 #[tokio::test]
 async fn watches_end_at_once_and_with_them_the_server() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! What is not about resources.
+//! Non-resource endpoints: health, version, index and metrics.
 
 use http_body_util::BodyExt as _;
 use serde_json::json;

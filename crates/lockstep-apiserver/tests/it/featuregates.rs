@@ -142,8 +142,8 @@ async fn servers_on_one_store_show_what_each_decided() {
     drop(other);
 }
 
-/// ux.md §8.4 S5: the dashboard's types are written from this file. `LOCKSTEP_UPDATE=1` writes it
-/// anew; `npm run build` in `ui/` follows it.
+/// ux.md §8.4 S5: the dashboard's types are generated from this file. `LOCKSTEP_UPDATE=1` rewrites
+/// it; `npm run build` in `ui/` follows it.
 #[tokio::test]
 async fn the_dashboard_knows_the_schema_that_is_served() {
     const NAME: &str = "dev.lockstep.v1alpha1.FeatureGate";

@@ -1,4 +1,4 @@
-//! What every request and every answer goes through.
+//! Filters around all handlers: audit ID, warnings, body limits, timeouts, inflight limits and panics.
 
 use std::time::Duration;
 
@@ -247,7 +247,7 @@ async fn watches_take_no_place_and_leases_of_masters_need_none() {
         _ = sleeping => panic!("it sleeps for an hour"),
         told = others => told,
     };
-    // There are no leases among these resources, which is told to those who got in.
+    // The admitted request gets a 404, since the test's resources do not include leases.
     assert_eq!(told, (404, 429));
 }
 

@@ -18,7 +18,7 @@ async fn with_gates(gates: &'static str, emulated: &'static str) -> (TestServer,
     (server, client)
 }
 
-/// What a watch that wants the objects that exist is told: the type of its first event, or the refusal.
+/// First result of a watch with `sendInitialEvents`: the type of its first event, or the error.
 async fn first_of_watch(client: &mut Client, matching: &str) -> String {
     let path = format!(
         "/api/v1/namespaces?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=1{matching}"
@@ -77,7 +77,7 @@ async fn a_server_has_a_lease_where_the_gate_is_on() {
     ] {
         let (_server, mut client) = with_gates(gates, "").await;
         let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-        // What the loops make comes after the lease, which is written beside their own.
+        // The service account is created after the lease: both leases are written before the controllers' objects.
         there(
             &mut client,
             "/api/v1/namespaces/default/serviceaccounts/default",

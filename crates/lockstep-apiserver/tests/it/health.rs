@@ -1,4 +1,4 @@
-//! What health endpoints say when something is wrong: api-machinery.md §2/health.
+//! Health endpoints during failures: api-machinery.md §2/health.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ struct Moody {
 }
 
 impl Moody {
-    /// What it answers now: nothing while it is away.
+    /// Passes on the inner store's response, or `Unavailable` while the store is away.
     fn unless_away<'a, T: Send + 'a, E: From<Unavailable> + Send + 'a>(
         &'a self,
         answer: StoreFuture<'a, Result<T, E>>,

@@ -1,4 +1,4 @@
-//! A webhook in this process: a TLS server that answers as it is told to.
+//! Webhook in this process: a TLS server with configurable responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// What a webhook says to a body: a code, more headers, and another body. None is silence for ever.
+/// Handler of a webhook: maps a request body to a response. `None` means that it never responds.
 pub(crate) type Say = Box<dyn Fn(Value) -> Option<Said> + Send + Sync>;
 
 pub(crate) struct Said {
@@ -117,7 +117,7 @@ pub(crate) fn issued() -> Pair {
     }
 }
 
-/// What speaks TLS with the certificate.
+/// TLS acceptor with this certificate.
 pub(crate) fn acceptor(pair: &Pair) -> TlsAcceptor {
     let chain = CertificateDer::pem_slice_iter(pair.certificate.as_bytes());
     let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
@@ -166,7 +166,7 @@ impl Hook {
         std::mem::take(&mut self.state.asked.lock())
     }
 
-    /// How many connections there were.
+    /// Number of connections accepted so far.
     pub(crate) fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }

@@ -156,7 +156,7 @@ async fn a_body_that_is_cut_short_harms_nobody() {
     assert_alive(&server).await;
 }
 
-/// Time stands still except when everybody waits.
+/// Runs on a paused clock, which advances only while all tasks are idle.
 #[tokio::test]
 async fn clients_that_never_finish_a_handshake_or_a_head_or_do_nothing_are_cut_off() {
     let server = TestServer::start().await;
@@ -230,7 +230,7 @@ fn frame((kind, flags): (u8, u8), stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Headers as HTTP/2 writes those that nobody remembers.
+/// HPACK block of literal header fields without indexing.
 fn fields(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -251,7 +251,7 @@ const SETTINGS: u8 = 4;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// What HTTP/2 calls being too much for a server.
+/// HTTP/2 error code `ENHANCE_YOUR_CALM` (11), in network byte order.
 const ENHANCE_YOUR_CALM: &[u8] = &[0, 0, 0, 11];
 
 /// Sends pieces until the server has had enough. Returns how many it took, and its last words.

@@ -1,4 +1,4 @@
-//! The background loops of running servers: api-machinery.md §8.
+//! Controllers of running servers: api-machinery.md §8.
 
 use std::sync::Arc;
 
@@ -311,7 +311,7 @@ async fn an_owner_elsewhere_is_told_by_an_event_and_deletes_nothing() {
     there(&mut client, &format!("{maps}/child")).await;
 }
 
-/// §12/apiservices: every group that is served here is told, by those who only answer questions too.
+/// §12/apiservices: every served group and version has an available `APIService`, including groups without storage.
 #[tokio::test]
 async fn each_group_that_is_served_here_has_an_available_api_service() {
     let (_server, mut client) = begin().await;

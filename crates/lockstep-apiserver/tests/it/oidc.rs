@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// What an issuer says, wherever it is asked: who it is, where its keys are, and its keys.
+/// Response of an issuer on every path: discovery document and JWKS in one.
 fn document(issuer: &str, keys: &[&Key]) -> Value {
     let keys: Vec<Value> = keys.iter().map(|key| key.told()).collect();
     json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys"), "keys": keys })
@@ -74,7 +74,7 @@ fn payload(issuer: &str) -> Value {
     json!({ "iss": issuer, "aud": ["lockstep"], "sub": "alice", "groups": ["dev"], "exp": now + 60, "iat": now, "jti": "j1" })
 }
 
-/// What a server says of who has a token.
+/// Posts a `SelfSubjectReview` with this token.
 async fn whoami(client: &mut Client, token: &str) -> (u16, Value) {
     let bearer = format!("Bearer {token}");
     let headers = [
@@ -176,7 +176,7 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
     assert_eq!(count, 2, "successes and failures of one issuer");
 }
 
-/// §13/oidc: a review tells why.
+/// §13/oidc: a `TokenReview` reports the user, or the reason for the refusal.
 #[tokio::test]
 async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     let key = Key::new("k");
@@ -201,7 +201,7 @@ async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     );
 }
 
-/// §13/oidc: the issuer is asked again for a key that is not known, and only then.
+/// §13/oidc: keys are fetched again for an unknown key ID, and only then.
 #[tokio::test]
 async fn keys_are_exchanged_while_the_server_runs() {
     let (first, second) = (Key::new("first"), Key::new("second"));
@@ -224,7 +224,7 @@ async fn keys_are_exchanged_while_the_server_runs() {
     assert_eq!(whoami(&mut client, &one).await.0, 401);
 }
 
-/// §13/oidc: an issuer that lies, is elsewhere, is too talkative, or is not there lets nobody in and holds nobody up.
+/// §13/oidc: an issuer that is unreachable, wrong or too verbose authenticates no user and does not delay the server.
 #[tokio::test]
 async fn an_issuer_that_is_down_or_lies_does_not_hold_up_the_server() {
     let key = Key::new("k");

@@ -1,4 +1,4 @@
-//! What the server does by itself is seen like what clients do: api-machinery.md §14/audit,
+//! The server's own writes are audited and counted like those of clients: api-machinery.md §14/audit,
 //! §14/metrics.
 
 use lockstep_testkit::wait::eventually;
@@ -90,7 +90,7 @@ async fn writes_of_the_loops_are_logged_and_counted() {
     );
 }
 
-/// §14/metrics: what dashboards ask of objects, watches and the store.
+/// §14/metrics: upstream's metrics of objects, watches and the store.
 #[tokio::test]
 async fn objects_watches_and_the_store_are_measured() {
     let server = TestServer::with(Setup::own()).await;
@@ -160,7 +160,7 @@ async fn objects_watches_and_the_store_are_measured() {
     assert!(compiled.unwrap().parse::<u64>().unwrap() > 0);
 }
 
-/// It belongs to somebody, by upstream's name and with upstream's fields.
+/// Objects created by the server have upstream's field manager and its fields in managedFields.
 #[tokio::test]
 async fn what_the_server_makes_says_who_made_it() {
     let server = TestServer::with(Setup::own()).await;

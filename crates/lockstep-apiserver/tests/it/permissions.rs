@@ -1,4 +1,4 @@
-//! What each verb and each part of an object asks for: api-machinery.md §13.
+//! Permissions required by each verb and subresource: api-machinery.md §13.
 
 use serde_json::{Value, json};
 
@@ -51,14 +51,14 @@ pub(crate) async fn as_alice(
     client.send(method, path, &headers, body.to_string()).await
 }
 
-/// §13/own-verbs, §6/put: whoever may only update makes nothing.
+/// §13/own-verbs, §6/put: the verb `update` alone does not allow a PUT that creates the object.
 #[tokio::test]
 async fn an_update_that_creates_asks_for_create_too() {
     let rules = json!([{ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["update"] }]);
     let (server, mut client) = begin(&rules).await;
     let lease = json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": "alice" } });
     let path = format!("{LEASES}/l");
-    // The role is in force once alice is told that there is no such object of another kind.
+    // The role is in force once the response is no longer that alice cannot update leases.
     let refused = loop {
         let answer = as_alice(&server, "PUT", &path, &lease).await;
         if !answer.body.contains("cannot update") {
@@ -157,7 +157,7 @@ async fn a_bad_credential_is_refused_where_none_is_needed() {
     );
 }
 
-/// §13/escalation: nobody gives what they do not hold, by whatever verb they write it.
+/// §13/escalation: no verb lets a user grant permissions that they do not have.
 #[tokio::test]
 async fn nobody_gives_what_they_do_not_hold() {
     let held = json!([
@@ -182,7 +182,7 @@ async fn nobody_gives_what_they_do_not_hold() {
             "subjects": [{ "kind": "User", "name": "bob" }],
         })
     };
-    // An administrator may: a role with more than alice has, bound to nobody.
+    // An administrator may create a role with more permissions than alice's, and a binding without subjects.
     let given = role("given", "secrets");
     assert_eq!(client.write("POST", &roles, &given).await.status, 201);
     let mut bound = binding("given", "Role", "given");

@@ -16,7 +16,7 @@ fn message(api_version: &str, kind: &str, object: &Value) -> Vec<u8> {
     proto::wrap(api_version, kind, &raw(group, version, kind, object))
 }
 
-/// The same without its envelope.
+/// Encodes an object as protobuf without the `runtime.Unknown` envelope.
 fn raw(group: &str, version: &str, kind: &str, object: &Value) -> Vec<u8> {
     let table = Table::builtin();
     let id = table.kind(group, version, kind).unwrap();
@@ -170,7 +170,7 @@ async fn custom_resources_have_no_messages() {
     );
 }
 
-/// What a message says, with its kind.
+/// Decodes a protobuf response to JSON, with apiVersion and kind.
 fn read(bytes: &[u8]) -> Value {
     let envelope = Envelope::open(bytes).unwrap();
     let version = envelope.api_version.trim_start_matches("meta.k8s.io/");

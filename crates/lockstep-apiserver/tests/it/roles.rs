@@ -102,7 +102,7 @@ async fn the_server_is_a_service_of_every_cluster() {
     );
 }
 
-/// §8/protected: what every cluster has is made again at each start.
+/// §8/protected: system namespaces are created again at each start.
 #[tokio::test]
 async fn a_namespace_of_the_system_that_went_is_back_after_a_restart() {
     let store = memory();

@@ -173,7 +173,7 @@ async fn paths_are_read_as_upstream_reads_them() {
     }
 }
 
-/// §1/index, §1/endpoints, §1/discovery: what is listed is there.
+/// §1/index, §1/endpoints, §1/discovery: every path in the index and in discovery is served.
 #[tokio::test]
 async fn every_listed_path_is_answered() {
     let (_server, mut client) = begin().await;
@@ -250,7 +250,7 @@ async fn what_discovery_shows_can_be_listed_and_watched() {
         let kind = list.json()["kind"].as_str().unwrap().to_owned();
         assert!(kind.ends_with("List"), "{path}: {kind}");
         if *verbs == json!(["get", "list"]) {
-            // What is not stored cannot be followed.
+            // Componentstatuses are computed, not stored, so they cannot be watched.
             assert_eq!(path, "/api/v1/componentstatuses");
             continue;
         }
@@ -263,7 +263,7 @@ async fn what_discovery_shows_can_be_listed_and_watched() {
         );
         let events = client.open("GET", &watch, &[], Bytes::new()).await.unwrap();
         assert_eq!(events.status(), 200, "{path}");
-        // The state comes first, and its end is told; a server that does not would keep us here.
+        // Initial events end with a bookmark; without it the test would not end.
         let mut events = events.into_body();
         let mut told = Vec::new();
         while !String::from_utf8_lossy(&told).contains("\"k8s.io/initial-events-end\":\"true\"") {
@@ -273,7 +273,7 @@ async fn what_discovery_shows_can_be_listed_and_watched() {
     }
 }
 
-/// §2/crd: a CRD is in discovery with its write, and gone from it when its end is told.
+/// §2/crd: discovery includes a CRD once its write returns, and no longer once its deletion is watched.
 #[tokio::test]
 async fn discovery_follows_a_crd() {
     let (_server, mut client) = begin().await;
@@ -339,7 +339,7 @@ async fn the_older_aggregated_discovery_is_told_as_it_was_asked_for() {
     assert_eq!(answer.header("content-type"), AGGREGATED);
 }
 
-/// §2/crd, §11/conditions: who has lost a name is not served; who has it is, as soon as that is told.
+/// §2/crd, §11/conditions: a CRD without accepted names is not served; it is served once they are accepted.
 #[tokio::test]
 async fn a_crd_without_its_names_is_not_served_until_they_are_free() {
     let (_server, mut client) = begin().await;

@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Client, Identity};
 
-/// What a test changes.
+/// Configuration of a test server.
 pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) gates: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     pub(crate) authorizer: Authorizer,
     pub(crate) audit: Option<serde_json::Value>,
     pub(crate) client_authorities: Vec<String>,
-    /// What is served: resources of tests in place of the server's own, or the latter.
+    /// Handler with resources of the test; `None` serves the server's own resources.
     pub(crate) handler: Option<Handler>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) controllers: &'static str,

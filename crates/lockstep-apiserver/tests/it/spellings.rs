@@ -1,4 +1,4 @@
-//! What is answered is what was authorized, however a path is spelt: api-machinery.md §1, §13.
+//! Authorization and routing agree on the resource, whatever the spelling of the path: api-machinery.md §1, §13.
 
 use serde_json::{Value, json};
 
@@ -53,8 +53,8 @@ async fn no_spelling_of_a_path_leads_out_of_what_is_allowed() {
     assert_eq!(kept, made.json(), "nobody touched it");
 }
 
-/// §13/rbac, §0/T12: whoever may follow one object by its old path follows that one, and whoever may
-/// follow a part of it follows nothing.
+/// §13/rbac, §0/T12: permission to watch one object allows its deprecated watch path and no other; there are
+/// no such paths for subresources.
 #[tokio::test]
 async fn an_old_watch_of_one_object_shows_no_other() {
     let rules = json!([

@@ -1,4 +1,4 @@
-//! What else every cluster has: levels and schemas of flows, and the range of addresses of services.
+//! Other default objects of a cluster: priority levels, flow schemas and the service CIDR.
 
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ async fn levels_and_schemas_of_flows_are_those_of_every_cluster() {
             "workload-low 100",
         ]
     );
-    // What the server stores is what it would take from anybody.
+    // The default objects pass the validation that clients' objects do.
     for (plural, name) in [
         ("flowschemas", "system-node-high"),
         ("prioritylevelconfigurations", "system"),

@@ -27,7 +27,7 @@ fn config(url: &str, bundle: &str) -> ClientConfig {
     }
 }
 
-/// What a call brings, with the address left out.
+/// Calls a webhook and returns its response, or the error without the URL.
 async fn call(url: &str, bundle: &str, limits: CallLimits) -> Result<String, String> {
     let client = Clients::default().client(&config(url, bundle));
     let answer = client.post(Bytes::from_static(b"{}"), limits).await;

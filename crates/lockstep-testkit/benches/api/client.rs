@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-/// What the client shows; the servers are told about it by a file.
+/// Bearer token of the client; servers accept it through a token file.
 pub(crate) const TOKEN: &str = "bench-token";
-/// What the windows of HTTP/2 hold: whole lists.
+/// HTTP/2 flow-control window, large enough for whole lists.
 const WINDOW_BYTES: u32 = 16 << 20;
 
 /// One connection.
@@ -28,7 +28,7 @@ pub(crate) struct Client {
     _connection: JoinSet<()>,
 }
 
-/// What to send.
+/// HTTP request of a benchmark.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) method: Method,
@@ -76,7 +76,7 @@ impl Client {
         Self::connect_with(port, WINDOW_BYTES).await
     }
 
-    /// The same, with room for so much that nobody has read yet.
+    /// Connects with an HTTP/2 window of this size, which bounds the data that is sent but not yet read.
     pub(crate) async fn connect_with(port: u16, window_bytes: u32) -> anyhow::Result<Self> {
         let tcp = TcpStream::connect(("127.0.0.1", port)).await?;
         tcp.set_nodelay(true)?;
@@ -90,7 +90,7 @@ impl Client {
             .await?;
         let mut driving = JoinSet::new();
         driving.spawn(async move {
-            // The end of a connection is told to whoever waits for an answer.
+            // Pending requests on this connection report its error.
             drop(connection.await);
         });
         Ok(Self {

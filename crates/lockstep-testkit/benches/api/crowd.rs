@@ -1,4 +1,4 @@
-//! Thousands of watches on few connections, a tenth of which nobody reads.
+//! Thousands of watches on few connections, a tenth of which are never read.
 
 use futures::future::try_join_all;
 use http_body_util::BodyExt as _;
@@ -11,13 +11,13 @@ use crate::parts::{SETTLE, Settings, define};
 use crate::server::{Program, Server};
 use crate::table::{Bar, Measure};
 
-/// Watches of one connection: what a kube-apiserver lets a client have.
+/// Watches per connection: kube-apiserver's default limit of HTTP/2 streams.
 const STREAMS: usize = 100;
-/// One watch of so many is never read.
+/// Every tenth watch is never read.
 const DEAF_OF: usize = 10;
-/// What a connection holds that nobody reads: the least that HTTP/2 begins with.
+/// Window of a connection that is never read: the initial size of HTTP/2, which is the smallest in practice.
 const DEAF_WINDOW_BYTES: u32 = 65_535;
-/// Changes that every watch sees: more than fits into the windows of those who do not read.
+/// Number of changes that every watch gets: their events exceed the window of a connection that is not read.
 const CHANGES: usize = 50;
 
 const fn seen(name: &'static str, unit: &'static str) -> Measure {

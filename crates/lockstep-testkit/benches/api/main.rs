@@ -1,6 +1,6 @@
-//! What the API costs, beside a kube-apiserver.
+//! Benchmark of the API server against a kube-apiserver.
 //!
-//! `cargo xtask bench api` builds the server and starts this. What a server costs is the processor time of
+//! `cargo xtask bench api` builds the server and starts this. The cost of a server is the processor time of
 //! its process, which other work on the machine disturbs little. With `LOCKSTEP_BENCH_KUBE_APISERVER` and
 //! `LOCKSTEP_BENCH_ETCD` a kube-apiserver runs the same load on the same machine; without them the
 //! figures stand beside those that one gave on a machine of this size.

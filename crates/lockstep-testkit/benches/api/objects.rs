@@ -1,4 +1,4 @@
-//! What is stored: custom objects of about 1 KB.
+//! Objects for the benchmarks: CRDs, and custom objects of about 1 KB.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is measured.
+//! Parts of the benchmark, one measurement each.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::server::{Program, Server};
 use crate::table::{Bar, Measure, Table};
 use crate::{crowd, watch, wide};
 
-/// How many gets are measured for each object.
+/// Number of measured gets per object.
 const GETS_PER_OBJECT: usize = 3;
 const LISTS: usize = 60;
 const PAGES: usize = 1_000;
-/// How long a resource may take to be served.
+/// Upper bound on the time until a new custom resource is served.
 const SERVED_MAX: Duration = Duration::from_secs(120);
-/// What memory is measured after, so that what happens in the background has happened.
+/// Pause before memory is measured, so that background work is done.
 pub(crate) const SETTLE: Duration = Duration::from_secs(3);
 
-/// How much is measured.
+/// Sizes of the load.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) objects: usize,

@@ -11,11 +11,11 @@ use tempfile::TempDir;
 
 use crate::client::{Call, Client, TOKEN};
 
-/// How long a server may take until it is ready.
+/// Upper bound on the time until a server is ready.
 const START_MAX: Duration = Duration::from_secs(120);
 const START_POLL: Duration = Duration::from_millis(2);
 
-/// What to measure.
+/// Server under measurement.
 pub(crate) enum Program {
     Lockstep(PathBuf),
     Kubernetes { server: PathBuf, etcd: PathBuf },

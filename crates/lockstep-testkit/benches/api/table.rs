@@ -1,8 +1,8 @@
-//! What was measured, beside what is asked for.
+//! Table of results, with the target of each measure.
 
 use std::collections::BTreeMap;
 
-/// What a measure has to reach.
+/// Target of a measure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Bar {
     /// So many times less than the reference.
@@ -18,7 +18,7 @@ pub(crate) enum Bar {
 pub(crate) struct Measure {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
-    /// What a kube-apiserver gave elsewhere.
+    /// Result of a kube-apiserver on another machine of this size.
     pub(crate) reference: Option<f64>,
     pub(crate) bar: Bar,
 }

@@ -1,4 +1,4 @@
-//! What watch events cost.
+//! Cost of watch events.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -54,8 +54,8 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// What one event costs on its way to one watcher: what changes cost that are watched, without
-/// what the same changes by the same clients cost that nobody watches.
+/// Measures the cost of one event for one watcher: the cost of changes with watchers, minus the cost of
+/// equal changes by the same clients without watchers.
 async fn watched(
     server: &Server,
     clients: &Clients,
@@ -112,7 +112,7 @@ fn revision(value: &Value) -> &str {
 struct Watch<'c> {
     client: &'c Client,
     body: Incoming,
-    /// What came after the last whole line.
+    /// Bytes after the last complete line.
     rest: Vec<u8>,
     from: String,
 }
@@ -129,7 +129,7 @@ impl<'c> Watch<'c> {
         })
     }
 
-    /// How many events came next; none if the watch was opened anew.
+    /// Number of events in the next frame; 0 if the watch had ended and was reopened.
     async fn some_events(&mut self) -> anyhow::Result<usize> {
         let Some(frame) = self.body.frame().await else {
             *self = Self::open(self.client, &self.from).await?;

@@ -1,4 +1,4 @@
-//! CRDs of hundreds of fields: what they hold, when they can be used, and what they cost others.
+//! CRDs with hundreds of fields: memory, time until they are served, and cost for other requests.
 
 use serde_json::{Map, Value, json};
 

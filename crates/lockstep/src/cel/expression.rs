@@ -76,7 +76,7 @@ pub(crate) struct Subject {
 }
 
 impl Expression {
-    /// Reads the files and compiles; everything wrong with the expression is told at once.
+    /// Reads the files and compiles the expression; all compile errors are reported at once.
     pub(crate) fn compile(&self) -> Result<Subject, Failure> {
         let variables = self.variables()?;
         let (env, unbound) = self.environment(&variables)?;

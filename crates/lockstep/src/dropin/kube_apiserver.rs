@@ -9,22 +9,22 @@ use super::{Call, called};
 use crate::failure::{Exit, Failure};
 
 const TABLE: &str = include_str!("kube-apiserver.txt");
-/// Where kube-apiserver keeps what it makes, if it is not told.
+/// Default of kube-apiserver's `--cert-dir`.
 const CERT_DIR: &str = "/var/run/kubernetes";
-/// What of that directory is the server's own, besides the certificates that others may put there.
+/// Subdirectory of `--cert-dir` for the server's data; the directory itself may also hold the user's certificates.
 const OWN_DIR: &str = "lockstep";
 
-/// The step of admission that gives pods their service account.
+/// Admission plugin that assigns a service account to pods.
 const ACCOUNTS: &str = "ServiceAccount";
-/// All loops but those that furnish namespaces for that step.
+/// Value of `--controllers` without the controllers whose objects that plugin needs.
 const WITHOUT_ACCOUNTS: &str =
     "*,-serviceaccount-controller,-root-ca-certificate-publisher-controller";
 
-/// How long a deleted namespace is left alone: suites delete one and finalize it themselves in the next request, since a
-/// bare kube-apiserver never would.
+/// Grace period before the content of a deleted namespace is removed: suites delete a namespace and finalize it
+/// themselves in the next request, since a bare kube-apiserver never would.
 const NAMESPACE_GRACE: &str = "200ms";
 
-/// A flag as it was given.
+/// Flag from the command line.
 struct Given {
     flag: Flag,
     value: String,
@@ -147,7 +147,7 @@ fn store(servers: Option<&str>) -> Result<String, Failure> {
     Ok(format!("--store=etcd://{}", members.join(",")))
 }
 
-/// What kube-apiserver does where it is not told, and `lockstep serve` does otherwise.
+/// Flags for the cases where kube-apiserver's defaults differ from those of `lockstep serve`.
 fn defaults<'a>(value_of: &impl Fn(&str) -> Option<&'a str>) -> Vec<String> {
     let mut flags = vec![
         "--foreign-feature-gates=ignore".to_owned(),
@@ -224,8 +224,8 @@ mod tests {
         "--anonymous-auth=false",
     ];
 
-    /// ux.md §3.1 E4: the flags of envtest. What it starts has no loops that put objects into namespaces, so
-    /// nothing is found there that a suite did not make.
+    /// ux.md §3.1 E4: the flags of envtest. Controllers that create objects in namespaces are off, so a suite finds
+    /// only the objects that it created.
     #[test]
     fn flags_of_envtest_are_honoured() {
         let (arguments, notes) = outcome(&[
@@ -263,7 +263,7 @@ mod tests {
         );
     }
 
-    /// ux.md §3.1 E9: whoever names the loops gets those, and whoever keeps service accounts keeps theirs.
+    /// ux.md §3.1 E9: `--controllers` overrides the default list; with the `ServiceAccount` plugin its controllers run.
     #[test]
     fn loops_that_are_named_run_whatever_admission_does() {
         let given = |more: &str| {
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(given("--v=1"), (without, None));
     }
 
-    /// api-machinery.md §16/kwok: what kwokctl passes besides.
+    /// api-machinery.md §16/kwok: the other flags that kwokctl passes.
     #[test]
     fn flags_of_kwokctl_are_taken() {
         let (arguments, notes) = outcome(&[

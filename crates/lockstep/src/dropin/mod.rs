@@ -14,7 +14,7 @@ pub(crate) const NAMES: [&str; 2] = [ETCD, KUBE_APISERVER];
 const ETCD: &str = "etcd";
 const KUBE_APISERVER: &str = "kube-apiserver";
 
-/// What a call by some name asks for.
+/// Action for a process that was started under the name of another program.
 pub(crate) enum Call {
     /// Words, and nothing else.
     Say(String),
@@ -22,7 +22,7 @@ pub(crate) enum Call {
     Run {
         /// The arguments, with the name of the program before them.
         arguments: Vec<OsString>,
-        /// What its log says first.
+        /// Lines to log before anything else.
         notes: Vec<String>,
     },
 }

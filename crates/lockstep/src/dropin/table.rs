@@ -9,16 +9,16 @@ pub(super) struct Flag {
     pub(super) fate: Fate,
 }
 
-/// What becomes of a flag.
+/// Treatment of a kube-apiserver flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// It means the same here.
+    /// Passed on: `lockstep serve` has a flag with this name and meaning.
     PassedOn,
-    /// It is said in other words here.
+    /// Replaced by other flags of `lockstep serve`.
     Translated,
-    /// Nothing, and why that is no harm.
+    /// Accepted without effect, with the reason why that is harmless.
     NoEffect(&'static str),
-    /// It cannot be ignored, and why, unless it says what holds anyway.
+    /// Refused with a reason, since ignoring it would do harm, unless its value is `unless`.
     Refused {
         why: &'static str,
         unless: &'static str,

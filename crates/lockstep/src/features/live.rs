@@ -7,7 +7,7 @@ use crate::{
     remote,
 };
 
-/// Where a server tells its gates.
+/// Endpoint of a server's feature gates.
 const PATH: &str = "/debug/features";
 
 /// Which server to ask, and as whom.
@@ -26,7 +26,7 @@ impl Live {
         self.server.is_some() || self.kubeconfig.is_given()
     }
 
-    /// The rows of the server, if one is asked for.
+    /// Feature gates of a running server, if the flags name one.
     pub(crate) fn rows(&self) -> Result<Option<Vec<Row>>, Failure> {
         if !self.is_asked() {
             return Ok(None);

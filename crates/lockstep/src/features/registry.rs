@@ -140,7 +140,7 @@ impl Table {
     }
 }
 
-/// Reads a registry file; everything wrong with it is told at once.
+/// Reads a registry file; all its errors are reported at once.
 pub(crate) fn read(path: &Path, version: Version) -> Result<Vec<Component>, Failure> {
     parse(path, &document::read(path)?, version)
 }

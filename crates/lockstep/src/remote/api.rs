@@ -8,19 +8,19 @@ use super::kubeconfig::Access;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
-/// How often a list that went stale is begun where it stopped.
+/// Upper bound on resumptions of a list whose `continue` token expired.
 const STALE_MAX: usize = 3;
 
-/// What a server answered.
+/// Response of an API server.
 pub(crate) struct Reply {
     pub(crate) code: u16,
     /// The object, or a `Status`.
     pub(crate) body: Value,
-    /// What the user should know.
+    /// Texts of the response's `Warning` headers.
     pub(crate) warnings: Vec<String>,
 }
 
-/// How a patch is written.
+/// Patch types, each with its media type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PatchKind {
     Apply,
@@ -43,7 +43,7 @@ impl Reply {
         matches!(self.code, 200..300)
     }
 
-    /// What the server says is wrong.
+    /// `message` of the response's `Status`.
     pub(crate) fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
@@ -55,7 +55,7 @@ impl Reply {
         }
     }
 
-    /// Whether somebody else owns what was to be applied, in place of having changed the object.
+    /// True for a 409 with `FieldManagerConflict` causes, false for a 409 because of an outdated resourceVersion.
     pub(crate) fn is_ownership_conflict(&self) -> bool {
         let causes = self.body["details"]["causes"].as_array();
         let mut causes = causes.into_iter().flatten();
@@ -112,7 +112,7 @@ impl Access {
         }
     }
 
-    /// What to tell of an answer that is none.
+    /// Failure for a response that is not a success; the exit code follows from the HTTP status.
     pub(crate) fn refused(&self, reply: &Reply, path: &str) -> Failure {
         let exit = match reply.code {
             401 | 403 => Exit::NotAllowed,

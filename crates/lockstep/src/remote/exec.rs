@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use super::files::Entry;
 use crate::failure::Failure;
 
-/// What the program and the kubeconfig may speak.
+/// Versions of the `ExecCredential` API that are supported.
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
-/// Where the program finds what it is asked.
+/// Environment variable that passes the `ExecCredential` request to the plugin.
 const INFO: &str = "KUBERNETES_EXEC_INFO";
-/// The longest answer of a program that is read.
+/// Upper bound on the size of a plugin's output.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// What a program gave.
+/// Credentials that an exec plugin returned.
 #[derive(Default)]
 pub(super) struct Given {
     pub(super) token: Option<String>,
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Runs the program of a user. It may ask the person in front of the terminal, and tell them what is wrong.
-/// `cluster` is what it may know about the server.
+/// Runs the exec plugin of a user. It inherits the terminal, so that it can prompt and print errors.
+/// `cluster` is the information about the server that it may get.
 pub(super) fn run(user: &Entry<'_>, exec: &Value, cluster: &Value) -> Result<Given, Failure> {
     let version = exec["apiVersion"].as_str().unwrap_or_default();
     if ![V1, V1BETA1].contains(&version) {
@@ -89,7 +89,7 @@ fn answer(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
-/// What an answer gives. None of it is ever told, not even if it is wrong.
+/// Parses the `ExecCredential` that a plugin printed. Errors never quote it, because it holds secrets.
 fn given(answer: &[u8], version: &str) -> Result<Given, String> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| "gave no JSON".to_owned())?;
     if answer["kind"] != "ExecCredential" || answer["apiVersion"] != version {

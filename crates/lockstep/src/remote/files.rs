@@ -89,7 +89,7 @@ impl<'a> Entry<'a> {
         self.value[key].as_str()
     }
 
-    /// What is in a field; none if it says nothing.
+    /// Value of a field; `None` if it is absent, empty or false.
     pub(super) fn set(&self, key: &str) -> Option<&'a Value> {
         let is_empty = |value: &Value| match value {
             Value::Null | Value::Bool(false) => true,
@@ -101,7 +101,7 @@ impl<'a> Entry<'a> {
         self.value.get(key).filter(|value| !is_empty(value))
     }
 
-    /// Fails if one of these fields says something: what they ask for would not be done.
+    /// Fails if one of these fields is set, since this client does not implement it.
     pub(super) fn refuse(&self, keys: &[&str]) -> Result<(), Failure> {
         match keys.iter().find(|key| self.set(key).is_some()) {
             None => Ok(()),
@@ -113,7 +113,7 @@ impl<'a> Entry<'a> {
         Failure::bad_input(format!("{}: {what}", self.file.path.display()))
     }
 
-    /// What stands in the file as base64 under `KEY-data`, or in another file under `KEY`.
+    /// Decodes the base64 of `KEY-data`, or else reads the file named by `KEY`.
     pub(super) fn bytes(&self, key: &str) -> Result<Option<Vec<u8>>, Failure> {
         let data = format!("{key}-data");
         if let Some(text) = self.text(&data) {
@@ -128,14 +128,14 @@ impl<'a> Entry<'a> {
         self.file_at(path).map(Some)
     }
 
-    /// What is in a file that an entry names.
+    /// Reads a file that an entry names; relative paths start at the kubeconfig's directory.
     pub(super) fn file_at(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let path = self.beside(path);
         let bytes = std::fs::read(&path);
         bytes.map_err(|error| self.wrong(&format!("cannot read {}: {error}", path.display())))
     }
 
-    /// A program: one with a path is told from the file, another is looked for.
+    /// Path of an exec plugin: relative to the kubeconfig if it contains a slash, else searched in `PATH`.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         if name.contains('/') {
             self.beside(name)

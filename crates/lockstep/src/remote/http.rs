@@ -15,11 +15,11 @@ const REQUEST_MAX: Duration = Duration::from_secs(10);
 /// The largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// What is asked.
+/// HTTP request to the API server.
 pub(super) struct Question<'a> {
     pub(super) method: Method,
     pub(super) path: &'a str,
-    /// What kind of text the body is.
+    /// Media type of the body.
     pub(super) content_type: &'a str,
     pub(super) body: Vec<u8>,
 }
@@ -40,7 +40,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What is answered.
+/// HTTP response of the API server.
 pub(super) struct Answered {
     pub(super) code: u16,
     pub(super) body: Vec<u8>,
@@ -48,7 +48,7 @@ pub(super) struct Answered {
     pub(super) warnings: Vec<String>,
 }
 
-/// What was answered, or what went wrong on the way.
+/// Sends a request and reads the response; errors are transport errors or a timeout, never HTTP statuses.
 pub(super) async fn answer(access: &Access, question: Question<'_>) -> Result<Answered, String> {
     let asked = tokio::time::timeout(REQUEST_MAX, ask(access, question)).await;
     asked.unwrap_or_else(|_| Err("no answer in time".to_owned()))

@@ -7,7 +7,7 @@ use super::exec::{self, Given};
 use super::files::{Entry, Files};
 use crate::failure::Failure;
 
-/// What kubectl would do, and is not done here.
+/// Kubeconfig fields that kubectl honours and this client refuses as unsupported.
 const OF_CLUSTER: &[&str] = &["proxy-url", "tls-server-name"];
 const OF_USER: &[&str] = &[
     "as",
@@ -19,11 +19,11 @@ const OF_USER: &[&str] = &[
     "username",
 ];
 
-/// A server, whom to trust, and who asks.
+/// Address, trust and credentials for an API server.
 pub(crate) struct Access {
     server: String,
     pub(super) authority: Option<Vec<u8>>,
-    /// Whether the server may be anybody.
+    /// True for `insecure-skip-tls-verify`: the server's certificate is not checked.
     pub(super) is_unverified: bool,
     pub(super) certificate: Option<(Vec<u8>, Vec<u8>)>,
     pub(super) token: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Nobody, at a server whose certificate the system's authorities would have to vouch for.
+    /// Client without credentials, which verifies the server's certificate against the system's roots.
     pub(super) fn anonymous(server: Option<&str>) -> Result<Self, Failure> {
         let server =
             server.ok_or_else(|| Failure::bad_input("no server and no kubeconfig given"))?;
@@ -87,7 +87,7 @@ impl Access {
         })
     }
 
-    /// The same server, as nobody.
+    /// Removes the credentials, so that requests are anonymous.
     #[cfg(feature = "dashboard")]
     pub(crate) fn without_credentials(self) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Access {
         &self.server
     }
 
-    /// The namespace of the context, or the one that everybody has.
+    /// Namespace of the context, by default `default`.
     pub(crate) fn namespace(&self) -> &str {
         let namespace = self.namespace.as_deref();
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
@@ -109,7 +109,7 @@ impl Access {
     }
 }
 
-/// Who asks: what the entry says, or what its program gives.
+/// Credentials of a kubeconfig user: from the entry's fields, or from its exec plugin.
 fn credentials(user: &Entry<'_>, cluster: impl Fn() -> Value) -> Result<Given, Failure> {
     user.refuse(OF_USER)?;
     let certificate = user.bytes("client-certificate")?;
@@ -141,7 +141,7 @@ fn is_unverified(cluster: &Entry<'_>) -> bool {
     cluster.set("insecure-skip-tls-verify") == Some(&Value::Bool(true))
 }
 
-/// What a program that gives credentials may know about the server.
+/// Cluster information passed to an exec plugin (`spec.cluster` of `ExecCredential`).
 fn known(cluster: &Entry<'_>, server: &str, authority: Option<&[u8]>) -> Value {
     let mut known = json!({ "server": server });
     if let Some(authority) = authority {

@@ -73,7 +73,7 @@ impl Access {
         answer.map_err(|error| self.unreachable(&error))
     }
 
-    /// Asks for a path and expects 200.
+    /// GET of a path; any status but 200 is a failure.
     pub(crate) fn get(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let http::Answered { code, body, .. } = self.ask(http::Question::get(path))?;
         if code == 200 {
@@ -90,7 +90,7 @@ impl Access {
         Err(Failure::of_server(exit, message))
     }
 
-    /// The same server for a dashboard.
+    /// Connection settings of this server for the dashboard's proxy.
     #[cfg(feature = "dashboard")]
     pub(crate) fn backend(&self) -> Result<lockstep_dashboard::Backend, Failure> {
         let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", self.server()));

@@ -9,14 +9,14 @@ use crate::failure::Failure;
 use crate::manifests::{self, Manifest};
 use crate::remote::Access;
 
-/// What the files hold, in the order in which it is created.
+/// Manifests to create, in order of creation.
 pub(super) struct Objects(Vec<Manifest>);
 
-/// Reads everything, so that nothing is begun if something cannot be read.
+/// Reads all manifests before the server is started, so that a bad file fails early.
 pub(super) fn read(definitions: &[PathBuf], others: &[PathBuf]) -> Result<Objects, Failure> {
     let mut objects = manifests::read(definitions)?;
     objects.extend(manifests::read(others)?);
-    // A stable sort: what the others are made of comes first, and no other order changes.
+    // CRDs and namespaces come first, since other objects need them; the sort is stable and keeps all other order.
     objects.sort_by_key(|object| match object.value["kind"].as_str() {
         Some("CustomResourceDefinition") => 0,
         Some("Namespace") => 1,

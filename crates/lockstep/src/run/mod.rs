@@ -16,7 +16,7 @@ use crate::output;
 
 use server::Server;
 
-/// What a shell adds to the number of the signal that ended a command.
+/// Base of a shell's exit status for a command that a signal ended: 128 plus the signal number.
 const SIGNAL_BASE: i32 = 128;
 
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// How the command ended, which is how this one ends.
+/// Starts a server, creates the given objects, runs the command and passes on its exit status.
 pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     let objects = load::read(&arguments.crds, &arguments.load)?;
     let assets = envtest::Assets::temporary()?;

@@ -10,7 +10,7 @@ use crate::failure::{Exit, Failure};
 use crate::orphan;
 use crate::remote::Access;
 
-/// How often the server is asked whether it is ready.
+/// Interval between readiness checks.
 const READY_INTERVAL: Duration = Duration::from_millis(5);
 /// A server that takes this many questions will not get ready.
 const READY_QUESTIONS_MAX: u32 = 6_000;

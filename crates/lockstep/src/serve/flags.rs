@@ -25,7 +25,7 @@ use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
 
-/// What stands for a value that must not be shown.
+/// Placeholder for flag values that must not be shown, such as URLs with a user name and password.
 const CLASSIFIED: &str = "CLASSIFIED";
 
 #[derive(Debug, clap::Args)]
@@ -260,7 +260,7 @@ impl Arguments {
         }
     }
 
-    /// What runs in the background. A server is told from others by its machine and directory.
+    /// Configuration of the controllers. Machine and data directory make up this server's identity for leader election.
     pub(crate) fn loops(&self, root_ca: String) -> LoopConfig {
         let host = rustix::system::uname();
         let host = host.nodename().to_string_lossy().into_owned();
@@ -275,7 +275,7 @@ impl Arguments {
         }
     }
 
-    /// Which APIs are asked for.
+    /// Requested APIs: `--runtime-config` and the flags for forward compatibility.
     pub(crate) fn api_wishes(&self) -> ApiWishes {
         let forward = self.gates.forward_compatible();
         ApiWishes {

@@ -6,8 +6,8 @@ use lockstep_featuregate::{Builder, Gates};
 use super::flags::Arguments;
 use crate::failure::{Exit, Failure};
 
-/// Decides all gates, or tells everything that is wrong with what was asked for; logs what a reader
-/// of the log wants to know.
+/// Resolves all feature gates from environment, flags and file, or returns every error at once; logs warnings and the
+/// resulting values.
 pub(crate) fn resolve(arguments: &Arguments) -> Result<Gates, Failure> {
     let text = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
     let environment = std::env::vars_os().map(move |(name, value)| (text(name), text(value)));
@@ -30,7 +30,7 @@ pub(crate) fn resolve(arguments: &Arguments) -> Result<Gates, Failure> {
     Ok(started.gates)
 }
 
-/// Decides which APIs are served, or tells everything that was asked for and cannot be.
+/// Resolves which APIs are served, or returns every error of the runtime configuration at once.
 pub(crate) fn apis(arguments: &Arguments, gates: &Gates) -> Result<Apis, Failure> {
     Apis::decide(gates, &arguments.api_wishes()).map_err(|errors| {
         let causes = errors.texts();
@@ -42,7 +42,7 @@ pub(crate) fn apis(arguments: &Arguments, gates: &Gates) -> Result<Apis, Failure
     })
 }
 
-/// What `--help` says about `--feature-gates`: how, and which.
+/// Help text of `--feature-gates`: the syntax, then the known gates of each component.
 pub(crate) fn help() -> String {
     let started = Builder::new(lockstep_gates::registry()).try_finish();
     let gates = started

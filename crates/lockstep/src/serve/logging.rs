@@ -5,7 +5,7 @@ use std::panic::PanicHookInfo;
 use clap::ValueEnum;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// How log lines are written: words and `key=value`, or one JSON document a line.
+/// Log format: text with `key=value` pairs, or one JSON document per line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
     Text,
@@ -32,8 +32,8 @@ pub(crate) fn start(verbosity: u8, format: Format) {
     std::panic::set_hook(Box::new(log_panic));
 }
 
-/// A panic is told by its place. Its text may quote what a client sent, so only texts that stand in
-/// the source are shown.
+/// Logs a panic by its location. A formatted message may quote a client's data, so only static messages are
+/// logged.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic
         .location()

@@ -29,7 +29,7 @@ use crate::{
 /// The command that shows a new user that it works.
 const FIRST_COMMAND: &str = "get namespaces";
 
-/// What a server says besides its log.
+/// Whether the server prints its start-up messages for users, in addition to its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Words {
     All,
@@ -72,7 +72,7 @@ pub(crate) fn run(
         )
     })?;
     let exit = runtime.block_on(serve(arguments, shown, gates, apis, words));
-    // What is left was told to end and did not; it must not hold up the process.
+    // Tasks that ignored the shutdown must not delay the exit of the process.
     runtime.shutdown_background();
     exit
 }
@@ -165,8 +165,8 @@ async fn serve(
     Ok(exit)
 }
 
-/// Where the dashboard listens, and how it reaches this server: as the kubeconfig says, with nobody's
-/// rights.
+/// Binds the dashboard's listener and builds its connection to this server from the kubeconfig, without
+/// credentials: each user of the dashboard brings their own.
 #[cfg(feature = "dashboard")]
 async fn dashboard(
     arguments: &Arguments,

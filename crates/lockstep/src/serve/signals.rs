@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 use crate::failure::{Exit, Failure};
 use crate::orphan::Parent;
 
-/// Who told the server to stop.
+/// Signal that stops the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
     Interrupt,
@@ -35,9 +35,8 @@ impl Signal {
 pub(crate) struct Signals {
     interrupt: Stream,
     terminate: Stream,
-    /// Whoever runs daemons sends it to have files read again. A server reads its flags, gates and
-    /// files at its start alone. At a terminal it means that the terminal is gone, and ends the
-    /// process as it ends any other.
+    /// SIGHUP, by which supervisors ask a daemon to reload its files. The server reads flags, gates and files only at
+    /// its start. From a terminal it means that the terminal is closed, and its default action ends the process.
     hangup: Option<Stream>,
     parent: Parent,
 }

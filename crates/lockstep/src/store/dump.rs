@@ -74,7 +74,7 @@ fn damaged(inspection: &Inspection) -> Failure {
     }
 }
 
-/// What is printed.
+/// Contents of a store at its last applied index, ready to print.
 struct Dump<'a> {
     machine: &'a Machine,
     applied: u64,

@@ -13,7 +13,7 @@ pub(super) struct Flag {
     help: &'static str,
 }
 
-/// What a flag's value is.
+/// Type of a flag's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Text,
@@ -23,12 +23,12 @@ pub(super) enum Kind {
     Duration,
 }
 
-/// What a flag does.
+/// Level of support for an etcd flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
-    /// What etcd's does.
+    /// Works as in etcd.
     Honoured,
-    /// Nothing, and why that is no harm. Giving it is worth a warning.
+    /// Accepted without effect, with the reason why that is harmless. Its use is logged as a warning.
     None(&'static str),
     /// It cannot be ignored, so it is refused, and why, unless it says what holds anyway.
     Refused {

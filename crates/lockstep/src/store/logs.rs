@@ -1,4 +1,4 @@
-//! What a server tells, a line for each thing, as etcd's tools read it.
+//! Log lines in etcd's formats, so that tools for etcd's log can parse them.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -59,12 +59,12 @@ fn output(name: &str) -> Result<BoxMakeWriter, Failure> {
     }
 }
 
-/// How a line looks.
+/// Log format.
 #[derive(Clone, Copy)]
 enum Lines {
-    /// An object with `level`, `ts`, `caller`, `msg` and what else there is to tell.
+    /// JSON object with `level`, `ts`, `caller`, `msg` and the event's fields.
     Json,
-    /// The same with tabs between, for people.
+    /// The fields of `Json`, separated by tabs for reading at a terminal.
     Console,
 }
 

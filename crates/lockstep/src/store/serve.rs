@@ -14,7 +14,7 @@ use crate::orphan::Parent;
 
 /// The most threads that serve requests; a store is done sooner than more of them help.
 const WORKERS_MAX: usize = 4;
-/// How long threads may go on after the server has ended.
+/// Upper bound on the wait for the runtime's threads after the server has stopped.
 const RUNTIME_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves until a signal comes.

@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure};
 const QUOTA_DEFAULT: u64 = 2 << 30;
 const QUOTA_LARGE: u64 = 8 << 30;
 
-/// What was asked for, and what to say about it.
+/// Effective settings, from the flags or else the configuration file, and the warnings to log about them.
 pub(super) struct Settings {
     values: BTreeMap<&'static str, String>,
     pub(super) warnings: Vec<String>,

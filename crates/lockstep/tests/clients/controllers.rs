@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::server::on_each_store;
 use crate::widget::{define, kind, widget, widgets};
 
-/// Keeps a config map beside each widget that says how large it is, and tells so in the status.
+/// Applies a config map with the size of the widget, owned by it, and records that in the widget's status.
 async fn reconcile(widget: Arc<DynamicObject>, client: Arc<Client>) -> kube::Result<Action> {
     let name = widget.name_any();
     let owner = widget.controller_owner_ref(&kind()).unwrap();
@@ -78,7 +78,7 @@ async fn a_controller_keeps_what_it_owns() {
         let shown = await_condition(widgets.clone(), "w", told("has 2")).await;
         assert_eq!(shown.unwrap().unwrap().metadata.generation, Some(1));
 
-        // Somebody takes it away; the controller hears of it by the owner, and makes another.
+        // The map is deleted; its owner reference triggers a reconcile, and the controller creates it again.
         let uid = grown.unwrap().uid().unwrap();
         maps.delete("w", &DeleteParams::default()).await.unwrap();
         let another = |map: Option<&ConfigMap>| map.is_some_and(|map| map.uid().unwrap() != uid);

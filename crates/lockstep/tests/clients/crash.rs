@@ -11,13 +11,13 @@ use serde_json::json;
 
 use crate::server::Server;
 
-/// How many clients write at once.
+/// Number of concurrent writers.
 const WRITERS: usize = 4;
-/// How many writes are acknowledged before a server is killed.
+/// Number of acknowledged writes before a server is killed.
 const ACKNOWLEDGED: usize = 60;
 
-/// What was acknowledged of an object last: its resource version, or that it is gone. Nothing is known of one whose
-/// last write was not answered.
+/// Last acknowledged state of an object: its resource version, or its deletion. It is unknown if the last write got no
+/// response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Known {
     At(String),
@@ -25,14 +25,14 @@ enum Known {
     Open,
 }
 
-/// What clients know of all objects, and how many writes were acknowledged.
+/// State of all objects as the clients know it, and the number of acknowledged writes.
 #[derive(Default)]
 struct Told {
     objects: BTreeMap<String, Known>,
     writes: usize,
 }
 
-/// Creates, changes and deletes objects until nobody answers.
+/// Creates, changes and deletes objects until the server stops responding.
 async fn write(maps: Api<ConfigMap>, told: Arc<Mutex<Told>>, prefix: String) {
     let begin = |name: &str| {
         let mut told = told.lock().unwrap();

@@ -12,7 +12,7 @@ use crate::server::Server;
 #[tokio::test]
 async fn a_server_shows_etcd_its_certificate() {
     let folder = tempfile::tempdir().unwrap();
-    // What a server makes for itself will do for etcd too.
+    // The certificates that a server generates for itself also serve as etcd's.
     let issuer = folder.path().join("issuer");
     drop(Server::start(&issuer, "embedded"));
     let file = |name: &str| issuer.join("pki").join(name).into_os_string();

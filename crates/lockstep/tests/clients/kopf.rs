@@ -21,7 +21,7 @@ fn has_phase(phase: &str) -> impl Fn(Option<&DynamicObject>) -> bool {
     move |widget| widget.is_some_and(|widget| widget.data["status"]["phase"] == phase)
 }
 
-/// What was told about widgets, in the order of their reasons.
+/// Reasons of kopf's events about widgets, sorted.
 async fn reasons(events: &Api<Event>) -> Vec<String> {
     let about = ListParams::default().fields("involvedObject.kind=Widget,reportingComponent=kopf");
     let told = events.list(&about).await.unwrap();

@@ -1,4 +1,4 @@
-//! What client libraries do, on the real binary: kube-rs, the Python client and an operator of kopf, on the embedded
+//! Client libraries against the real binary: kube-rs, the Python client and an operator of kopf, on the embedded
 //! store and on a real etcd, on one server and on two.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]

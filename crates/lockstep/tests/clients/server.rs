@@ -16,7 +16,7 @@ impl Server {
         Self::start_with(data, store, &[])
     }
 
-    /// The same, with more flags.
+    /// Form of [`Self::start`] with more flags.
     pub(crate) fn start_with(data: &Path, store: &str, flags: &[&OsStr]) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_lockstep"));
         Self(processes::Server::start(program, data, store, flags))
@@ -44,7 +44,7 @@ pub(crate) async fn on_each_store(test: impl AsyncFn(&Server)) {
     on_each_store_with(&[], test).await;
 }
 
-/// The same, with more flags.
+/// Form of [`on_each_store`] with more flags.
 pub(crate) async fn on_each_store_with(flags: &[&OsStr], test: impl AsyncFn(&Server)) {
     let folder = tempfile::tempdir().unwrap();
     let start =

@@ -47,7 +47,7 @@ fn crd() -> CustomResourceDefinition {
     .unwrap()
 }
 
-/// What widgets are.
+/// Group, version, kind and plural of widgets.
 pub(crate) fn kind() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("ex.io", "v1", "Widget"))
 }

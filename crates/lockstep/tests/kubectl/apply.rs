@@ -128,7 +128,7 @@ fn kubectl_applies_with_the_server_and_meets_conflicts() {
     });
 }
 
-/// api-machinery.md §10/A16: what was applied from the client is applied with the server from now on.
+/// api-machinery.md §10/A16: server-side apply takes over the fields of client-side apply.
 #[test]
 fn kubectl_moves_from_the_client_to_the_server() {
     on_each_store(|server| {

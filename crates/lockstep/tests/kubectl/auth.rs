@@ -1,4 +1,4 @@
-//! What people ask kubectl about permissions, and what they delete with it, on the real binary.
+//! `kubectl auth` and `kubectl delete` against the real binary.
 
 use crate::server::on_each_store;
 

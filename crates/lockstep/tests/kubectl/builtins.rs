@@ -1,4 +1,4 @@
-//! What kubectl needs to know about kinds before it sends them, and how it sends them, on the real binary: protobuf bodies
+//! Schemas that kubectl reads before it sends built-in kinds, and its requests, on the real binary: protobuf bodies
 //! and OpenAPI (api-machinery.md T1, T3, T4).
 
 use crate::server::on_each_store;
@@ -104,7 +104,7 @@ fn kubectl_validates_and_explains_with_what_the_server_publishes() {
             "  size\t<integer> -required-",
             "    How large.",
         ];
-        // 1.28 does not tell it yet, 1.32 does.
+        // kubectl 1.28 does not print enums yet, 1.32 does.
         let tells_enum = |line: &&str| line.starts_with("  enum: ");
         let explains_anew = server.can("`explain` by OpenAPI 3", 27);
         if explains_anew {

@@ -31,7 +31,7 @@ fn the_guide_to_gates_of_fields_does_what_it_says() {
     run("docs/how-to/switch-gates-of-fields.md");
 }
 
-/// What a command prints, without the address of the server.
+/// Output of a `lockstep` command, without the address of the server.
 fn said(server: &Server, arguments: &str) -> String {
     let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -91,7 +91,7 @@ fn a_server_that_lets_gates_be_is_told_of() {
     );
 }
 
-/// ux.md §2.3: who may not is told with status 4.
+/// ux.md §2.3: missing permission is exit status 4.
 #[test]
 fn who_may_not_look_is_told_with_status_4() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn who_may_not_look_is_told_with_status_4() {
     }
 }
 
-/// Who switches a gate applies all that was switched before, so that two at once must not undo each other.
+/// Switching a gate applies all gates that its manager set before, so concurrent switches must not undo each other.
 #[test]
 fn many_switches_at_once_lose_none() {
     const GATES: usize = 6;

@@ -1,4 +1,4 @@
-//! What people do with kubectl, on the real binary: built-in kinds and a custom resource.
+//! Everyday kubectl commands on the real binary: built-in kinds and a custom resource.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Child;
@@ -113,7 +113,7 @@ fn make_a_set(server: &Server) {
     create(&EVENT.replace("UID", &uid));
 }
 
-/// api-machinery.md §3.1/built-in, §3.1/custom, §15: what `kubectl get` shows.
+/// api-machinery.md §3.1/built-in, §3.1/custom, §15: columns of `kubectl get`.
 #[test]
 fn kubectl_shows_the_columns_of_each_kind_and_follows_them() {
     on_each_store(|server| {

@@ -145,7 +145,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         let answer = ask(store_port, "/health").unwrap_or_default();
         holds(answer.starts_with("HTTP/1.1 200"), answer)
     });
-    // §3.1/E4: what is in the directory of certificates is used without being named.
+    // §3.1/E4: `apiserver.crt` and `apiserver.key` in `--cert-dir` are used without further flags.
     let serving = folder.path().join("serving");
     fs::create_dir(&serving).unwrap();
     for name in ["apiserver.crt", "apiserver.key"] {
@@ -196,7 +196,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
         let words: Vec<&str> = arguments.split(' ').collect();
         run(&[&who[..], &words].concat())
     };
-    // §16/crds: what envtest waits for, and installs.
+    // §16/crds: envtest waits for the namespace `default`, then installs CRDs.
     eventually_sync("the namespace default", || {
         let (is_there, said) = admin("get namespace default");
         holds(is_there, said)
@@ -207,7 +207,7 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     assert_eq!(created, (true, expected.to_owned()));
     let (_, listed) = admin("get --raw /apis/ex.io/v1");
     assert!(listed.contains("\"name\":\"widgets\""), "{listed}");
-    // The same again, as of a suite that starts on a store with history: replaced, with its version.
+    // A suite that starts on a store with history replaces the CRD, with its resourceVersion.
     let replaced = admin(&format!("replace -f {}", at("widgets.yaml")));
     let expected = "customresourcedefinition.apiextensions.k8s.io/widgets.ex.io replaced\n";
     assert_eq!(replaced, (true, expected.to_owned()));

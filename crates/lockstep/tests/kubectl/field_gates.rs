@@ -157,7 +157,7 @@ fn story_1_an_admin_switches_a_gate() {
     });
 }
 
-/// Story 2: a field that the schema did not have comes with its gate; field-gates.md §9/removal goes as the tutorial tells.
+/// Story 2: a new field is added together with its gate; field-gates.md §9/removal follows the tutorial.
 #[test]
 fn story_2_an_author_adds_a_field_behind_a_gate() {
     with_server(|server| {
@@ -248,7 +248,7 @@ fn scenario_2_the_generation_tells_a_controller_that_nothing_happened() {
     });
 }
 
-/// field-gates.md §7/default-alpha-beta and its neighbours: the validation list of the proposal, told at once.
+/// field-gates.md §7/default-alpha-beta and its neighbours: all validation errors of the proposal in one response.
 #[test]
 fn the_validation_list_is_told_at_once() {
     with_server(|server| {

@@ -1,4 +1,4 @@
-//! What people do with kubectl, on the real binary: one of 1.20 (api-machinery.md §15/kubectl-old) or a later one (§15/kubectl).
+//! kubectl on the real binary: one of 1.20 (api-machinery.md §15/kubectl-old) or a later one (§15/kubectl).
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 

@@ -24,7 +24,7 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// By the variable that tests are told with, or from the search path; none if there is none.
+    /// Finds kubectl by `LOCKSTEP_TEST_KUBECTL`, else on the search path.
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("LOCKSTEP_TEST_KUBECTL");
         let program = named.map_or_else(|| "kubectl".into(), PathBuf::from);
@@ -80,7 +80,7 @@ impl Server {
         let mut command = Command::new(&self.kubectl.program);
         command
             .env("KUBECONFIG", self.served.kubeconfig())
-            // What kubectl remembers about a server belongs to one server.
+            // kubectl's discovery cache must not be shared between servers.
             .env("HOME", &self.folder)
             // An editor that changes one word, and a tool that compares.
             .env("KUBE_EDITOR", "sed -i s/before/after/");
@@ -101,12 +101,12 @@ impl Server {
             .unwrap()
     }
 
-    /// What kubectl prints, and whether it was content.
+    /// Success of a kubectl command, and its standard output followed by its standard error.
     pub(crate) fn outcome(&self, arguments: &str, input: &str) -> (bool, String) {
         self.outcome_of_words(arguments.split(' '), input)
     }
 
-    /// The same for words that may have spaces in them.
+    /// Form of [`Self::outcome`] for arguments that contain spaces.
     pub(crate) fn outcome_of_words<'a>(
         &self,
         words: impl Iterator<Item = &'a str>,
@@ -125,7 +125,7 @@ impl Server {
         (output.status.success(), without_namespaces(&text))
     }
 
-    /// What kubectl prints that is run in a folder.
+    /// Output of kubectl, run in a directory.
     pub(crate) fn in_folder(&self, folder: &Path, arguments: &[String]) -> String {
         let output = self
             .command()
@@ -138,7 +138,7 @@ impl Server {
         String::from_utf8(text).unwrap()
     }
 
-    /// What our own command prints that is run in a folder, begun by `? N` if its status is not 0.
+    /// Output of a `lockstep` command, run in a directory; a non-zero exit status N is shown first, as `? N`.
     pub(crate) fn lockstep_in(&self, folder: &Path, arguments: &[String]) -> String {
         let output = self
             .lockstep(arguments)
@@ -164,7 +164,7 @@ impl Server {
         command
     }
 
-    /// What kubectl prints when it has opened an editor.
+    /// Output of a kubectl command that opens this editor.
     pub(crate) fn with_editor(&self, arguments: &str, editor: &Path) -> String {
         let output = self
             .command()
@@ -177,12 +177,12 @@ impl Server {
         String::from_utf8(text).unwrap()
     }
 
-    /// What kubectl prints.
+    /// Output of kubectl, whether or not it succeeds.
     pub(crate) fn kubectl(&self, arguments: &str, input: &str) -> String {
         self.outcome(arguments, input).1
     }
 
-    /// Who owns fields of an object, sorted.
+    /// Field managers of an object, sorted.
     pub(crate) fn managers(&self, object: &str) -> Vec<String> {
         let shown = "-o jsonpath={.metadata.managedFields[*].manager}";
         let flag = self.shows_managed_fields();

@@ -1,7 +1,7 @@
-//! Tutorials (field-gates.md §14/tutorials) and other transcripts, command by command: what stands below a command is
-//! what it prints.
+//! Tutorials (field-gates.md §14/tutorials) and other transcripts, command by command: each command is followed by
+//! its expected output.
 //!
-//! `LOCKSTEP_UPDATE=1` rewrites what commands print; read the difference before you commit it.
+//! `LOCKSTEP_UPDATE=1` rewrites the expected output; read the difference before you commit it.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn tidy<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// What a command prints in a folder.
+/// Output of a tutorial's command, run in a directory.
 fn said(server: &Server, folder: &Path, command: &[String]) -> String {
     let (program, arguments) = command.split_first().unwrap();
     match program.as_str() {

@@ -1,4 +1,4 @@
-//! What each command of kubectl prints against `lockstep serve`: `verbs/*.txt`.
+//! Transcripts of kubectl's commands against `lockstep serve`: `verbs/*.txt`.
 
 use crate::server::{Server, on_each_store, row};
 

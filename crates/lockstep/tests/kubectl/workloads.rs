@@ -1,10 +1,10 @@
-//! Kinds that nobody acts upon here, as kubectl makes, shows and changes them (api-machinery.md §12, §15).
+//! Kinds without a controller here, as kubectl creates, shows and changes them (api-machinery.md §12, §15).
 
 use serde_json::json;
 
 use crate::server::{Server, on_each_store};
 
-/// What a controller would say about a deployment whose pods all run.
+/// Writes the status that a controller would set on a deployment whose pods all run.
 fn roll_out(server: &Server, replicas: u32) {
     let generation = "get deployment web -o jsonpath={.metadata.generation}";
     let generation: u32 = server.kubectl(generation, "").parse().unwrap();
@@ -199,7 +199,7 @@ fn kubectl_makes_a_quota_sees_it_and_is_held_to_it() {
     });
 }
 
-/// api-machinery.md §12/start: what every cluster has for its pods, and what is refused.
+/// api-machinery.md §12/start: default objects that pods rely on, and validation errors.
 #[test]
 fn kubectl_finds_the_server_as_a_service_and_is_told_what_is_wrong() {
     on_each_store(|server| {

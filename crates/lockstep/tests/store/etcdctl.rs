@@ -41,7 +41,7 @@ impl Etcdctl {
         command
     }
 
-    /// What it prints, for people: the lines of its log are left out.
+    /// Output of an etcdctl command, without its log lines.
     pub(crate) fn run(&self, endpoint: &str, arguments: &[&str], input: &str) -> String {
         let mut command = self.command(endpoint, arguments);
         command

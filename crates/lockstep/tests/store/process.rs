@@ -1,4 +1,4 @@
-//! How the process starts, refuses to, and ends.
+//! Start, refusal to start and shutdown of the process.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::etcdctl::Etcdctl;
 use crate::running::{Running, bounded, lockstep};
 
-/// The exit code and what is told.
+/// Exit code and standard error.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output = lockstep().args(arguments).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
@@ -135,7 +135,7 @@ fn a_disk_without_room_for_the_log_is_told() {
 
 #[test]
 fn a_disk_that_fills_up_ends_the_server_with_the_reason() {
-    // etcd-api.md §7/uncertain: a write with an unknown outcome is never told as a definite failure.
+    // etcd-api.md §7/uncertain: a write with an unknown outcome is never reported as a definite failure.
     let Some(etcdctl) = Etcdctl::all().into_iter().next() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What etcdctl prints against `lockstep store`, command by command: `cases/etcdctl.txt`.
+//! Transcript of etcdctl against `lockstep store`, command by command: `etcdctl.txt`.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::etcdctl::Etcdctl;
 use crate::running::{Running, lockstep};
 
-/// How long a line of a watch may take before the test has failed.
+/// Upper bound on the wait for a line of a watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const TRANSCRIPT: &str = include_str!("etcdctl.txt");
@@ -210,7 +210,7 @@ fn etcdctl_watches_what_another_etcdctl_does() {
         watching.kill().unwrap();
         watching.wait().unwrap();
         drop(receiver);
-        // The reader ends with the output; whether anybody listened is all the same.
+        // The reader ends with the output; its send error after the receiver is dropped is expected.
         drop(reader.join());
     }
 }

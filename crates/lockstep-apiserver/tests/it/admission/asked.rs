@@ -1,4 +1,4 @@
-//! What webhooks are asked, and about what.
+//! `AdmissionReview` requests: the operations and objects that reach webhooks, and the content of the requests.
 
 use serde_json::{Value, json};
 
@@ -278,8 +278,8 @@ async fn a_configuration_is_in_force_at_once_and_can_always_be_taken_back() {
     assert_eq!(of_admission.count(), 0, "{asked:?}");
 }
 
-/// api-machinery.md §12/webhook-order: those who only refuse are asked at the same time; one after the
-/// other, the first would wait in vain.
+/// api-machinery.md §12/webhook-order: validating webhooks are called in parallel; in sequence the first
+/// would wait for the second in vain.
 #[tokio::test]
 async fn validating_webhooks_are_asked_at_the_same_time() {
     let mut world = World::begin(says(json!({}))).await;

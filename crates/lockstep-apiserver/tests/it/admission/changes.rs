@@ -1,4 +1,4 @@
-//! What webhooks change, in which order, and who is asked again.
+//! Patches of mutating webhooks, the order of calls and reinvocation.
 
 use serde_json::{Value, json};
 
@@ -83,8 +83,8 @@ async fn a_webhook_that_asks_for_it_is_asked_once_more_after_others_changed_the_
     assert_eq!(world.asked().len(), 3);
 }
 
-/// api-machinery.md §12/webhook-answers: what a webhook changes is defaulted and pruned like what a
-/// client sends, belongs to nobody, and cannot change what nobody may.
+/// api-machinery.md §12/webhook-answers: a patched object is defaulted and pruned like a client's; added fields get
+/// no field manager, and immutable metadata stays as it was.
 #[tokio::test]
 async fn a_change_is_shaped_and_checked_like_what_a_client_sends() {
     let mut world = World::with(
@@ -262,8 +262,8 @@ async fn of_two_configurations_in_conflict_the_later_has_its_way_and_a_third_may
     assert_eq!(refusal(&refused), (400, told.to_owned()));
 }
 
-/// api-machinery.md §6/patch-races, §12/webhook-order: a patch that meets another is made again of the newer state, and
-/// the webhooks are asked about that one too.
+/// api-machinery.md §6/patch-races, §12/webhook-order: a patch that loses a race is applied to the newer state, and
+/// webhooks are called again with that result.
 #[tokio::test]
 async fn a_patch_that_is_tried_again_is_asked_about_again() {
     let say: Say = Box::new(|review| {

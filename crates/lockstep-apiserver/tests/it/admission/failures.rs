@@ -25,7 +25,7 @@ fn raw(code: u16, body: &'static str) -> Say {
     })
 }
 
-/// api-machinery.md §12/webhook-failures: what each is called, and that `Ignore` lets the write go on.
+/// api-machinery.md §12/webhook-failures: the error of each failure, and `failurePolicy: Ignore`.
 #[tokio::test]
 async fn a_webhook_that_gives_no_answer_stops_a_write_unless_that_is_to_be_ignored() {
     let mut world = World::begin(says(json!({}))).await;
@@ -207,8 +207,8 @@ async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) 
     assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
 }
 
-/// api-machinery.md §12/webhook-places: a service is where it leads, and it is told why it leads
-/// nowhere.
+/// api-machinery.md §12/webhook-places: a service reference is resolved through the Service, and failures to
+/// resolve it have a reason.
 #[tokio::test]
 async fn a_webhook_of_a_service_is_where_the_service_leads() {
     let mut world = World::begin(says(json!({}))).await;

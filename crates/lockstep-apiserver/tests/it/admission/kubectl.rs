@@ -1,4 +1,4 @@
-//! The same by kubectl.
+//! Admission webhooks as kubectl shows them: patches, warnings and refusals.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::world::{World, answer, patch};
 use crate::hook::Say;
 
-/// kubectl, by the variable that tests are told with, or from the search path.
+/// Path of kubectl, from `LOCKSTEP_TEST_KUBECTL` or else the search path.
 fn program() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("LOCKSTEP_TEST_KUBECTL") {
         return Some(path.into());
@@ -44,7 +44,7 @@ fn say() -> Say {
     })
 }
 
-/// What kubectl prints that is fed something. It waits elsewhere: the server has work to do here.
+/// Runs kubectl with this input and returns its output, on a blocking thread: the server needs this one.
 async fn kubectl(program: &Path, world: &World, arguments: &str, input: &str) -> String {
     let mut command = Command::new(program);
     command
@@ -68,7 +68,7 @@ async fn kubectl(program: &Path, world: &World, arguments: &str, input: &str) ->
     String::from_utf8(said).unwrap().trim_end().to_owned()
 }
 
-/// api-machinery.md §12/webhook-denials: what people see.
+/// api-machinery.md §12/webhook-denials: output of kubectl.
 #[tokio::test]
 async fn kubectl_shows_what_webhooks_change_warn_of_and_refuse() {
     let Some(program) = program() else {

@@ -1,4 +1,4 @@
-//! What is out of a webhook's reach, as it is out of a client's.
+//! Fields that a webhook's patch cannot change, because a client cannot.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::world::{MUTATING, World, patch, says};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/n/deployments";
 
-/// A server with a deployment, and a webhook that is asked about changes of it and of its parts.
+/// Starts a server with a deployment, and a webhook for changes of it and of its subresources.
 async fn begin() -> World {
     let mut world = World::begin(says(json!({}))).await;
     let deployment = json!({

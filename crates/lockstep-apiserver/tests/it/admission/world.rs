@@ -47,7 +47,7 @@ impl World {
         Self::with(Setup::own(), say).await
     }
 
-    /// A server with a namespace `n` that the webhook is asked about, and no other.
+    /// Starts a server with a namespace `n`, the only one that the webhook's selector matches.
     pub(super) async fn with(setup: Setup, say: Say) -> Self {
         let pair = own_authority();
         let hook = Hook::start(&pair, say).await;
@@ -106,7 +106,7 @@ impl World {
         self.client.write("POST", MAPS, &map).await
     }
 
-    /// What the webhook was asked since the last time.
+    /// Takes the `AdmissionReview` requests that arrived since the last call.
     pub(super) fn asked(&self) -> Vec<Value> {
         let asked = self.hook.asked().into_iter();
         asked
@@ -114,7 +114,7 @@ impl World {
             .collect()
     }
 
-    /// The same in brief: what was done to what.
+    /// Short form of [`Self::asked`]: operation and resource of each request.
     pub(super) fn deeds(&self) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let deed = |request: &Value| {
@@ -138,7 +138,7 @@ impl World {
     }
 }
 
-/// What a refusal says: its code, reason and message.
+/// Code and message of a refusal.
 pub(super) fn refusal(answer: &Answer) -> (u16, String) {
     let (code, _, message) = answer.failure();
     (code, message)

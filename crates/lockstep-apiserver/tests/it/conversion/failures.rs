@@ -21,7 +21,7 @@ async fn a_webhook_that_lies_or_fails_changes_nothing() {
             })
         })
     };
-    // Each lie is told about one object of v1 and about one of v2: the first text and the second.
+    // Each invalid response is tested with an object of v1 and one of v2.
     let rows: [(Say, &str); 9] = [
         (
             liar(|r| r["convertedObjects"] = json!([])),
@@ -100,7 +100,7 @@ async fn a_webhook_that_lies_or_fails_changes_nothing() {
     assert_eq!(world.client.get(&format!("{V1}/b")).await.status, 404);
 }
 
-/// What can be stored and not be read back in the version of the request is not stored.
+/// An object that cannot be converted back to the version of the request is not stored.
 #[tokio::test]
 async fn a_webhook_that_works_one_way_only_stores_nothing_by_halves() {
     let mut world = World::usual().await;

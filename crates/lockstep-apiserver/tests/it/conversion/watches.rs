@@ -106,7 +106,7 @@ async fn a_change_is_not_converted_for_each_who_watches_it() {
     assert!((1..=4).contains(&calls), "{calls} calls for 20 watches");
 }
 
-/// A watch shows what it was told the resource is, and ends when that is no longer so.
+/// A watch converts by the spec of the CRD at its start, and ends when that spec changes.
 #[tokio::test]
 async fn watches_end_with_the_spec_that_they_were_begun_under() {
     let mut world = World::usual().await;

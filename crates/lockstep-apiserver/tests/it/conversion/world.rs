@@ -147,7 +147,7 @@ impl World {
         self.client.send("PATCH", path, &merge, merged).await
     }
 
-    /// How many objects each call since the last time was about.
+    /// Number of objects in each `ConversionReview` since the last call.
     pub(super) fn calls(&self) -> Vec<usize> {
         let calls = self.hook.asked().into_iter();
         let count =
@@ -163,7 +163,7 @@ pub(super) fn widget(version: &str, name: &str, field: &str, value: u64) -> Valu
     })
 }
 
-/// What tests look at.
+/// Fields of an object that tests compare.
 pub(super) fn brief(object: &Value) -> Value {
     json!([
         object["apiVersion"],

@@ -43,7 +43,7 @@ async fn objects_are_written_in_any_version_and_stored_in_one() {
         (brief(&stored), &stored["status"]),
         (in_v1("a", 5), &status["status"])
     );
-    // What changes nothing is not written, and is not sent to be stored.
+    // A write without changes is skipped, so no conversion to the storage version is requested.
     let shown = world.get(&a2).await;
     world.calls();
     let put = world.client.write("PUT", &a2, &shown).await;
@@ -147,7 +147,7 @@ async fn objects_of_several_stored_versions_live_side_by_side() {
         ]
     );
     assert_eq!(world.calls(), [1], "the one that is stored in v1");
-    // What is stored in v2 has the defaults of v2, and no others where it is read.
+    // An object stored in v2 has the defaults of v2, and gets no others when it is read.
     let of_v2 = |name, size| json!(["ex.io/v1", name, null, { "size": size }]);
     assert_eq!(shown(world.get(V1).await), [in_v1("a", 1), of_v2("b", 2)]);
     assert_eq!(world.calls(), [1], "the one that is stored in v2");
@@ -221,7 +221,7 @@ async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
     assert_eq!(world.calls(), [0_usize; 0]);
 }
 
-/// §10/A15: whoever owns a field in one version is asked in the other.
+/// §10/A15: conflicts are detected across versions, by converting managedFields entries of another version.
 #[tokio::test]
 async fn claims_are_those_of_the_version_they_were_made_in() {
     let mut world = World::usual().await;
@@ -269,7 +269,7 @@ async fn claims_are_those_of_the_version_they_were_made_in() {
             json!(["maker", "ex.io/v1", {".": {}, "f:one": {}}]),
         ]
     );
-    // The same again asks, and writes nothing.
+    // Applying an unchanged configuration again calls the webhook and writes nothing.
     let again = world
         .client
         .send("PATCH", &path, &apply, wish.to_string())

@@ -1,4 +1,4 @@
-//! Who owns fields of closed gates, when people apply and write in versions that are made of each other.
+//! Ownership of frozen fields under apply and update in several versions, with and without a conversion webhook.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ struct Appliers {
     webhook: Webhook,
 }
 
-/// Who wants what of which object, in which version.
+/// Apply of a manager to an object in a version.
 #[derive(Clone, Copy)]
 struct Wish<'w> {
     name: &'w str,
@@ -88,7 +88,7 @@ impl Appliers {
     }
 }
 
-/// Each version, as the name of an object that somebody wrote in it.
+/// Alice's apply in a version, to the object that is named after the version.
 fn alice_in(version: &str) -> Wish<'_> {
     Wish {
         name: version,
@@ -97,8 +97,8 @@ fn alice_in(version: &str) -> Wish<'_> {
     }
 }
 
-/// field-gates.md §5/D12, field-gates.md §9/apply: whatever version a claim is of, and whatever version
-/// somebody else applies in, nobody is in conflict about a frozen field, gains it, loses it, or takes it by force.
+/// field-gates.md §5/D12, field-gates.md §9/apply: a frozen field causes no conflict and changes no owner, even by
+/// force, whatever the versions of the managedFields entry and of the apply.
 async fn check_frozen_number(webhook: Webhook) {
     let mut appliers = Appliers::begin(webhook).await;
     for version in VERSIONS {
@@ -133,7 +133,7 @@ async fn check_frozen_number(webhook: Webhook) {
             );
             assert_eq!(appliers.stored(claimed).await, before, "{told}");
         }
-        // What is not frozen is gained as always, and conflicts about it are told alone.
+        // Other fields get owners as usual, and conflicts list only those fields.
         let mut wanted = appliers.numbered(version, 5);
         wanted["image"] = "b".into();
         appliers.applied(bob, &wanted).await;
@@ -152,7 +152,7 @@ async fn check_frozen_number(webhook: Webhook) {
             (409, conflict.to_vec()),
             "{told}"
         );
-        // Who wants nothing any more gives back what is theirs.
+        // Applying an empty configuration removes the manager's fields.
         appliers.applied(bob, &Value::Null).await;
         let expected = json!({"alice": [number]});
         assert_eq!(appliers.owners(claimed).await, expected, "{told}");
@@ -169,7 +169,7 @@ async fn nobody_disagrees_about_a_frozen_field_in_versions_that_a_webhook_makes(
     check_frozen_number(Webhook::Renames).await;
 }
 
-/// field-gates.md §5/D12: a put of another number, or of none, takes it from nobody, whatever the versions.
+/// field-gates.md §5/D12: a PUT that changes or omits the number changes no owner, in any pair of versions.
 #[tokio::test]
 async fn a_put_takes_no_frozen_field_from_whoever_applied_it() {
     for webhook in [Webhook::Absent, Webhook::Renames] {
@@ -198,8 +198,8 @@ async fn a_put_takes_no_frozen_field_from_whoever_applied_it() {
     }
 }
 
-/// field-gates.md §5/D12: who does not ask for a frozen field any more owns it all the same, alone or with others, and
-/// in whatever version they write from now on.
+/// field-gates.md §5/D12: a manager whose apply omits a frozen field stays its owner, alone or with others, in the
+/// version of that apply.
 #[tokio::test]
 async fn who_asks_for_a_frozen_field_no_more_keeps_it_in_the_version_they_write() {
     for webhook in [Webhook::Absent, Webhook::Renames] {
@@ -325,12 +325,12 @@ async fn a_webhook_that_insists_on_a_frozen_field_keeps_nobody_from_applying() {
     assert_eq!(spec, json!({"replicas": 3, "image": "b"}));
 }
 
-/// How often a webhook is asked for one write at most: to read the object, to follow claims in two versions, for the
-/// gate step, for what gates hold in the versions of claims, and to store and show it.
+/// Upper bound on webhook calls per write: to read the object, to convert managedFields entries of two versions,
+/// for the gate step, for the frozen fields in the versions of those entries, and to store and show the object.
 const CALLS_MAX: usize = 16;
 
 impl Appliers {
-    /// Who owns the number, in whatever version.
+    /// Field managers of the number, in any version.
     fn holders(&self, stored: &Value) -> Vec<String> {
         let entries = stored["metadata"]["managedFields"].as_array();
         let held = entries.into_iter().flatten().filter(|entry| {
@@ -350,7 +350,7 @@ impl Appliers {
         holders
     }
 
-    /// Something that somebody writes, in words.
+    /// Performs a random write and returns its description.
     async fn act(&mut self, dice: &mut Dice) -> String {
         let wish = Wish {
             name: "w",
@@ -392,8 +392,8 @@ impl Appliers {
     }
 }
 
-/// field-gates.md §14/property: whoever writes whatever in whatever version, the bytes of a frozen field and the claims on
-/// it stay as they are stored, nobody is refused for it, and a webhook is asked so often and no more.
+/// field-gates.md §14/property: random writes in any version leave the bytes and the owners of a frozen field as they
+/// are stored, are not refused because of it, and need a bounded number of webhook calls.
 #[tokio::test]
 async fn a_closed_gate_changes_neither_bytes_nor_claims_whatever_version_is_written() {
     for (webhook, seed) in [
@@ -435,8 +435,8 @@ async fn a_closed_gate_changes_neither_bytes_nor_claims_whatever_version_is_writ
     }
 }
 
-/// field-gates.md §5/D2, field-gates.md §5/D12, field-gates.md §10/31, field-gates.md §10/40: with an ungated parent
-/// its frozen fields go, and the claims on them, whoever removes it: who asks for such a field later meets nobody.
+/// field-gates.md §5/D2, field-gates.md §5/D12, field-gates.md §10/31, field-gates.md §10/40: removing an ungated
+/// parent removes its frozen fields and their owners, so that a later apply of such a field meets no conflict.
 #[tokio::test]
 async fn nobody_owns_a_frozen_field_that_went_with_its_parent() {
     for way in ["apply", "put", "merge"] {
@@ -527,8 +527,8 @@ fn nested(enabled: bool) -> Value {
     })
 }
 
-/// field-gates.md §4, field-gates.md §9/pruning: a frozen value stays whole, though its author took a field out of the
-/// schema below it; nobody is told, since nobody asked for anything. Open again, it is pruned as any other.
+/// field-gates.md §4, field-gates.md §9/pruning: a frozen value keeps fields that were removed from its schema, without
+/// a warning, since the request did not set them. Once the gate is open, they are pruned as usual.
 #[tokio::test]
 async fn a_frozen_value_keeps_fields_that_left_its_schema() {
     let mut world = World::new().await;

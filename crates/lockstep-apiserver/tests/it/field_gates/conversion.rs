@@ -18,10 +18,10 @@ const NOT_REMOVED: &str =
     "spec.replicas: not removed: feature gate R (alpha) is disabled, the stored value was kept";
 const DROPPED: &str = "spec.replicas: dropped: feature gate R (alpha) is disabled";
 
-/// What becomes of the number that v1 calls `replicas`, v2 `count` and v3 `total`.
+/// Conversion of the number that v1 calls `replicas`, v2 `count` and v3 `total`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Webhook {
-    /// Nobody is asked: it is called `replicas` everywhere.
+    /// No webhook (strategy `None`): it is called `replicas` in all versions.
     Absent,
     /// It gets its other name.
     Renames,
@@ -55,7 +55,7 @@ impl Webhook {
         })
     }
 
-    /// What a version calls the number.
+    /// Name of the number in a version.
     pub(super) fn number(self, version: &str) -> &'static str {
         match version {
             _ if self == Self::Absent => "replicas",
@@ -256,7 +256,7 @@ async fn a_frozen_value_survives_writes_of_another_version() {
         in_v1(json!({"image": "d", "replicas": 3}), 4)
     );
 
-    // Opened, the field is whoever's it was.
+    // Once the gate is open, the field still has its earlier owner.
     converting.gate(true).await;
     let answer = converting.put(&json!({"image": "d", "count": 6})).await;
     assert_eq!(of_gates(&answer), [""; 0]);
@@ -266,7 +266,7 @@ async fn a_frozen_value_survives_writes_of_another_version() {
     );
 }
 
-/// field-gates.md §5/D12: a wish for another value in v2, by force or not, takes nothing from whoever owns it.
+/// field-gates.md §5/D12: applying another value in v2, by force or not, changes no owner of a frozen field.
 #[tokio::test]
 async fn an_apply_in_another_version_gains_nothing_that_is_frozen() {
     let mut converting = Converting::begin(Webhook::Renames).await;
@@ -297,7 +297,7 @@ async fn an_apply_in_another_version_gains_nothing_that_is_frozen() {
         );
         assert_eq!(converting.world.stored(KEY).await.unwrap().0, before);
     }
-    // What is not frozen is gained as always.
+    // Other fields get owners as usual.
     let wish = widget("v2", &json!({"image": "b", "count": 5}));
     let answer = converting.world.send(apply("v2", "bob", ""), &wish).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -311,7 +311,7 @@ async fn an_apply_in_another_version_gains_nothing_that_is_frozen() {
     );
 }
 
-/// field-gates.md §5/D16: what a version cannot say is not left out of a request.
+/// field-gates.md §5/D16: a frozen field that the version of a request does not have is kept without a warning.
 #[tokio::test]
 async fn what_a_version_cannot_say_is_kept_in_silence() {
     let mut converting = Converting::with_frozen_field(Webhook::Loses).await;
@@ -326,7 +326,7 @@ async fn what_a_version_cannot_say_is_kept_in_silence() {
     );
 }
 
-/// field-gates.md §9/conversion: what a webhook adds of its own is dropped, and told.
+/// field-gates.md §9/conversion: a gated field that a conversion webhook adds is dropped, with a warning.
 #[tokio::test]
 async fn what_a_webhook_adds_of_its_own_is_dropped() {
     let mut converting = Converting::begin(Webhook::FillsIn).await;

@@ -1,4 +1,4 @@
-//! CRDs with gates: what is refused, what is told, and when gates count.
+//! CRDs with gates: validation, warnings, and the time from which gates are in force.
 
 use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ async fn whoever_writes_a_crd_is_warned() {
     );
 }
 
-/// field-gates.md §1/status and field-gates.md §11/condition: what the status tells.
+/// field-gates.md §1/status and field-gates.md §11/condition: the status lists the gates and their states.
 #[tokio::test]
 async fn the_status_tells_which_gates_are_open() {
     let mut world = World::new().await;
@@ -183,7 +183,7 @@ async fn the_status_tells_which_gates_are_open() {
     assert_eq!(valid(&crd["status"]), Value::Null);
 }
 
-/// field-gates.md §7/ratcheting: what a newer rule finds wrong gates nothing and can be kept.
+/// field-gates.md §7/ratcheting: a stored gate that has become invalid has no effect, and updates may keep it.
 #[tokio::test]
 async fn a_crd_that_became_wrong_keeps_working() {
     let mut world = World::new().await;
@@ -249,7 +249,8 @@ async fn a_gate_that_is_switched_counts_for_the_next_request() {
     }
 }
 
-/// Scenario 1 of the proposal, field-gates.md §1/list and field-gates.md §9/author-and-admin: what an admin enabled survives the next apply of the author.
+/// Scenario 1 of the proposal, field-gates.md §1/list and field-gates.md §9/author-and-admin: a gate that an admin
+/// enabled survives the next apply of the author.
 #[tokio::test]
 async fn author_and_admin_apply_without_taking_from_each_other() {
     let mut world = World::new().await;

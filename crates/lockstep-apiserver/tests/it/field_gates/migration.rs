@@ -21,8 +21,8 @@ fn crd(moment: Moment, gates: &[&str]) -> Value {
     definition(&row, moment)
 }
 
-/// field-gates.md §5/D19: a migration reads every object and writes it as it is. That moves its bytes to the version that is
-/// stored now, and neither changes a frozen value nor tells anybody about it.
+/// field-gates.md §5/D19: a migration reads every object and writes it back unchanged. That moves its bytes to the
+/// current storage version, keeps frozen values and causes no warnings.
 #[tokio::test]
 async fn a_storage_migration_keeps_frozen_values() {
     let mut world = World::new().await;

@@ -15,7 +15,7 @@ const OBJECT: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs/c"
 const KEY: &str = "stable.example.com/crontabs/default/c";
 const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// A write that does not count until the object has moved under it: its code, what gates told about it, and what is stored.
+/// Sends a write whose object changes during admission; returns its code, its gate warnings and the stored spec.
 async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<String>, Value) {
     let mut world = World::new().await;
     let crd = definition(&json!({"gates": ["R-"]}), Moment::Now);
@@ -24,12 +24,12 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     let all = OBJECT.trim_end_matches("/c");
     let made = world.client.write("POST", all, &made).await;
     assert_eq!(made.status, 201, "{}", made.body);
-    // The webhook has nothing against a write, and says so when the object has moved.
+    // The webhook allows the write, but responds only after the object has changed.
     let pair = own_authority();
     let (go, gone) = mpsc::channel::<()>();
     let gone = Mutex::new(gone);
     let say = move |review: Value| {
-        // Once nobody says so any more, nobody waits.
+        // An error means that the sender is dropped: later calls do not wait.
         let _moved = gone.lock().recv();
         let response = json!({"uid": review["request"]["uid"], "allowed": true});
         let review = json!({
@@ -73,7 +73,7 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     (answer.status.as_u16(), told, stored["spec"].clone())
 }
 
-/// field-gates.md §6/retries: what is told is about the state that the write counted against, not about those it lost to.
+/// field-gates.md §6/retries: warnings describe the attempt that was stored, not earlier attempts that lost a race.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_write_that_is_tried_again_tells_what_became_of_it() {
     let kept = "spec.replicas: not updated: feature gate istio/R (alpha) is disabled, the stored value was kept";
@@ -87,7 +87,7 @@ async fn a_write_that_is_tried_again_tells_what_became_of_it() {
     );
 }
 
-/// field-gates.md §6/retries: a conflict tells nothing of gates, whenever it is found.
+/// field-gates.md §6/retries: a conflict has no gate warnings, whether it is found early or late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_write_that_is_overtaken_is_a_conflict_and_tells_nothing() {
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What gates leave alone: reading objects, and removing them.
+//! Reads and deletes, which gates do not affect.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ async fn reads_show_what_is_frozen_and_closing_a_gate_is_no_event() {
             &json!(["c", 3])
         )
     );
-    // What comes after the object was made is this change, and nothing of the gate.
+    // The watch reports this change and nothing about the gate.
     let labels = json!({"metadata": {"labels": {"a": "b"}}});
     assert_eq!(merge(&mut world, "c", &labels).await.status, 200);
     let watch = format!("{OBJECTS}?watch=true&resourceVersion={revision}&timeoutSeconds=1");

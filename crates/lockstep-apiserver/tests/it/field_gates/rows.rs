@@ -42,11 +42,11 @@ struct Case<'a> {
     world: &'a mut World,
     /// A server that does not look at gates, on the same store.
     other: &'a mut World,
-    /// Who is asked about policies, and who vouches for it.
+    /// Admission webhook for the rows with policies, and its certificate.
     hook: (&'a Hook, &'a Pair),
     row: &'a Value,
     number: u64,
-    /// The resource version of what exists, as whoever stored it knows it.
+    /// Resource version of the existing object, as returned to the client that stored it.
     held: Value,
 }
 
@@ -222,7 +222,7 @@ impl Case<'_> {
         self.world.client.send("DELETE", &path, &[], "").await
     }
 
-    /// What became of the row, in the words of [`expected`].
+    /// Runs the row and returns its result in the form of [`expected`].
     async fn actual(&mut self) -> Value {
         self.prepare().await;
         self.configure().await;

@@ -1,4 +1,4 @@
-//! What schemas ask for, and what they hold, where a gate is closed.
+//! Schemas with closed gates: required fields, and gates in embedded resources.
 
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ async fn make(world: &mut World, spec: &Value) -> Answer {
     world.client.write("POST", OBJECTS, &made).await
 }
 
-/// field-gates.md §5/D15: a closed field is not required, wherever it is said; everything else is asked for as written.
-/// field-gates.md §6/later-failure: what was dropped is told beside what is wrong without it.
+/// field-gates.md §5/D15: a gated field is not required while its gate is closed, also in `allOf`; others remain so.
+/// field-gates.md §6/later-failure: a response with validation errors also warns of dropped fields.
 #[tokio::test]
 async fn what_is_required_is_relieved_also_in_what_holds_together() {
     let mut world = World::new().await;
@@ -50,7 +50,7 @@ async fn what_is_required_is_relieved_also_in_what_holds_together() {
     ] {
         assert_eq!(world.define(&crd(&["R-"], &asked)).await.status, 200);
         let answer = make(&mut world, &json!({"image": "a", "replicas": 3})).await;
-        // The warning tells why what was sent is not what was judged.
+        // The warning explains the difference between the object that was sent and the one that was validated.
         assert_eq!(
             (answer.status.as_u16(), of_gates(&answer)),
             (

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::twins::{Asked, Seen, Twins, thing};
 use super::world::Dice;
 
-/// What may be gated. All are in the schemas of both versions, except for the last ones.
+/// Paths that may be gated. All but the last ones are in the schemas of both versions.
 const PATHS: [&str; 25] = [
     ".spec.replicas",
     ".spec.mode",
@@ -150,7 +150,7 @@ fn crd(dice: &mut Dice) -> Value {
     crd
 }
 
-/// What makes a value of a field.
+/// Generator of a field's value.
 type Make<'a> = &'a dyn Fn(&mut Dice) -> Value;
 
 /// Some of these fields.
@@ -308,7 +308,7 @@ const MERGE: &str = "application/merge-patch+json";
 const PATCH: &str = "application/json-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// Something that somebody asks for, of all that can be asked for of an object that is there.
+/// Random request to an existing object.
 fn asked(dice: &mut Dice) -> Asked {
     let version = dice.pick(&["v1", "v1", "v2"]);
     let (spec, status) = (spec(dice), status(dice));
@@ -324,7 +324,7 @@ fn asked(dice: &mut Dice) -> Asked {
     let whole = thing(version, &spec, &status);
     let mut wish = thing(version, &spec, &Value::Null);
     for field in unsaid(version) {
-        // Whoever applies says nothing that the version does not have.
+        // An apply must not set fields that are not in the schema of its version.
         wish["spec"].as_object_mut().unwrap().remove(*field);
     }
     match dice.roll(12) {
@@ -402,7 +402,7 @@ fn removed() -> Asked {
     }
 }
 
-/// How many sequences each test draws in one run of CI.
+/// Number of sequences that each test draws in one run of CI.
 const SEQUENCES: u64 = 3;
 
 /// Seeds of one of the tests. `cargo xtask gated-writes` draws others, and more of them.

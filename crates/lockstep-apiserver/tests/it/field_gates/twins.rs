@@ -1,4 +1,4 @@
-//! Two servers that are told the same, one of which does not look at gates: what gates do is the difference between them.
+//! Differential tests of gates: two servers get equal requests, and one of them ignores gates.
 
 use lockstep_fieldgate::{Action, FieldPath, Gates, Segment};
 use lockstep_merge::managers::Managed;
@@ -22,7 +22,7 @@ pub(super) struct Twins {
     pub(super) seen: Seen,
 }
 
-/// How many requests there were, so that nobody believes a test in which nothing happened.
+/// Counts of requests, to prove that a test exercised the interesting cases.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// All of them.
@@ -38,7 +38,7 @@ pub(super) struct Seen {
 /// A request for the object, as often as it is to be sent.
 pub(super) struct Asked {
     pub(super) method: &'static str,
-    /// What follows the name in the path.
+    /// Remainder of the path after the object's name.
     pub(super) rest: String,
     pub(super) version: &'static str,
     pub(super) media_type: &'static str,
@@ -164,7 +164,7 @@ impl Twins {
         }
     }
 
-    /// A write of what is there, in any version: nothing is told, nothing is written that is not moved or filled in.
+    /// Checks that writing back an object, in any version, gets no warning and keeps gated fields and generation.
     pub(super) async fn check_idle(&mut self, version: &'static str, what: &str) {
         let Some(before) = self.stored().await else {
             return;
@@ -190,7 +190,7 @@ impl Twins {
         assert_eq!(self.stored().await.unwrap().0, after, "{what}: {version}");
     }
 
-    /// What the version of a request cannot say, and the one that is stored can.
+    /// Fields that the storage version has and the version of the request does not.
     fn lasting(&self, asked: &Asked) -> Vec<&'static str> {
         let stored = &self.schema()["properties"]["spec"]["properties"];
         let is_stored = |field: &&str| stored.get(field).is_some();
@@ -204,10 +204,10 @@ impl Twins {
         &storage.unwrap()["schema"]["openAPIV3Schema"]
     }
 
-    /// What closed gates leave of an object, found path by path.
+    /// Reference implementation of closed gates: restores or removes the gated fields path by path.
     fn gate(&self, new: &Value, old: Option<&Value>) -> Value {
         let mut paths = closed(&self.crd);
-        // What lies in a field that was put back is as it is stored already.
+        // Parents come first: fields inside a restored parent are already as stored.
         paths.sort_by_key(|path| path.segments().len());
         let mut gated = content(new);
         for path in paths {
@@ -216,7 +216,7 @@ impl Twins {
         gated
     }
 
-    /// Nobody gains what gates hold, and nobody loses it as long as it is there. What went with its parent is nobody's.
+    /// Checks that gated fields gain no owner and keep theirs if present; fields removed with their parent have none.
     fn check_claims(&self, after: &Value, before: Option<&Value>, told: &str) {
         let definition = Object::from_value(self.crd.clone()).unwrap();
         let Some(gates) = Gates::compile(&definition) else {
@@ -246,7 +246,7 @@ impl Twins {
     }
 }
 
-/// What of an object the version of a request can say.
+/// Content of an object without the fields that the version of the request does not have.
 fn said(object: &Value, asked: &Asked) -> Value {
     let mut said = content(object);
     keep(asked.unsaid, &mut said, None);
@@ -292,7 +292,7 @@ fn places(gates: &Gates, object: &Value) -> Vec<String> {
     held.map(Action::place).collect()
 }
 
-/// What of an object is not its metadata or version.
+/// Object without metadata and apiVersion.
 fn content(object: &Value) -> Value {
     let mut content = object.clone();
     let fields = content.as_object_mut().unwrap();

@@ -8,7 +8,7 @@ use crate::client::Answer;
 
 const CRD: &str = "crontabs.stable.example.com";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
-/// What somebody is told whose CRD loses its gates.
+/// Warning for a CRD whose gates are dropped.
 const DROPPED: &str =
     "spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled";
 
@@ -46,7 +46,7 @@ async fn servers_that_disagree_lose_no_data_of_each_other() {
     let mut on = World::new().await;
     let mut off = World::on(on.store.clone(), "").await;
 
-    // A CRD that is made where gates do not count has none, and does not get some there; whoever wrote them is told.
+    // A server without the feature drops gates of a new CRD, on create and on update, and warns the client.
     for code in [201, 200] {
         let answer = off.define(&crd(&["R-"])).await;
         assert_eq!(
@@ -60,7 +60,7 @@ async fn servers_that_disagree_lose_no_data_of_each_other() {
     }
     on.follows(1).await;
 
-    // One that has them keeps them, whoever writes it.
+    // A CRD that already has gates keeps them, whichever server writes it.
     assert_eq!(on.define(&crd(&["R-"])).await.status, 200);
     off.follows(2).await;
     let path = format!("{CRDS}/{CRD}");
@@ -78,7 +78,7 @@ async fn servers_that_disagree_lose_no_data_of_each_other() {
     on.follows(3).await;
     assert_eq!(answer.json()["spec"]["customFeatureGates"], kept);
 
-    // What one stores the other freezes, and shows.
+    // A value stored by one server is frozen and shown by the other.
     let made = object("v1", &json!({"image": "a", "replicas": 3}), &Value::Null);
     assert_eq!(off.client.write("POST", OBJECTS, &made).await.status, 201);
     let named = format!("{OBJECTS}/c");

@@ -39,7 +39,7 @@ impl Dice {
     }
 }
 
-/// What a request says besides its body.
+/// Method, path and media type of a request.
 pub(crate) struct Sent<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: String,
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// What is stored under a key, and the revision that left it.
+    /// Stored object under a key, and its mod revision.
     pub(crate) async fn stored(&self, key: &str) -> Option<(Value, u64)> {
         let key = Key::new(format!("/registry/{key}")).unwrap();
         let range = Range::new(KeyRange::single(key));
@@ -166,7 +166,7 @@ pub(crate) fn causes(answer: &Answer) -> Vec<String> {
     told.collect()
 }
 
-/// Who owns which fields of the spec.
+/// Fields of the spec by field manager.
 pub(crate) fn owners(object: &Value) -> Value {
     let mut owners = json!({});
     let entries = object["metadata"]["managedFields"].as_array();

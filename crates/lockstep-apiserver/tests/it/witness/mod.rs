@@ -1,5 +1,5 @@
-//! Bodies that an independent writer of protobuf made field by field, next to the same objects as JSON: what is stored
-//! is the same.
+//! Bodies encoded field by field with an independent protobuf library, next to equal objects as JSON: both are stored
+//! alike.
 
 #![expect(
     clippy::needless_update,
@@ -110,14 +110,14 @@ pub(super) fn body(api_version: &str, kind: &str, raw: Vec<u8>) -> Vec<u8> {
     [b"k8s\0", unknown.encode_to_vec().as_slice()].concat()
 }
 
-/// What two servers may say differently: when, which identity, which revision.
+/// Removes the values that differ between servers: timestamps, UID and resource version.
 pub(super) fn without_chance(mut object: Value) -> Value {
     let uid = object["metadata"]["uid"].as_str().map(str::to_owned);
     let metadata = object["metadata"].as_object_mut().unwrap();
     for name in ["uid", "resourceVersion", "creationTimestamp"] {
         assert!(metadata.remove(name).is_some(), "{name}");
     }
-    // Nobody owns what a request for a certificate asks for.
+    // `managedFields` may be absent: a CertificateSigningRequest's spec has no owner.
     let entries = metadata.get_mut("managedFields");
     for entry in entries
         .into_iter()

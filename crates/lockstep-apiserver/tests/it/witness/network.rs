@@ -1,4 +1,4 @@
-//! Services, where they lead, and who may pass.
+//! Services, endpoint slices, ingresses and network policies.
 
 use k8s_pb::api::core::v1::{
     EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service, ServicePort, ServiceSpec,

@@ -19,7 +19,7 @@ async fn put(client: &mut Client, path: &str, body: Vec<u8>) -> Value {
     answer.json()
 }
 
-/// What the server has, as a message that the witness has read, to be sent back.
+/// Reads an object as protobuf, decoded by the witness, so that it can be sent back.
 async fn read<M: Message + Default>(client: &mut Client, path: &str) -> M {
     use k8s_pb::apimachinery::pkg::runtime::Unknown;
     let accept = [("accept", PROTOBUF)];
@@ -88,7 +88,7 @@ async fn every_body_that_a_client_sends_may_be_a_message() {
     assert_eq!(client.get(&format!("{pods}/q")).await.status, 404);
 }
 
-/// The same row, of a workload and an account.
+/// Scale and `TokenRequest` as protobuf, under the row of the test above.
 #[tokio::test]
 async fn a_scale_and_a_request_for_a_token_may_be_messages() {
     let (_server, mut client) = server().await;

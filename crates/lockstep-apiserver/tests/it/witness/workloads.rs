@@ -443,7 +443,7 @@ fn around() -> Vec<Row> {
                 },
             }),
         ),
-        // Last: what is made after it is given its defaults.
+        // Last, since the limit range sets defaults on pods that are created after it.
         row(
             "/api/v1/namespaces/default/limitranges",
             "v1",

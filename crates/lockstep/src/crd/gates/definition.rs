@@ -33,7 +33,7 @@ fn is_definition(manifest: &Manifest) -> bool {
     is_group && manifest.value["kind"] == "CustomResourceDefinition"
 }
 
-/// What a server would refuse a definition for, with what it fills in before it looks.
+/// Defaults and validates a CRD as the API server does on create; returns its errors as one failure.
 pub(super) fn refusal(definition: &Object) -> Option<Failure> {
     let mut filled = definition.clone();
     default_definition(&mut filled);

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// How far a write goes: all the way, not to the server, or to the server and not to the store.
+/// kubectl's `--dry-run` strategies: write, send nothing, or let the server process the request without storing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum DryRun {
     None,
@@ -25,7 +25,7 @@ pub(super) struct Flag {
 }
 
 impl DryRun {
-    /// What joins the query of a write.
+    /// Query parameter of the strategy, to be appended to the URL of a write.
     pub(super) fn query(self) -> &'static str {
         match self {
             Self::None | Self::Client => "",
@@ -33,7 +33,7 @@ impl DryRun {
         }
     }
 
-    /// What joins a line that tells of a write, as kubectl words it.
+    /// Suffix of the result line of a write, worded as in kubectl.
     pub(super) fn remark(self) -> &'static str {
         match self {
             Self::None => "",

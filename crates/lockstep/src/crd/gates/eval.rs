@@ -155,7 +155,7 @@ fn as_document(answer: &Answer) -> Value {
     output::document("FieldGateEvaluation", fields)
 }
 
-/// As the causes of a `Status` tell them.
+/// Errors in the form of the causes of a `Status`.
 fn errors(answer: &Answer) -> Vec<Value> {
     match &answer.refusal {
         None => Vec::new(),

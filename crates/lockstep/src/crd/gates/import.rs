@@ -17,7 +17,7 @@ use crate::{
     remote::{self, Access, PatchKind, Reply},
 };
 
-/// How often a write that met another one is tried anew.
+/// Upper bound on the attempts of one write that fails with a conflict.
 const ATTEMPTS_MAX: usize = 10;
 
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     output: Format,
 }
 
-/// What became of one definition.
+/// Result of importing the gates of one CRD.
 enum Outcome {
     Set,
     Unchanged,

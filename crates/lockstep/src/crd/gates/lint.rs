@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     output: Format,
 }
 
-/// What was found, definition by definition.
+/// Lint findings, each with the CRD that it belongs to, and the totals of the summary line.
 struct Report {
     definitions: usize,
     gates: usize,

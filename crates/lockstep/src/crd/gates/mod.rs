@@ -64,7 +64,7 @@ pub(crate) fn run(command: Command, quiet: bool) -> Result<Exit, Failure> {
     }
 }
 
-/// What a gate is.
+/// State of a gate as the commands print it.
 fn word(is_enabled: bool) -> &'static str {
     if is_enabled { "enabled" } else { "disabled" }
 }

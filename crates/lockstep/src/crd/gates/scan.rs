@@ -15,7 +15,7 @@ use crate::{
     remote::Access,
 };
 
-/// How many objects a line names; the others are counted, and all are in JSON and YAML.
+/// Upper bound on the object names in a table line; JSON and YAML list all objects.
 const NAMED_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]

@@ -17,7 +17,7 @@ use crate::{
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// The gate of servers that act on gates of fields.
 const SERVER_GATE: &str = "CRDFieldLevelVersioning";
-/// How many definitions are asked for at once: they can be large.
+/// Page size (`limit`) of CRD lists. It is small because a CRD with schemas can be large.
 const DEFINITIONS_PAGE: u32 = 50;
 
 /// Files, or kubectl's flags for finding a server.
@@ -73,7 +73,7 @@ impl Place<'_> {
 }
 
 impl Place<'_> {
-    /// Tells of a server that lets gates be. A server that does not say, as a kube-apiserver, is believed.
+    /// Warns if the server has field gates disabled. A server that does not report the gate gets no warning.
     pub(super) fn warn_if_idle(&self) {
         let Self::Server(access) = self else { return };
         let gates = live::rows(access).unwrap_or_default();
@@ -158,7 +158,7 @@ fn stands_twice(name: &str) -> Failure {
         .with_help("give one release of it")
 }
 
-/// What users call objects of a definition.
+/// Names by which a user may give a CRD's resource: plural, singular, kind and short names.
 fn called(definition: &Object) -> Vec<&str> {
     let names = definition.at(&["spec", "names"]).unwrap_or(&Value::Null);
     let single = ["plural", "singular", "kind"].into_iter();

@@ -16,7 +16,7 @@ use crate::{
     remote::{Access, PatchKind, Reply},
 };
 
-/// How often a write that met another one is tried anew.
+/// Upper bound on the attempts of one write that fails with a conflict.
 const ATTEMPTS_MAX: usize = 10;
 
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ impl Arguments {
         Ok(plan)
     }
 
-    /// Reads, changes, and begins anew if somebody else changed the definition meanwhile.
+    /// Reads the CRD, changes it and writes it back; retries from the read on a conflict.
     fn on_server(&self, access: &Access, how: Switch) -> Result<Done, Failure> {
         for _ in 0..ATTEMPTS_MAX {
             let definition = one_of(access, &self.definition)?;
@@ -125,7 +125,7 @@ impl Arguments {
     }
 }
 
-/// What became of a gate.
+/// Result of setting or unsetting one gate.
 struct Done {
     definition: String,
     gate: String,
@@ -231,7 +231,7 @@ fn told(error: &SwitchError, how: Switch) -> Failure {
     }
 }
 
-/// Somebody else says otherwise.
+/// Failure for a gate whose value is owned by another field manager.
 fn owned(plan: &Switched, reply: &Reply) -> Failure {
     let told = reply.message();
     let message = match &*plan.holders.join("`, `") {

@@ -1,10 +1,10 @@
-//! What a kubeconfig leads to: ux.md §3.
+//! Loading of kubeconfig files: ux.md §3.
 
 use std::path::Path;
 
 use super::*;
 
-/// What is read of a kubeconfig whose cluster and user say these things.
+/// Loads a kubeconfig with these extra fields in its cluster and its user.
 fn read(folder: &Path, cluster: &str, user: &str) -> Result<Access, Failure> {
     let text = format!(
         "current-context: here\n\

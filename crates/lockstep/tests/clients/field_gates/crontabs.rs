@@ -11,7 +11,7 @@ pub(super) const CRD: &str = "crontabs.stable.example.com";
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
 
-/// How a request was answered.
+/// HTTP response to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) code: u16,
@@ -45,7 +45,7 @@ impl Crontabs {
         Answer {
             code,
             warnings,
-            // Nobody answers in JSON where nothing is served yet.
+            // The 404 of a resource that is not served yet is not JSON.
             body: serde_json::from_slice(&body).unwrap_or_default(),
         }
     }

@@ -17,9 +17,9 @@ use crate::server::Server;
 
 /// Writers on each server.
 const WRITERS: usize = 2;
-/// How often the gate is switched.
+/// Number of times that the gate is switched.
 const FLIPS: u64 = 6;
-/// What is told about a write that a closed gate keeps out.
+/// Warning for a write to a field whose gate is closed.
 const KEPT: &str = "spec.replicas: not updated: feature gate istio/R (alpha) is disabled, the stored value was kept";
 
 fn named(name: &str, spec: &Value) -> Value {
@@ -36,11 +36,11 @@ fn merge(spec: &Value) -> Patch<Value> {
     Patch::Merge(json!({"spec": spec}))
 }
 
-/// Somebody who writes one object through one server, for as long as the test goes on.
+/// Background task that writes one object through one server until the test ends.
 struct Writer {
     crontabs: Crontabs,
     name: String,
-    /// How often it has written.
+    /// Number of writes so far.
     written: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
 }
@@ -65,7 +65,7 @@ impl Writer {
             let replicas = body["spec"]["replicas"]
                 .as_u64()
                 .expect("no value is ever lost");
-            // Either all of the write counts and nothing is told, or the field is as it was before.
+            // Either the whole write is stored without a warning, or the field keeps its earlier value.
             match &*warnings {
                 [] => assert_eq!(replicas, number),
                 told => assert_eq!((told, replicas < number), (&[KEPT.to_owned()][..], true)),
@@ -203,7 +203,7 @@ async fn a_gate_is_switched_under_load_and_nothing_is_lost() {
         load.goes_on(2).await;
         switch(&crontabs[here], is_open, round).await;
         catches_up(&crontabs[there], round).await;
-        // What was on its way has arrived.
+        // Writes that were in flight during the switch are done.
         load.goes_on(2).await;
         let before = load.replicas().await;
         load.goes_on(4).await;

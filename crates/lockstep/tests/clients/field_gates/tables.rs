@@ -8,7 +8,7 @@ use super::definition::{Moment, definition, object, rows};
 use super::on;
 use crate::server::on_each_store_with;
 
-/// What rows say that are judged here; the others need endpoints, policies, owners or versions.
+/// Keys of the rows that are run here; rows with others need endpoints, policies, owners or versions.
 const SAID: [&str; 15] = [
     "row",
     "name",

@@ -10,7 +10,8 @@ use super::definition::{Moment, definition, object};
 use super::on;
 use crate::server::on_each_store_with;
 
-/// field-gates.md §0/T6, field-gates.md §13/X2 and field-gates.md §9/downgrade: what such a client writes back has no gates in the spec, and the annotation form survives it.
+/// field-gates.md §0/T6, field-gates.md §13/X2 and field-gates.md §9/downgrade: a typed client drops gates from the
+/// spec that it writes back, and keeps those in the annotation.
 #[tokio::test]
 async fn a_typed_client_keeps_gates_that_stand_in_an_annotation() {
     on_each_store_with(&on(), async |server| {
