@@ -106,8 +106,8 @@ async fn nothing_acknowledged_is_lost_by_a_kill_under_load() {
             writers.spawn(write(maps.clone(), Arc::clone(&told), prefix));
         }
         eventually("acknowledged writes", async || {
-            let writes = told.lock().unwrap().writes - before;
-            holds(writes >= ACKNOWLEDGED, writes)
+            let acknowledged = told.lock().unwrap().writes - before;
+            holds(acknowledged >= ACKNOWLEDGED, acknowledged)
         })
         .await;
         server.kill();

@@ -511,8 +511,8 @@ fn nested(enabled: bool) -> Value {
     let jobs = json!({
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": job,
     });
-    let foo = json!({"type": "object", "properties": {"baz": number, "qux": number}});
-    let spec = json!({"type": "object", "properties": {"foo": foo, "jobs": jobs}});
+    let gated_parent = json!({"type": "object", "properties": {"baz": number, "qux": number}});
+    let spec = json!({"type": "object", "properties": {"foo": gated_parent, "jobs": jobs}});
     let schema = json!({"type": "object", "properties": {"spec": spec}});
     let paths = [".spec.foo.qux", ".spec.jobs[*].probe"];
     let gate = json!({"name": "A", "preRelease": "alpha", "enabled": enabled, "fieldPaths": paths});
@@ -536,8 +536,9 @@ async fn a_frozen_value_keeps_fields_that_left_its_schema() {
         let mut definition = nested(enabled);
         let gates = &mut definition["spec"]["customFeatureGates"]["featureGates"];
         gates[0]["fieldPaths"] = json!([".spec.foo"]);
-        let foo = definition.pointer_mut(FOO).unwrap();
-        foo.as_object_mut()
+        let fields = definition.pointer_mut(FOO).unwrap();
+        fields
+            .as_object_mut()
             .unwrap()
             .retain(|name, _| fields.contains(&name.as_str()));
         definition
