@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Longest wait of [`eventually`] and [`eventually_sync`]: generous, but shorter than the minute after which nextest
+/// Longest wait of `eventually` and `eventually_sync`: generous, but shorter than the minute after which nextest
 /// kills a test, so that the last answer is printed.
 const WAIT_MAX: Duration = Duration::from_secs(40);
 /// Pause between two probes.

@@ -17,7 +17,7 @@ pub(crate) const YAML: &str = "application/yaml";
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Available encodings in order of preference, for clients that accept any. A new entry here takes part in negotiation
-/// and in the text of 406, and [`finish`](super::finish) has to encode it.
+/// and in the text of 406, and `finish` has to encode it.
 const OFFERS: &[Offer] = &[
     Offer {
         media_type: JSON,

@@ -16,11 +16,7 @@ const FUNCTION_LINES_NOTE: usize = 70;
 const HERE: &str = "crates/lockstep-xtask/src/tidy/rust.rs";
 
 /// Tests that still wait for a clock.
-const SLEEPS: &[Allowance] = &[
-    allow("crates/lockstep-apiserver/", 7),
-    allow("crates/lockstep-storage-etcd/", 2),
-    allow("crates/lockstep/", 3),
-];
+const SLEEPS: &[Allowance] = &[allow("crates/lockstep-apiserver/", 1)];
 
 /// Every finding of this module over the tree, less the ratchet.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {

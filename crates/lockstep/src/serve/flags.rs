@@ -25,7 +25,7 @@ use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
 
-/// Placeholder for flag values that must not be shown, such as URLs with a user name and password.
+/// Text shown instead of flag values that must not be shown, such as URLs with a user name and password.
 const CLASSIFIED: &str = "CLASSIFIED";
 
 #[derive(Debug, clap::Args)]
