@@ -13,9 +13,15 @@ use crate::write::{
 };
 
 impl<'a> Request<'a> {
-    /// Decodes the body and the options of a write.
+    /// Decodes the body and the options of a write. Options come first, so an invalid option is reported before an
+    /// invalid body; only `fieldValidation` comes last, as in upstream.
     pub(super) fn write_request(&self) -> Result<WriteRequest<'a>, Status> {
         let verb = self.route.verb;
+        if matches!(verb, Verb::Delete | Verb::DeleteCollection) {
+            self.subresource()?;
+            let input = Input::Delete(self.delete_options()?);
+            return Ok(self.with_input(Some(input), self.options(DryRun::No, String::new())));
+        }
         let is_apply = verb == Verb::Patch && self.media_type() == APPLY_PATCH;
         let has_subresource = verb != Verb::Create || self.route.is_named();
         let subresource = if has_subresource {
@@ -23,85 +29,68 @@ impl<'a> Request<'a> {
         } else {
             None
         };
-        let is_deletion = matches!(verb, Verb::Delete | Verb::DeleteCollection);
-        let (dry_run, field_manager) = if is_deletion {
-            (DryRun::No, String::new())
+        let dry_run = self.dry_run()?;
+        let field_manager = if is_apply {
+            self.applier()?.to_owned()
         } else {
-            let dry_run = self.dry_run()?;
-            let manager = if is_apply {
-                self.applier()?.to_owned()
-            } else {
-                self.field_manager()?.into_owned()
-            };
-            (dry_run, manager)
+            self.field_manager()?.into_owned()
         };
-        let input = if is_deletion {
-            Input::Delete(self.delete_options()?)
-        } else if is_apply {
-            Input::Apply(self.apply_configuration()?)
-        } else if verb == Verb::Patch {
-            let media_type = self.media_type();
-            Input::Patch(decode_patch(
-                &self.served,
-                subresource,
-                media_type,
-                &self.body,
-            )?)
-        } else {
-            let own = subresource.and_then(Subresource::own_kind);
-            let kind = own.map_or(&*self.served.resource.kind, |[_, _, kind]| kind);
-            Input::Object(self.document(kind)?)
-        };
-        let field_validation = if is_deletion {
-            FieldValidation::default()
-        } else {
-            self.field_validation()?
-        };
+        let input = self.input(is_apply, subresource)?;
         let is_forced = is_apply && self.query.flag("force");
-        Ok(WriteRequest {
-            route: self.route,
-            served: self.served.clone(),
-            input: Some(input),
-            source: self.body.clone(),
-            options: WriteOptions {
-                dry_run,
-                field_manager,
-                force: if is_forced { Force::Yes } else { Force::No },
-                field_validation,
-                is_protobuf: self.content_type.starts_with(PROTOBUF),
-                given: self.given_options(),
-            },
-            now: self.now,
-            origin: WriteOrigin::Client,
-            user: self.user,
-            caller: self.caller,
-            permits: self.permits,
-            notes: self.notes.written(),
-        })
+        let options = WriteOptions {
+            force: if is_forced { Force::Yes } else { Force::No },
+            field_validation: self.field_validation()?,
+            ..self.options(dry_run, field_manager)
+        };
+        Ok(self.with_input(Some(input), options))
     }
 
     /// Write request without a body, for admission of objects that are not stored.
     pub(crate) fn without_input(&self) -> Result<WriteRequest<'a>, Status> {
-        Ok(WriteRequest {
+        let options = self.options(self.dry_run()?, String::new());
+        Ok(self.with_input(None, options))
+    }
+
+    /// Decodes the body of a create, update, patch or apply.
+    fn input(&self, is_apply: bool, subresource: Option<Subresource>) -> Result<Input, Status> {
+        if is_apply {
+            return Ok(Input::Apply(self.apply_configuration()?));
+        }
+        if self.route.verb == Verb::Patch {
+            let media_type = self.media_type();
+            let patch = decode_patch(&self.served, subresource, media_type, &self.body)?;
+            return Ok(Input::Patch(patch));
+        }
+        let own = subresource.and_then(Subresource::own_kind);
+        let kind = own.map_or(&*self.served.resource.kind, |[_, _, kind]| kind);
+        Ok(Input::Object(self.document(kind)?))
+    }
+
+    fn options(&self, dry_run: DryRun, field_manager: String) -> WriteOptions {
+        WriteOptions {
+            dry_run,
+            field_manager,
+            force: Force::No,
+            field_validation: FieldValidation::default(),
+            is_protobuf: self.content_type.starts_with(PROTOBUF),
+            given: self.given_options(),
+        }
+    }
+
+    fn with_input(&self, input: Option<Input>, options: WriteOptions) -> WriteRequest<'a> {
+        WriteRequest {
             route: self.route,
             served: self.served.clone(),
-            input: None,
+            input,
             source: self.body.clone(),
-            options: WriteOptions {
-                dry_run: self.dry_run()?,
-                field_manager: String::new(),
-                force: Force::No,
-                field_validation: self.field_validation()?,
-                is_protobuf: false,
-                given: self.given_options(),
-            },
+            options,
             now: self.now,
             origin: WriteOrigin::Client,
             user: self.user,
             caller: self.caller,
             permits: self.permits,
             notes: self.notes.written(),
-        })
+        }
     }
 
     /// Parses `dryRun`, which is `All` or absent.

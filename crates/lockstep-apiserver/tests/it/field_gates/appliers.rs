@@ -536,8 +536,8 @@ async fn a_frozen_value_keeps_fields_that_left_its_schema() {
         let mut definition = nested(enabled);
         let gates = &mut definition["spec"]["customFeatureGates"]["featureGates"];
         gates[0]["fieldPaths"] = json!([".spec.foo"]);
-        let fields = definition.pointer_mut(FOO).unwrap();
-        fields
+        let parent = definition.pointer_mut(FOO).unwrap();
+        parent
             .as_object_mut()
             .unwrap()
             .retain(|name, _| fields.contains(&name.as_str()));
