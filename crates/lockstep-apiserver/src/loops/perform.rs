@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockstep_controllers::{Action, Propagation};
+use lockstep_controllers::{Action, Id, Propagation};
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::{Expected, Revision};
 use tokio::task::{JoinError, JoinSet};
@@ -66,9 +66,21 @@ fn done(joined: Option<&Result<Internal, JoinError>>) -> Performed {
 }
 
 async fn one(api: &Api, action: Action, now: Seconds) -> Internal {
-    let origin = WriteOrigin::Controller { now };
     tracing::debug!(?action, "a background loop acts");
     let id = action.id().clone();
+    let outcome = write(api, action, &id, now).await;
+    if outcome == Internal::Refused {
+        tracing::warn!(
+            resource = %id.resource.plural,
+            key = %id.key,
+            "a quota refused a write of a controller, which is tried again later"
+        );
+    }
+    outcome
+}
+
+async fn write(api: &Api, action: Action, id: &Id, now: Seconds) -> Internal {
+    let origin = WriteOrigin::Controller { now };
     let (group, plural, key) = (&*id.resource.group, &*id.resource.plural, &*id.key);
     match action {
         Action::Create { object, .. } => {

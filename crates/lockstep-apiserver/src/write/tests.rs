@@ -136,15 +136,7 @@ impl Memory {
     }
 
     fn send(&self, verb: Verb, name: &str, input: Input) -> Answered {
-        let route = ResourceRoute {
-            verb,
-            group: "ex.io".to_owned(),
-            version: "v1".to_owned(),
-            namespace: "default".to_owned(),
-            resource: "widgets".to_owned(),
-            name: name.to_owned(),
-            subresource: String::new(),
-        };
+        let route = route(verb, name);
         let served = self.registry.find(&route).expect("it is served");
         let notes = Notes::default();
         let mut request = WriteRequest {
@@ -152,14 +144,7 @@ impl Memory {
             served,
             input: Some(input),
             source: Bytes::new(),
-            options: WriteOptions {
-                dry_run: DryRun::No,
-                field_manager: "tester".to_owned(),
-                force: Force::No,
-                field_validation: FieldValidation::Strict,
-                is_protobuf: false,
-                given: Map::new(),
-            },
+            options: options(),
             now: now(),
             origin: WriteOrigin::Client,
             user: &User::new("tester", [""; 0]),
@@ -182,6 +167,29 @@ impl Memory {
         let bucket = BucketKey::new("ex.io/widgets");
         let found = self.cached_bytes(&bucket, key.as_bytes())?;
         serde_json::from_slice(&found.value).ok()
+    }
+}
+
+fn route(verb: Verb, name: &str) -> ResourceRoute {
+    ResourceRoute {
+        verb,
+        group: "ex.io".to_owned(),
+        version: "v1".to_owned(),
+        namespace: "default".to_owned(),
+        resource: "widgets".to_owned(),
+        name: name.to_owned(),
+        subresource: String::new(),
+    }
+}
+
+fn options() -> WriteOptions {
+    WriteOptions {
+        dry_run: DryRun::No,
+        field_manager: "tester".to_owned(),
+        force: Force::No,
+        field_validation: FieldValidation::Strict,
+        is_protobuf: false,
+        given: Map::new(),
     }
 }
 
@@ -416,15 +424,7 @@ fn a_closed_field_gate_drops_a_field_and_warns() {
 fn a_write_that_lost_a_race_reads_again() {
     let memory = Memory::with_namespace(widgets(false));
     memory.send(Verb::Create, "", document(widget(&json!({"color": "red"}))));
-    let route = ResourceRoute {
-        verb: Verb::Patch,
-        group: "ex.io".to_owned(),
-        version: "v1".to_owned(),
-        namespace: "default".to_owned(),
-        resource: "widgets".to_owned(),
-        name: "w".to_owned(),
-        subresource: String::new(),
-    };
+    let route = route(Verb::Patch, "w");
     let served = memory.registry.find(&route).expect("it is served");
     let notes = Notes::default();
     let mut request = WriteRequest {
@@ -432,14 +432,7 @@ fn a_write_that_lost_a_race_reads_again() {
         served,
         input: Some(merge_patch(&memory, br#"{"spec":{"size":3}}"#)),
         source: Bytes::new(),
-        options: WriteOptions {
-            dry_run: DryRun::No,
-            field_manager: "tester".to_owned(),
-            force: Force::No,
-            field_validation: FieldValidation::Warn,
-            is_protobuf: false,
-            given: Map::new(),
-        },
+        options: options(),
         now: now(),
         origin: WriteOrigin::Client,
         user: &User::new("tester", [""; 0]),
