@@ -111,7 +111,6 @@ async fn send(api: &Api, method: &Method, path: &str, body: impl Into<Bytes>) ->
         user: &User::new("admin", ["system:masters"]),
         agent: "test",
         permits: &|_| Ok(()),
-        caller: &lockstep_apiserver::authn::User::anonymous(),
         notes: &Notes::new(String::new()),
     };
     match api.answer(&request).await {

@@ -54,7 +54,6 @@ async fn ask(api: &Api, method: Method, target: &str, body: Bytes) -> Answer {
         user: &User::new("admin", ["system:masters"]),
         agent: "test",
         permits: &|_| Ok(()),
-        caller: &lockstep_apiserver::authn::User::anonymous(),
         notes: &Notes::new(String::new()),
     };
     let answer = api.answer(&request).await;

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
 use crate::User;
-use crate::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
+use lockstep_authz::{ANONYMOUS_USER, AUTHENTICATED_GROUP, Target, UNAUTHENTICATED_GROUP};
 
 /// Common prefix of the headers.
 const PREFIX: &str = "impersonate-";
@@ -41,21 +41,6 @@ pub struct Impersonation {
     uid: Option<String>,
     groups: Vec<String>,
     extra: BTreeMap<String, Vec<String>>,
-}
-
-/// A resource on which the requester needs the verb `impersonate`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ImpersonationTarget<'a> {
-    /// The API group.
-    pub group: &'a str,
-    /// `users`, `groups`, `serviceaccounts`, `userextras` or `uids`.
-    pub resource: &'a str,
-    /// Key of an extra attribute.
-    pub subresource: &'a str,
-    /// Namespace of a service account.
-    pub namespace: &'a str,
-    /// The user, group or value.
-    pub name: &'a str,
 }
 
 impl Impersonation {
@@ -129,9 +114,10 @@ impl Impersonation {
     }
 
     /// Resources that the requester must be allowed to `impersonate`.
-    pub fn targets(&self) -> Vec<ImpersonationTarget<'_>> {
-        let target = |group, resource, subresource, namespace, name| ImpersonationTarget {
+    pub fn targets(&self) -> Vec<Target<'_>> {
+        let target = |group, resource, subresource, namespace, name| Target::Resource {
             group,
+            version: "v1",
             resource,
             subresource,
             namespace,
@@ -175,10 +161,11 @@ impl Impersonation {
             groups.push(format!("system:serviceaccounts:{namespace}"));
         }
         let has = |name: &str| groups.iter().any(|group| group == name);
-        let membership = if self.user == ANONYMOUS {
-            (!has(UNAUTHENTICATED)).then_some(UNAUTHENTICATED)
+        let membership = if self.user == ANONYMOUS_USER {
+            (!has(UNAUTHENTICATED_GROUP)).then_some(UNAUTHENTICATED_GROUP)
         } else {
-            (!has(AUTHENTICATED) && !has(UNAUTHENTICATED)).then_some(AUTHENTICATED)
+            (!has(AUTHENTICATED_GROUP) && !has(UNAUTHENTICATED_GROUP))
+                .then_some(AUTHENTICATED_GROUP)
         };
         groups.extend(membership.map(str::to_owned));
         User {
@@ -230,20 +217,21 @@ mod tests {
         );
         assert_eq!(
             asked.targets(),
-            [ImpersonationTarget {
+            [Target::Resource {
                 group: "",
+                version: "v1",
                 resource: "serviceaccounts",
                 subresource: "",
                 namespace: "ns",
                 name: "sa"
             }]
         );
-        let asked = take(&[(USER, ANONYMOUS)]).unwrap().unwrap();
-        assert_eq!(asked.user().groups, [UNAUTHENTICATED]);
-        let asked = take(&[(USER, "a"), (GROUP, UNAUTHENTICATED)])
+        let asked = take(&[(USER, ANONYMOUS_USER)]).unwrap().unwrap();
+        assert_eq!(asked.user().groups, [UNAUTHENTICATED_GROUP]);
+        let asked = take(&[(USER, "a"), (GROUP, UNAUTHENTICATED_GROUP)])
             .unwrap()
             .unwrap();
-        assert_eq!(asked.user().groups, [UNAUTHENTICATED]);
+        assert_eq!(asked.user().groups, [UNAUTHENTICATED_GROUP]);
     }
 
     #[test]

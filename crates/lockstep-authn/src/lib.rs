@@ -12,7 +12,6 @@ mod impersonation;
 pub mod oidc;
 mod tokens;
 pub mod trust;
-mod user;
 
 use std::sync::Arc;
 
@@ -24,9 +23,9 @@ use jiff::Timestamp;
 pub use certificate::ClientChain;
 pub use credentials::{CredentialError, CredentialFiles, Credentials};
 pub use host::Host;
-pub use impersonation::{Impersonation, ImpersonationError, ImpersonationTarget};
+pub use impersonation::{Impersonation, ImpersonationError};
+pub use lockstep_authz::User;
 pub use tokens::{TokenFileError, Tokens};
-pub use user::User;
 
 use crate::accounts::{AuthenticatedToken, ServiceAccounts, TokenError};
 use crate::oidc::Oidc;

@@ -109,7 +109,7 @@ impl Subject {
             Self::Group(name) => user.is_in(name),
             other => other
                 .user_name(binding_namespace)
-                .is_some_and(|name| name == user.name),
+                .is_some_and(|name| *name == *user.name),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Privilege escalation check: users cannot grant permissions that they do not have.
 
 use crate::GROUP;
+use crate::attributes::{Attributes, Target};
 use crate::binding::{Binding, RoleKind};
-use crate::policies::{Policies, Verdict, not_found};
-use crate::request::Request;
+use crate::policies::{Policies, not_found};
 use crate::rule::{PolicyRule, compact, quoted_list, uncovered};
 use crate::user::User;
 use lockstep_object::Object;
@@ -130,10 +130,11 @@ fn may(
     name: &str,
     namespace: &str,
 ) -> bool {
-    let request = Request::resource(verb, GROUP, kind.resource())
+    let target = Target::resource(GROUP, kind.resource())
         .named(name)
         .in_namespace(namespace);
-    matches!(policies.authorize(user, &request), Verdict::Allowed(_))
+    let attributes = Attributes { user, verb, target };
+    policies.authorize(&attributes).allowed
 }
 
 fn everything() -> [PolicyRule; 2] {

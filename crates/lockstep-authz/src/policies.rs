@@ -1,23 +1,14 @@
 //! The authorizer: an index of all roles and bindings.
 
 use crate::GROUP;
+use crate::attributes::{Attributes, Decision};
 use crate::binding::{Binding, RoleKind, RoleRef, Subject};
-use crate::request::Request;
 use crate::rule::PolicyRule;
 use crate::user::User;
 use lockstep_object::Object;
 use lockstep_object::go::quote;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Authorization decision with its reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// Allowed, with the granting binding and role.
-    Allowed(String),
-    /// Denied: no rule allows the request. The reason, usually empty, names bound roles that do not exist.
-    Denied(String),
-}
 
 /// All roles and bindings of a cluster. Clones share their contents.
 #[derive(Debug, Clone, Default)]
@@ -98,23 +89,24 @@ impl Policies {
         }
     }
 
-    /// Judges a request: allowed by the first rule, in the order of names, bindings of the cluster first.
-    pub fn authorize(&self, user: &User, request: &Request) -> Verdict {
+    /// Authorizes a request: allowed by the first rule, in the order of names, bindings of the cluster first.
+    pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        let Attributes { user, target, .. } = attributes;
         if user.is_master() {
-            return Verdict::Allowed(String::new());
+            return Decision::allow("");
         }
         let mut missing = Vec::new();
-        for (binding, subject) in self.bindings_of(user, request.namespace()) {
+        for (binding, subject) in self.bindings_of(user, target.namespace()) {
             match self.rules(&binding.role, &binding.namespace) {
-                Some(rules) if rules.iter().any(|rule| rule.allows(request)) => {
-                    return Verdict::Allowed(binding.reason(subject));
+                Some(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
+                    return Decision::allow(binding.reason(subject));
                 }
                 Some(_) => {}
                 None => missing.push(not_found(&binding.role)),
             }
         }
         missing.dedup();
-        Verdict::Denied(match &missing[..] {
+        Decision::deny(match &missing[..] {
             [] => String::new(),
             [one] => format!("RBAC: {one}"),
             many => format!("RBAC: [{}]", many.join(", ")),
@@ -200,10 +192,10 @@ impl Space {
         let of_groups = user
             .groups
             .iter()
-            .filter_map(|group| self.by_group.get(group));
+            .filter_map(|group| self.by_group.get(group.as_str()));
         let names = self
             .by_user
-            .get(&user.name)
+            .get(user.name.as_str())
             .into_iter()
             .chain(of_groups)
             .flatten();

@@ -1,6 +1,6 @@
 //! Policy rules: matching of requests, and coverage of other rules.
 
-use crate::request::{Request, Target};
+use crate::attributes::{Attributes, Target};
 use lockstep_object::go::quote;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -67,11 +67,11 @@ impl PolicyRule {
     }
 
     /// True if the rule allows a request.
-    pub fn allows(&self, request: &Request) -> bool {
-        if !has_or_all(&self.verbs, &request.verb) {
+    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
+        if !has_or_all(&self.verbs, attributes.verb) {
             return false;
         }
-        match &request.target {
+        match attributes.target {
             Target::Path(path) => self
                 .non_resource_urls
                 .iter()
@@ -233,7 +233,7 @@ impl fmt::Display for PolicyRule {
 }
 
 /// A list as Go's `%q` prints it.
-pub(crate) fn quoted_list(texts: &[Box<str>]) -> String {
-    let quoted: Vec<String> = texts.iter().map(|text| quote(text)).collect();
+pub(crate) fn quoted_list(texts: &[impl AsRef<str>]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| quote(text.as_ref())).collect();
     format!("[{}]", quoted.join(" "))
 }

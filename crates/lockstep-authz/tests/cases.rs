@@ -6,9 +6,9 @@
 )]
 
 use lockstep_authz::{
-    Policies, Reconciled, Request, User, Verdict, aggregated_rules, check_binding_write,
-    check_role_write, default_objects, reconciled, validate_binding, validate_binding_update,
-    validate_role,
+    Attributes, Decision, Policies, Reconciled, Target, User, aggregated_rules,
+    check_binding_write, check_role_write, default_objects, reconciled, validate_binding,
+    validate_binding_update, validate_role,
 };
 use lockstep_object::Object;
 use lockstep_testkit::cases::CaseFile;
@@ -39,24 +39,38 @@ fn user(case: &Value) -> User {
     )
 }
 
-fn request(case: &Value) -> Request {
+fn attributes<'a>(user: &'a User, case: &'a Value) -> Attributes<'a> {
     let text = |field: &str| case[field].as_str().unwrap_or_default();
-    if case.get("path").is_some() {
-        return Request::path(text("verb"), text("path"));
+    let target = if case.get("path").is_some() {
+        Target::Path(text("path"))
+    } else {
+        Target::resource(text("group"), text("resource"))
+            .at_subresource(text("subresource"))
+            .in_namespace(text("namespace"))
+            .named(text("object"))
+    };
+    let verb = text("verb");
+    Attributes { user, verb, target }
+}
+
+fn list<'a>(user: &'a User, group: &'a str, resource: &'a str) -> Attributes<'a> {
+    Attributes {
+        user,
+        verb: "list",
+        target: Target::resource(group, resource),
     }
-    Request::resource(text("verb"), text("group"), text("resource"))
-        .at_subresource(text("subresource"))
-        .in_namespace(text("namespace"))
-        .named(text("object"))
 }
 
 #[test]
 fn rules_give_a_verdict_with_a_reason() {
     run("verdicts.yaml", |document, case| {
-        let (user, request) = (user(case), request(case));
-        match policies(document).authorize(&user, &request) {
-            Verdict::Allowed(reason) => json!({ "allowed": reason }),
-            Verdict::Denied(reason) => json!({"denied": request.denial(&user, &reason)}),
+        let user = user(case);
+        let attributes = attributes(&user, case);
+        let decision = policies(document).authorize(&attributes);
+        if decision.allowed {
+            json!({ "allowed": decision.reason })
+        } else {
+            json!({ "denied": attributes.denial(&decision.reason) })
         }
     });
 }
@@ -119,8 +133,7 @@ fn default_roles_open_what_they_should_and_nothing_else() {
             let groups: Vec<&str> = groups.map(|group| group.as_str().unwrap()).collect();
             let name = groups.iter().find_map(|group| group.strip_prefix("user:"));
             let user = User::new(name.unwrap_or("somebody"), groups.iter().copied());
-            let verdict = policies.authorize(&user, &request(case));
-            matches!(verdict, Verdict::Allowed(_))
+            policies.authorize(&attributes(&user, case)).allowed
         };
         let people = document["people"].as_object().unwrap();
         let allowed = people.iter().filter(|(_, groups)| may(groups));
@@ -191,12 +204,10 @@ fn a_binding_that_is_removed_or_changed_allows_nothing_any_more() {
     let file = CaseFile::read("verdicts.yaml");
     let document = file.document();
     let alice = User::new("alice", [""; 0]);
-    let list = Request::resource("list", "ex.io", "widgets");
+    let eve = User::new("eve", [""; 0]);
     let mut policies = policies(document);
-    assert!(matches!(
-        policies.authorize(&alice, &list),
-        Verdict::Allowed(_)
-    ));
+    let may = |policies: &Policies, user| policies.authorize(&list(user, "ex.io", "widgets"));
+    assert!(may(&policies, &alice).allowed);
     let objects = document["objects"].as_array().unwrap().iter().map(object);
     let mut binding = objects
         .clone()
@@ -208,25 +219,13 @@ fn a_binding_that_is_removed_or_changed_allows_nothing_any_more() {
     );
     let before = policies.clone();
     policies.put(&binding);
-    assert_eq!(
-        policies.authorize(&alice, &list),
-        Verdict::Denied(String::new())
-    );
-    assert!(matches!(
-        policies.authorize(&User::new("eve", [""; 0]), &list),
-        Verdict::Allowed(_)
-    ));
-    assert!(matches!(
-        before.authorize(&alice, &list),
-        Verdict::Allowed(_)
-    ));
+    assert_eq!(may(&policies, &alice), Decision::deny(""));
+    assert!(may(&policies, &eve).allowed);
+    assert!(may(&before, &alice).allowed);
     for object in objects {
         policies.remove(&object);
     }
-    assert_eq!(
-        policies.authorize(&User::new("eve", [""; 0]), &list),
-        Verdict::Denied(String::new())
-    );
+    assert_eq!(may(&policies, &eve), Decision::deny(""));
 }
 
 /// A role or binding without the namespace it needs must not hold in the whole cluster.
@@ -242,13 +241,8 @@ fn a_binding_that_lost_its_namespace_allows_nothing() {
         policies.put(&object(&value));
     }
     let eve = User::new("eve", [""; 0]);
-    let request = Request::resource("list", "", "pods");
-    assert_eq!(
-        policies.authorize(&eve, &request),
-        Verdict::Denied(String::new())
-    );
-    assert_eq!(
-        policies.authorize(&eve, &request.in_namespace("ns")),
-        Verdict::Denied(String::new())
-    );
+    let mut pods = list(&eve, "", "pods");
+    assert_eq!(policies.authorize(&pods), Decision::deny(""));
+    pods.target = pods.target.in_namespace("ns");
+    assert_eq!(policies.authorize(&pods), Decision::deny(""));
 }

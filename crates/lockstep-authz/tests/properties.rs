@@ -1,6 +1,6 @@
 //! What holds for all rules.
 
-use lockstep_authz::{PolicyRule, Request, uncovered};
+use lockstep_authz::{Attributes, PolicyRule, Target, User, uncovered};
 use proptest::prelude::*;
 
 fn words(words: &'static [&'static str]) -> impl Strategy<Value = Vec<Box<str>>> {
@@ -33,19 +33,20 @@ fn rule() -> impl Strategy<Value = PolicyRule> {
     ]
 }
 
-fn requests() -> Vec<Request> {
+fn requests(user: &User) -> Vec<Attributes<'_>> {
     let mut requests = Vec::new();
     for verb in ["get", "list", "other"] {
         for group in ["", "ex.io", "other"] {
             for resource in ["pods", "nodes"] {
                 for name in ["", "a", "c"] {
-                    let request = Request::resource(verb, group, resource).named(name);
-                    requests.push(request.clone().at_subresource("log"));
-                    requests.push(request);
+                    let target = Target::resource(group, resource).named(name);
+                    let log = target.at_subresource("log");
+                    requests.extend([log, target].map(|target| Attributes { user, verb, target }));
                 }
             }
         }
-        requests.extend(["/a", "/a/b", "/c"].map(|path| Request::path(verb, path)));
+        let paths = ["/a", "/a/b", "/c"].map(Target::Path);
+        requests.extend(paths.map(|target| Attributes { user, verb, target }));
     }
     requests
 }
@@ -57,7 +58,7 @@ proptest! {
         if !uncovered(&held, std::slice::from_ref(&wanted)).is_empty() {
             return Ok(());
         }
-        for request in requests() {
+        for request in requests(&User::default()) {
             if wanted.allows(&request) {
                 prop_assert!(held.iter().any(|rule| rule.allows(&request)), "{:?}", request);
             }

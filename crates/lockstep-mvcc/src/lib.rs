@@ -18,6 +18,8 @@
 
 mod bucket;
 mod error;
+mod failure;
+mod guarded;
 mod keys;
 mod pair;
 mod revision;
@@ -48,6 +50,10 @@ pub use alarms::{Alarm, AlarmKind, MemberId};
 pub use bucket::BucketKey;
 pub use canonical::{DecodeError, StateHash};
 pub use error::{Code, ReadError, RequestError, WriteError};
+pub use failure::{ReadFailure, Unavailable, WriteFailure};
+pub use guarded::{
+    Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, GuardedWrite, RangeUnchanged,
+};
 pub use keys::{Key, KeyRange};
 pub use lease_clock::{LeaseClock, Millis};
 pub use leases::{Lease, LeaseTtl};

@@ -38,8 +38,6 @@
 //! The suite in `contract` (feature `contract`) has one test for each rule, which cites its section of the
 //! specification.
 
-mod failure;
-mod guarded;
 mod live;
 mod memory;
 mod page;
@@ -49,15 +47,14 @@ mod watch;
 #[cfg(feature = "contract")]
 pub mod contract;
 
-pub use failure::{ReadFailure, Unavailable, WriteFailure};
-pub use guarded::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
 pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
     Batch, Bounds, BucketKey, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event,
-    EventKind, Filters, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse,
-    Predicate, Previous, Put, PutLease, PutResponse, PutValue, Range, RangeResponse, ReadError,
-    RequestError, Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse, WatchSelector,
-    WriteError,
+    EventKind, Expected, ExtraWrite, Fence, Filters, GuardedOp, GuardedOutcome, GuardedWrite, Key,
+    KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse, Predicate, Previous,
+    Put, PutLease, PutResponse, PutValue, Range, RangeResponse, RangeUnchanged, ReadError,
+    ReadFailure, RequestError, Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse,
+    Unavailable, WatchSelector, WriteError, WriteFailure,
 };
 pub use memory::MemoryStore;
 pub use page::next_page;

@@ -155,7 +155,7 @@ impl Member {
     /// Converts a write failure. A store with an unknown outcome or a failed disk stops the server.
     fn refusal_of(&self, failure: WriteFailure) -> Refusal {
         match failure {
-            WriteFailure::Wrong(error) => error.into(),
+            WriteFailure::Invalid(error) => error.into(),
             WriteFailure::Refused(error) => error.into(),
             WriteFailure::Unavailable(error) => {
                 self.stopping.fail(&error.reason);

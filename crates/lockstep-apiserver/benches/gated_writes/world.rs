@@ -165,7 +165,6 @@ impl World {
             user: &User::new("admin", ["system:masters"]),
             agent: "bench",
             permits: &|_| Ok(()),
-            caller: &lockstep_apiserver::authn::User::anonymous(),
             notes: &Notes::new(String::new()),
         };
         let answer = self.api.answer(&request).await;

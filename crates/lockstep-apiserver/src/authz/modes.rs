@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Authorizer, Verdict};
+use super::{Authorizer, Decision};
 
 /// RBAC alone decides (`--authorization-mode=RBAC`).
 pub fn stored_rules_only() -> Authorizer {
-    Arc::new(|_| Verdict::no_opinion())
+    Arc::new(|_| Decision::no_opinion())
 }
 
 /// Every request is allowed (`--authorization-mode=AlwaysAllow`).
 pub fn allow_all() -> Authorizer {
-    Arc::new(|_| Verdict::allow(""))
+    Arc::new(|_| Decision::allow(""))
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use lockstep_authz::{Policies, PolicyRule, Request, User as Subject};
+use lockstep_authz::{Policies, PolicyRule, User};
 use lockstep_object::{Object, Value};
 use lockstep_storage::Revision;
 use tokio::sync::watch;
 
-use super::{Attributes, Authorizer, Target, Verdict};
-use crate::authn::User;
+use super::Authorizer;
 use crate::cache::{Bucket, BucketKey, Cache, Change, Object as Cached, Scope};
 
 /// Buckets of roles and bindings. Roles come first, because a binding to a missing role grants nothing.
@@ -44,11 +43,11 @@ impl StoredRules {
     pub fn after(self: &Arc<Self>, first: Authorizer) -> Authorizer {
         let rules = Arc::clone(self);
         Arc::new(move |attributes| {
-            let verdict = first(attributes);
-            if verdict.allowed {
-                verdict
+            let decision = first(attributes);
+            if decision.allowed {
+                decision
             } else {
-                rules.judge(attributes)
+                rules.policies.load().authorize(attributes)
             }
         })
     }
@@ -60,7 +59,7 @@ impl StoredRules {
 
     /// All rules that apply to a user in a namespace.
     pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
-        self.policies.load().rules_for(&subject(user), namespace)
+        self.policies.load().rules_for(user, namespace)
     }
 
     /// True after the initial load.
@@ -86,21 +85,6 @@ impl StoredRules {
         let told = followed.wait_for(|followed| *followed >= newest).await;
         drop(told.expect("the sender lives as long as the rules"));
         self.settled.send_replace(true);
-    }
-
-    fn judge(&self, attributes: &Attributes<'_>) -> Verdict {
-        let request = request(attributes);
-        match self
-            .policies
-            .load()
-            .authorize(&subject(attributes.user), &request)
-        {
-            lockstep_authz::Verdict::Allowed(reason) => Verdict::allow(reason),
-            lockstep_authz::Verdict::Denied(reason) => Verdict {
-                allowed: false,
-                reason,
-            },
-        }
     }
 
     /// Watches roles and bindings; never returns.
@@ -159,28 +143,6 @@ impl StoredRules {
         self.followed.send_modify(|followed| {
             *followed = newest.map_or(*followed, |newest| newest.max(*followed));
         });
-    }
-}
-
-/// Converts a user to an RBAC subject.
-pub(crate) fn subject(user: &User) -> Subject {
-    Subject::new(&user.name, user.groups.iter().map(String::as_str))
-}
-
-fn request(attributes: &Attributes<'_>) -> Request {
-    match attributes.target {
-        Target::Path(path) => Request::path(attributes.verb, path),
-        Target::Resource {
-            group,
-            namespace,
-            resource,
-            subresource,
-            name,
-            ..
-        } => Request::resource(attributes.verb, group, resource)
-            .at_subresource(subresource)
-            .in_namespace(namespace)
-            .named(name),
     }
 }
 

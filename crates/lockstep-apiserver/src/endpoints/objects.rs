@@ -13,7 +13,7 @@ use lockstep_object::metadata::Seconds;
 use tokio_util::sync::ReusableBoxFuture;
 
 use crate::accounts;
-use crate::authz::{Attributes, Target, forbidden, subject};
+use crate::authz::{self, Attributes, forbidden};
 use crate::clock;
 use crate::failure::respond;
 use crate::metrics::WatchMeters;
@@ -123,23 +123,21 @@ async fn answer_in(
     let content_type = request.headers.get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let now = Seconds::from_unix(clock::now().wall.as_second());
-    let user = subject(&request.user);
     let agent = request.headers.get(USER_AGENT);
     let permits = |verb: Verb| {
         let attributes = Attributes {
             user: &request.user,
             verb: verb.as_str(),
-            target: Target::of(&request.info),
+            target: authz::target(&request.info),
         };
-        let verdict = (server.authorizer)(&attributes);
-        if verdict.allowed {
+        let decision = (server.authorizer)(&attributes);
+        if decision.allowed {
             return Ok(());
         }
-        Err(forbidden(&attributes, &verdict))
+        Err(forbidden(&attributes, &decision))
     };
     let asked = resources::Request {
-        user: &user,
-        caller: &request.user,
+        user: &request.user,
         agent: agent
             .and_then(|agent| agent.to_str().ok())
             .unwrap_or_default(),

@@ -30,7 +30,7 @@ pub(crate) use own::record as record_own;
 
 use crate::audit::Trail;
 use crate::authn::{ClientChain, Impersonation, User};
-use crate::authz::{Attributes, Target, Verdict, forbidden};
+use crate::authz::{self, Attributes, Decision, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
@@ -214,9 +214,9 @@ async fn impersonate(server: &Server, request: &mut Request) -> Result<(), Refus
         let attributes = Attributes {
             user: &request.user,
             verb: "impersonate",
-            target: target.into(),
+            target,
         };
-        judged(&attributes, &ask(server, &attributes).await)?;
+        require_allowed(&attributes, &ask(server, &attributes).await)?;
     }
     let requester = std::mem::replace(&mut request.user, Arc::new(asked.user()));
     request.notes.set_requester(requester);
@@ -227,41 +227,41 @@ async fn authorize(server: &Server, request: &Request) -> Result<(), Refusal> {
     let attributes = Attributes {
         user: &request.user,
         verb: &request.info.verb,
-        target: Target::of(&request.info),
+        target: authz::target(&request.info),
     };
-    let verdict = ask(server, &attributes).await;
+    let decision = ask(server, &attributes).await;
     if server.audit.is_some() {
-        let decision = if verdict.allowed { "allow" } else { "forbid" };
+        let word = if decision.allowed { "allow" } else { "forbid" };
         let notes = &request.notes;
-        notes.annotate("authorization.k8s.io/decision", decision);
-        notes.annotate("authorization.k8s.io/reason", &verdict.reason);
+        notes.annotate("authorization.k8s.io/decision", word);
+        notes.annotate("authorization.k8s.io/reason", &decision.reason);
     }
-    judged(&attributes, &verdict)
+    require_allowed(&attributes, &decision)
 }
 
 /// Queries the authorizer. A denial that precedes the first load of the RBAC rules is not final, so it is repeated
 /// after the load.
-async fn ask(server: &Server, attributes: &Attributes<'_>) -> Verdict {
-    let mut verdict = (server.authorizer)(attributes);
-    if !verdict.allowed && !server.rules.is_settled() {
+async fn ask(server: &Server, attributes: &Attributes<'_>) -> Decision {
+    let mut decision = (server.authorizer)(attributes);
+    if !decision.allowed && !server.rules.is_settled() {
         server.rules.settled().await;
-        verdict = (server.authorizer)(attributes);
+        decision = (server.authorizer)(attributes);
     }
-    let result = if verdict.allowed {
+    let result = if decision.allowed {
         "allowed"
     } else {
         "no-opinion"
     };
     let attempts = &server.metrics.authorizations;
     attempts.with_label_values(&[result]).inc();
-    verdict
+    decision
 }
 
-fn judged(attributes: &Attributes<'_>, verdict: &Verdict) -> Result<(), Refusal> {
-    if verdict.allowed {
+fn require_allowed(attributes: &Attributes<'_>, decision: &Decision) -> Result<(), Refusal> {
+    if decision.allowed {
         Ok(())
     } else {
-        Err(Refusal::Forbidden(forbidden(attributes, verdict)))
+        Err(Refusal::Forbidden(forbidden(attributes, decision)))
     }
 }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_storage::{
-    Consistency, Expected, GuardedWrite, Key, KeyRange, KeyValue, LeaseId, Limits, Outcome, Range,
-    ReadFailure, Revision, WriteError, WriteFailure, Written,
+    Consistency, Expected, GuardedOp, GuardedOutcome, GuardedWrite, Key, KeyRange, KeyValue,
+    LeaseId, Limits, Range, ReadFailure, Revision, WriteError, WriteFailure,
 };
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{Api, OwnWrite, Registry, Resource};
-use crate::authz::{Attributes, Authorizer, Verdict};
+use crate::authz::{Attributes, Authorizer, Decision};
 use crate::cache::{BucketKey, Object as Cached, Scope};
 use crate::clock;
 use crate::crd::FieldGates;
@@ -117,7 +117,7 @@ impl Api {
         &self,
         resource: &Resource,
         write: GuardedWrite,
-    ) -> Result<Outcome, WriteFailure> {
+    ) -> Result<GuardedOutcome, WriteFailure> {
         if !resource.strategy.expires() {
             return self.try_commit(resource, write).await;
         }
@@ -134,8 +134,8 @@ impl Api {
         &self,
         resource: &Resource,
         mut write: GuardedWrite,
-    ) -> Result<Outcome, WriteFailure> {
-        if let Written::Put { lease, .. } = &mut write.written {
+    ) -> Result<GuardedOutcome, WriteFailure> {
+        if let GuardedOp::Put { lease, .. } = &mut write.op {
             *lease = self.lease().await?;
         }
         self.try_commit(resource, write).await
@@ -149,18 +149,18 @@ impl Api {
         &self,
         resource: &Resource,
         write: GuardedWrite,
-    ) -> Result<Outcome, WriteFailure> {
-        let operation = match (&write.written, write.expected) {
-            (Written::Delete, _) => "delete",
-            (Written::Put { .. }, Expected::Absent) => "create",
-            (Written::Put { .. }, _) => "update",
+    ) -> Result<GuardedOutcome, WriteFailure> {
+        let operation = match (&write.op, write.expected) {
+            (GuardedOp::Delete, _) => "delete",
+            (GuardedOp::Put { .. }, Expected::Absent) => "create",
+            (GuardedOp::Put { .. }, _) => "update",
         };
         let txn = write.txn(Limits::default().txn_ops_max)?;
         let began = clock::now().steady;
         let answer = self.store.txn(txn).await;
         let took = clock::now().steady - began;
         self.meters.store(operation, resource, took);
-        Ok(Outcome::of(answer?))
+        Ok(GuardedOutcome::of(answer?))
     }
 }
 
@@ -217,7 +217,7 @@ impl Environment for Api {
         self.rules.policies()
     }
 
-    fn authorize(&self, attributes: &Attributes<'_>) -> Verdict {
+    fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         (self.authorizer)(attributes)
     }
 

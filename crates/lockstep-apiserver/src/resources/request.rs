@@ -11,7 +11,6 @@ use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_storage::Revision;
 
 use super::{Origin, Served, Subresource};
-use crate::authn::User as Caller;
 use crate::frame::Notes;
 use crate::request::Query;
 use crate::route::ResourceRoute;
@@ -36,8 +35,6 @@ pub struct Request<'a> {
     pub now: Seconds,
     /// Effective user, after impersonation.
     pub user: &'a User,
-    /// Effective user with all attributes of its authentication.
-    pub caller: &'a Caller,
     /// `User-Agent`, empty if there is none.
     pub agent: &'a str,
     /// Authorizes further actions that the request implies.

@@ -87,7 +87,6 @@ impl<'a> Request<'a> {
             now: self.now,
             origin: WriteOrigin::Client,
             user: self.user,
-            caller: self.caller,
             permits: self.permits,
             notes: self.notes.written(),
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use lockstep_builtins::services::{self, Claims, Pool};
 use lockstep_object::field::FieldError;
 use lockstep_object::{Object, Status, Value};
-use lockstep_storage::{Expected, ExtraWrite, Key, Written};
+use lockstep_storage::{Expected, ExtraWrite, GuardedOp, Key};
 use serde_json::json;
 
 use super::{InFlight, Resource, SpecialKind, WritePath};
@@ -72,7 +72,7 @@ impl WritePath<'_> {
         resource: &Arc<Resource>,
         object_key: &str,
         expected: Expected,
-        written: &Written,
+        written: &GuardedOp,
     ) -> Result<Vec<ExtraWrite>, Status> {
         if !has_claims(resource) {
             return Ok(Vec::new());
@@ -86,8 +86,8 @@ impl WritePath<'_> {
             },
         };
         let new = match written {
-            Written::Put { value, .. } => claims(value),
-            Written::Delete => Claims::default(),
+            GuardedOp::Put { value, .. } => claims(value),
+            GuardedOp::Delete => Claims::default(),
         };
         let owner: Bytes = json!({ "service": object_key }).to_string().into();
         let claim = |key| ExtraWrite::Create {

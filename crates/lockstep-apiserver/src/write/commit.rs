@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{
-    Expected, ExtraWrite, Fence, GuardedWrite, Key, LeaseId, Outcome, RangeUnchanged, ReadFailure,
-    WriteFailure, Written,
+    Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, GuardedWrite, Key, LeaseId,
+    RangeUnchanged, ReadFailure, WriteFailure,
 };
 
 use super::{Resource, WritePath};
@@ -29,9 +29,9 @@ impl WritePath<'_> {
         resource: &Arc<Resource>,
         object_key: &str,
         expected: Expected,
-        written: Written,
-    ) -> Result<Outcome, Status> {
-        self.commit_behind(&[], resource, object_key, expected, written)
+        op: GuardedOp,
+    ) -> Result<GuardedOutcome, Status> {
+        self.commit_behind(&[], resource, object_key, expected, op)
             .await
     }
 
@@ -42,13 +42,13 @@ impl WritePath<'_> {
         resource: &Arc<Resource>,
         object_key: &str,
         expected: Expected,
-        written: Written,
-    ) -> Result<Outcome, Status> {
+        op: GuardedOp,
+    ) -> Result<GuardedOutcome, Status> {
         let guards = Guards {
             fences,
             ..Guards::default()
         };
-        self.commit_guarded(guards, resource, object_key, expected, written)
+        self.commit_guarded(guards, resource, object_key, expected, op)
             .await
     }
 
@@ -59,21 +59,21 @@ impl WritePath<'_> {
         resource: &Arc<Resource>,
         object_key: &str,
         expected: Expected,
-        written: Written,
-    ) -> Result<Outcome, Status> {
-        if let Written::Put { value, .. } = &written {
+        op: GuardedOp,
+    ) -> Result<GuardedOutcome, Status> {
+        if let GuardedOp::Put { value, .. } = &op {
             check_size(value)?;
         }
         let key = Key::new(resource.store_key(self.env.prefix(), object_key))
             .expect("a key of the store has the server's prefix");
         let mut extra_writes = self
-            .extra_writes(resource, object_key, expected, &written)
+            .extra_writes(resource, object_key, expected, &op)
             .await?;
         extra_writes.extend(guards.extra_writes);
         let write = GuardedWrite {
             key,
             expected,
-            written,
+            op,
             fences: guards.fences.to_vec(),
             unchanged_ranges: guards.unchanged_ranges,
             extra_writes,
@@ -84,8 +84,8 @@ impl WritePath<'_> {
 }
 
 /// A value to put; the driver chooses its lease.
-pub(super) fn put(value: Bytes) -> Written {
-    Written::Put {
+pub(super) fn put(value: Bytes) -> GuardedOp {
+    GuardedOp::Put {
         value,
         lease: LeaseId::NONE,
     }
@@ -104,7 +104,7 @@ fn check_size(value: &Bytes) -> Result<(), Status> {
 /// Converts a write that the store did not confirm to the status of the API response.
 fn write_failed(failure: &WriteFailure) -> Status {
     match failure {
-        WriteFailure::Wrong(error) => Status::internal_error(&error.to_string()),
+        WriteFailure::Invalid(error) => Status::internal_error(&error.to_string()),
         WriteFailure::Refused(error) => Status::internal_error(&error.to_string()),
         WriteFailure::Uncertain { .. } => Status::timeout(
             "the store did not confirm the write, which may or may not have happened",

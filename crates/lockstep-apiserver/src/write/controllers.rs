@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Status, Value};
-use lockstep_storage::{Expected, Fence, Key, Outcome, Revision, Written};
+use lockstep_storage::{Expected, Fence, GuardedOp, GuardedOutcome, Key, Revision};
 
 use super::codec::{encode, parse};
 use super::commit::put;
@@ -131,8 +131,8 @@ impl WritePath<'_> {
             .await;
         self.observe_own_write(resource, key, verb, &outcome);
         match outcome {
-            Ok(Outcome::Done { revision }) => Internal::Done(revision),
-            Ok(Outcome::Stopped { .. }) => Internal::Moved,
+            Ok(GuardedOutcome::Committed { revision }) => Internal::Done(revision),
+            Ok(GuardedOutcome::ConditionFailed { .. }) => Internal::Moved,
             Err(status) if status.code == FORBIDDEN => Internal::Refused,
             Err(_) => Internal::Failed,
         }
@@ -146,10 +146,10 @@ impl WritePath<'_> {
         (resource, key): (&Arc<Resource>, &str),
         expected: Expected,
         object: Option<Object>,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<GuardedOutcome, Status> {
         let Some(mut object) = object else {
             return self
-                .commit_behind(fences, resource, key, expected, Written::Delete)
+                .commit_behind(fences, resource, key, expected, GuardedOp::Delete)
                 .await;
         };
         let stages = origin.stages();
@@ -206,7 +206,7 @@ impl WritePath<'_> {
         resource: &Resource,
         key: &str,
         verb: Verb,
-        outcome: &Result<Outcome, Status>,
+        outcome: &Result<GuardedOutcome, Status>,
     ) {
         self.env.observe(&Observation::OwnWrite {
             resource,
@@ -279,11 +279,13 @@ impl WritePath<'_> {
             };
             let expected = Expected::At(stored.revision);
             if is_free(resource, &object) {
-                let deleted = self.commit(resource, &key, expected, Written::Delete).await;
+                let deleted = self
+                    .commit(resource, &key, expected, GuardedOp::Delete)
+                    .await;
                 self.observe_own_write(resource, &key, Verb::Delete, &deleted);
                 match deleted {
-                    Ok(Outcome::Done { .. }) => {}
-                    Ok(Outcome::Stopped { .. }) => left = Left::Some,
+                    Ok(GuardedOutcome::Committed { .. }) => {}
+                    Ok(GuardedOutcome::ConditionFailed { .. }) => left = Left::Some,
                     Err(status) => failed = Some(status.message),
                 }
                 continue;
@@ -313,11 +315,11 @@ pub(crate) enum Left {
 }
 
 /// Status code that the write would have had as an API request.
-fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
+fn code(verb: Verb, outcome: &Result<GuardedOutcome, Status>) -> u16 {
     match outcome {
-        Ok(Outcome::Done { .. }) if verb == Verb::Create => 201,
-        Ok(Outcome::Done { .. }) => 200,
-        Ok(Outcome::Stopped { .. }) => 409,
+        Ok(GuardedOutcome::Committed { .. }) if verb == Verb::Create => 201,
+        Ok(GuardedOutcome::Committed { .. }) => 200,
+        Ok(GuardedOutcome::ConditionFailed { .. }) => 409,
         Err(status) => status.code,
     }
 }

@@ -6,7 +6,7 @@ use lockstep_object::metadata::{
     validate_finalizers_of_builtin,
 };
 use lockstep_object::{Object, Status};
-use lockstep_storage::{Expected, Fence, Outcome, Revision};
+use lockstep_storage::{Expected, Fence, GuardedOutcome, Revision};
 
 use super::admission::{Attributes, Mutated};
 use super::codec::{parse, serve};
@@ -221,13 +221,13 @@ impl WritePath<'_> {
             )
             .await?;
         Ok(match outcome {
-            Outcome::Done { revision } => {
+            GuardedOutcome::Committed { revision } => {
                 let mut body = Vec::with_capacity(shown.len() + 64);
                 serve(served, &shown, revision, false, &mut body)?;
                 Made::Done(WriteAnswer::created(body))
             }
-            Outcome::Stopped { current: None, .. } => Made::PlaceMoved,
-            Outcome::Stopped { .. } => Made::NameTaken(name),
+            GuardedOutcome::ConditionFailed { current: None, .. } => Made::PlaceMoved,
+            GuardedOutcome::ConditionFailed { .. } => Made::NameTaken(name),
         })
     }
 }

@@ -3,7 +3,7 @@
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupKind, GroupResource, Object, Status, Value};
-use lockstep_storage::{Expected, KeyValue, Outcome, Revision, Written};
+use lockstep_storage::{Expected, GuardedOp, GuardedOutcome, KeyValue, Revision};
 
 use super::admission::Attributes;
 use super::codec::{Current, encode, serve};
@@ -225,9 +225,9 @@ impl WritePath<'_> {
         let expected = Expected::At(revision);
         if is_removed {
             let outcome = self
-                .commit(resource, &key, expected, Written::Delete)
+                .commit(resource, &key, expected, GuardedOp::Delete)
                 .await?;
-            let Outcome::Done { revision } = outcome else {
+            let GuardedOutcome::Committed { revision } = outcome else {
                 return Ok(None);
             };
             if !resource.strategy.returns_deleted_object() {
@@ -257,8 +257,8 @@ impl WritePath<'_> {
             return pending(revision);
         }
         match self.commit(resource, &key, expected, put(value)).await? {
-            Outcome::Done { revision } => pending(revision),
-            Outcome::Stopped { .. } => Ok(None),
+            GuardedOutcome::Committed { revision } => pending(revision),
+            GuardedOutcome::ConditionFailed { .. } => Ok(None),
         }
     }
 }

@@ -10,7 +10,7 @@ use lockstep_object::{Object, Value};
 use lockstep_storage::Revision;
 
 use super::admission::{Hook, Phase, Plugins};
-use crate::authz::{Attributes, Verdict};
+use crate::authz::{Attributes, Decision};
 use crate::cache::BucketKey;
 use crate::crd::FieldGates;
 use crate::resources::{Registry, Resource};
@@ -48,7 +48,7 @@ pub(crate) trait Environment: Send + Sync {
     fn policies(&self) -> Arc<Policies>;
 
     /// Authorizer of the server.
-    fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
+    fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
 
     /// Authorizer as a shared function, for CEL expressions.
     fn authorizer(&self) -> crate::authz::Authorizer;

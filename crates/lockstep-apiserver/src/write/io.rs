@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_object::{Object, Status};
-use lockstep_storage::{GuardedWrite, KeyValue, Outcome, ReadFailure, Revision, WriteFailure};
+use lockstep_storage::{
+    GuardedOutcome, GuardedWrite, KeyValue, ReadFailure, Revision, WriteFailure,
+};
 use parking_lot::Mutex;
 
 use super::admission::WebhookCall;
@@ -57,7 +59,7 @@ pub(crate) enum Reply {
     /// To [`Need::CallWebhooks`].
     Called(Vec<Result<Bytes, CallFailure>>),
     /// To [`Need::Commit`].
-    Committed(Result<Outcome, WriteFailure>),
+    Committed(Result<GuardedOutcome, WriteFailure>),
     /// To [`Need::CatchUp`] and [`Need::CatchUpTo`]: false if the store is not available.
     CaughtUp(bool),
     /// To [`Need::TakeQuotaTurn`]: the revision the last writer left.
@@ -192,7 +194,7 @@ impl Io {
         &self,
         resource: &Arc<Resource>,
         write: GuardedWrite,
-    ) -> Result<Outcome, WriteFailure> {
+    ) -> Result<GuardedOutcome, WriteFailure> {
         match self.ask(Need::Commit(Arc::clone(resource), write)).await {
             Reply::Committed(outcome) => outcome,
             _ => mismatch(),

@@ -11,8 +11,8 @@ use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{GroupResource, Object, Status, Value};
 use lockstep_storage::{
-    Expected, ExtraWrite, Fence, Key, KeyRange, KeyValue, Outcome, RangeUnchanged, Revision,
-    Written,
+    Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, Key, KeyRange, KeyValue,
+    RangeUnchanged, Revision,
 };
 use std::sync::Arc;
 
@@ -142,17 +142,17 @@ impl WritePath<'_> {
         fences: &[Fence],
         (resource, object_key): (&Arc<Resource>, &str),
         expected: Expected,
-        written: Written,
-    ) -> Result<Outcome, Status> {
+        op: GuardedOp,
+    ) -> Result<GuardedOutcome, Status> {
         let Some(bill) = bill else {
             return self
-                .commit_behind(fences, resource, object_key, expected, written)
+                .commit_behind(fences, resource, object_key, expected, op)
                 .await;
         };
         let mut turn = QuotaTurn::None;
         let place = (resource, object_key);
         let outcome = self
-            .charge_and_commit(bill, fences, place, expected, &written, &mut turn)
+            .charge_and_commit(bill, fences, place, expected, &op, &mut turn)
             .await;
         if let QuotaTurn::Taken { left } = turn {
             self.io.end_quota_turn(left).await;
@@ -166,9 +166,9 @@ impl WritePath<'_> {
         fences: &[Fence],
         (resource, object_key): (&Arc<Resource>, &str),
         expected: Expected,
-        written: &Written,
+        op: &GuardedOp,
         turn: &mut QuotaTurn,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<GuardedOutcome, Status> {
         let mut has_seen_everything = false;
         for _ in 0..TRIES_MAX {
             let seen = self.quotas(&bill.namespace);
@@ -194,9 +194,9 @@ impl WritePath<'_> {
                 extra_writes,
             };
             let outcome = self
-                .commit_guarded(guards, resource, object_key, expected, written.clone())
+                .commit_guarded(guards, resource, object_key, expected, op.clone())
                 .await?;
-            if let Outcome::Done { revision } = outcome {
+            if let GuardedOutcome::Committed { revision } = outcome {
                 if let QuotaTurn::Taken { left } = turn {
                     *left = Some(revision);
                 }
@@ -319,8 +319,8 @@ impl WritePath<'_> {
 }
 
 /// True if a failed transaction is due neither to the object nor to a fence, but to quotas.
-fn is_as_expected(outcome: &Outcome, expected: Expected, fences: &[Fence]) -> bool {
-    let Outcome::Stopped {
+fn is_as_expected(outcome: &GuardedOutcome, expected: Expected, fences: &[Fence]) -> bool {
+    let GuardedOutcome::ConditionFailed {
         current,
         fences: found,
         ..

@@ -15,7 +15,6 @@ use super::io::Io;
 use super::notes::Notes;
 use super::origin::WriteOrigin;
 use super::patch::{Patch, Patched};
-use crate::authn::User as Caller;
 use crate::resources::{Origin as ResourceOrigin, Served, Subresource, Version};
 use crate::route::{ResourceRoute, Verb};
 
@@ -35,10 +34,8 @@ pub(crate) struct WriteRequest<'a> {
     pub(crate) now: Seconds,
     /// Origin of the write, which determines its stages.
     pub(crate) origin: WriteOrigin,
-    /// Subject of authorization.
+    /// Effective user, after impersonation.
     pub(crate) user: &'a User,
-    /// Caller as authentication established it.
-    pub(crate) caller: &'a Caller,
     /// Authorizes another verb on the same object, such as `create` for an apply.
     pub(crate) permits: &'a Permits<'a>,
     /// Collects warnings and audit annotations.

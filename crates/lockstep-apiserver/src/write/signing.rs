@@ -23,7 +23,7 @@ pub(super) fn sign(request: &InFlight<'_>, object: &mut Object) {
         spec.remove(field);
     }
     spec.insert("username".to_owned(), (&*user.name).into());
-    let caller = request.caller;
+    let caller = request.user;
     if !caller.uid.is_empty() {
         spec.insert("uid".to_owned(), caller.uid.clone().into());
     }

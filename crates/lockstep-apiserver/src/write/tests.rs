@@ -13,15 +13,14 @@ use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Map, Object, Status, Value, json as text};
 use lockstep_storage::{
-    Key, KeyRange, Limits, Outcome, Range, ReadFailure, Revision, WriteFailure,
+    GuardedOutcome, Key, KeyRange, Limits, Range, ReadFailure, Revision, WriteFailure,
 };
 use parking_lot::Mutex;
 use serde_json::json;
 
 use super::admission::{Hook, Phase, Plugins};
 use super::*;
-use crate::authn::User as Caller;
-use crate::authz::{Attributes as Asked, Authorizer, Verdict, allow_all};
+use crate::authz::{Attributes as Asked, Authorizer, Decision, allow_all};
 use crate::builtin::{self, Apis};
 use crate::cache::BucketKey;
 use crate::crd::{self, FieldGates};
@@ -126,11 +125,14 @@ impl Memory {
         reply
     }
 
-    fn commit(&self, write: lockstep_storage::GuardedWrite) -> Result<Outcome, WriteFailure> {
+    fn commit(
+        &self,
+        write: lockstep_storage::GuardedWrite,
+    ) -> Result<GuardedOutcome, WriteFailure> {
         let txn = write.txn(Limits::default().txn_ops_max)?;
         let applied = self.store.lock().apply(Command::Txn(txn));
         match applied.response? {
-            Response::Txn(answer) => Ok(Outcome::of(answer)),
+            Response::Txn(answer) => Ok(GuardedOutcome::of(answer)),
             other => unreachable!("a transaction was answered by {other:?}"),
         }
     }
@@ -148,7 +150,6 @@ impl Memory {
             now: now(),
             origin: WriteOrigin::Client,
             user: &User::new("tester", [""; 0]),
-            caller: &Caller::default(),
             permits: &|_| Ok(()),
             notes: &notes,
         };
@@ -282,7 +283,7 @@ impl Environment for Memory {
         Arc::default()
     }
 
-    fn authorize(&self, attributes: &Asked<'_>) -> Verdict {
+    fn authorize(&self, attributes: &Asked<'_>) -> Decision {
         allow_all()(attributes)
     }
 
@@ -436,7 +437,6 @@ fn a_write_that_lost_a_race_reads_again() {
         now: now(),
         origin: WriteOrigin::Client,
         user: &User::new("tester", [""; 0]),
-        caller: &Caller::default(),
         permits: &|_| Ok(()),
         notes: &notes,
     };

@@ -7,7 +7,7 @@ use lockstep_object::metadata::{
     next_generation, prepare_update, validate_finalizers_of_builtin, validate_update,
 };
 use lockstep_object::{GroupKind, Object, Status};
-use lockstep_storage::{Expected, Outcome, Written};
+use lockstep_storage::{Expected, GuardedOp, GuardedOutcome};
 
 use super::admission::{Attributes, Mutated, Operation};
 use super::apply::Wish;
@@ -218,7 +218,7 @@ impl WritePath<'_> {
             return answer(current.revision);
         }
         let written = if is_released {
-            Written::Delete
+            GuardedOp::Delete
         } else {
             put(value)
         };
@@ -227,8 +227,8 @@ impl WritePath<'_> {
         let bill = admitted.bill.as_ref().filter(|_| !is_released);
         let trial = self.commit_billed(bill, &[], (resource, &key), expected, written);
         match trial.await? {
-            Outcome::Done { revision } => answer(revision),
-            Outcome::Stopped { .. } => Ok(None),
+            GuardedOutcome::Committed { revision } => answer(revision),
+            GuardedOutcome::ConditionFailed { .. } => Ok(None),
         }
     }
 }

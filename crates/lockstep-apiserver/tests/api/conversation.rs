@@ -227,7 +227,6 @@ impl Conversation {
             user: &self.user,
             agent: agent.unwrap_or("script/1"),
             permits: &|_| Ok(()),
-            caller: &lockstep_apiserver::authn::User::anonymous(),
             notes: &notes,
         };
         let answer = self.api.answer(&request).await;

@@ -6,7 +6,7 @@ use lockstep_mvcc::{KeyRange, KeyValue, LeaseId, Limits, Revision};
 use tokio::task::JoinSet;
 
 use super::Subject;
-use crate::{Expected, ExtraWrite, Fence, GuardedWrite, Outcome, RangeUnchanged, Written};
+use crate::{Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, GuardedWrite, RangeUnchanged};
 
 fn write(
     subject: &Subject,
@@ -21,7 +21,7 @@ fn write(
     GuardedWrite {
         key: subject.key("object"),
         expected,
-        written: Written::Put {
+        op: GuardedOp::Put {
             value: value.to_owned().into(),
             lease: LeaseId::NONE,
         },
@@ -31,16 +31,16 @@ fn write(
     }
 }
 
-async fn send(subject: &Subject, write: GuardedWrite) -> Outcome {
+async fn send(subject: &Subject, write: GuardedWrite) -> GuardedOutcome {
     let txn = write.txn(Limits::default().txn_ops_max);
     let answer = subject.store().txn(txn.expect("few fences")).await;
-    Outcome::of(answer.expect("the store answers"))
+    GuardedOutcome::of(answer.expect("the store answers"))
 }
 
 async fn done(subject: &Subject, write: GuardedWrite) -> Revision {
     match send(subject, write).await {
-        Outcome::Done { revision } => revision,
-        stopped @ Outcome::Stopped { .. } => panic!("{stopped:?}"),
+        GuardedOutcome::Committed { revision } => revision,
+        stopped @ GuardedOutcome::ConditionFailed { .. } => panic!("{stopped:?}"),
     }
 }
 
@@ -48,10 +48,10 @@ type Found = Option<Arc<KeyValue>>;
 
 async fn stopped(subject: &Subject, write: GuardedWrite) -> (Found, Vec<Found>) {
     match send(subject, write).await {
-        Outcome::Stopped {
+        GuardedOutcome::ConditionFailed {
             current, fences, ..
         } => (current, fences),
-        done @ Outcome::Done { .. } => panic!("{done:?}"),
+        done @ GuardedOutcome::Committed { .. } => panic!("{done:?}"),
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn a_guarded_write_happens_if_all_its_fences_stand(subject: Sub
     assert!(updated > created);
     assert_eq!(subject.list().await, ["object=2", "sv=v1"]);
     let deleted = GuardedWrite {
-        written: Written::Delete,
+        op: GuardedOp::Delete,
         ..write(&subject, Expected::At(updated), "", &fences)
     };
     done(&subject, deleted).await;
@@ -87,7 +87,7 @@ pub(super) async fn an_extra_create_fails_the_write_while_the_key_exists(subject
     assert_eq!(stopped(&subject, claim("other", "2")).await, (None, vec![]));
     assert_eq!(subject.list().await, ["claim=1", "object=1"]);
     let released = GuardedWrite {
-        written: Written::Delete,
+        op: GuardedOp::Delete,
         extra_writes: vec![ExtraWrite::Delete(subject.key("claim"))],
         ..write(&subject, Expected::At(first), "", &[])
     };
@@ -194,8 +194,8 @@ pub(super) async fn a_fence_that_moves_meanwhile_stops_every_writer(subject: Sub
                     None => write,
                 };
                 match send(&subject, write).await {
-                    Outcome::Done { revision } => revisions.push(revision),
-                    Outcome::Stopped { .. } => return revisions,
+                    GuardedOutcome::Committed { revision } => revisions.push(revision),
+                    GuardedOutcome::ConditionFailed { .. } => return revisions,
                 }
                 tokio::task::yield_now().await;
             }

@@ -40,7 +40,7 @@ pub(super) async fn a_ttl_that_is_too_large_is_refused(subject: Subject) {
     let refused = subject.store().grant_lease(ttl).await;
     assert_eq!(
         refused,
-        Err(WriteFailure::Wrong(RequestError::LeaseTtlTooLarge))
+        Err(WriteFailure::Invalid(RequestError::LeaseTtlTooLarge))
     );
 }
 

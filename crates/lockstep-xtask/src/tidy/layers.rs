@@ -146,7 +146,7 @@ const TABLE: &[Row] = &[
     row(
         "lockstep-authn",
         Layer::Edges,
-        MayUse::Words(&["lockstep-callout"]),
+        MayUse::Words(&["lockstep-authz", "lockstep-callout"]),
     ),
     row(
         "lockstep-apiserver",

@@ -49,7 +49,7 @@ pub(super) fn check(
             name,
         };
         let asked = authz::Attributes {
-            user: attributes.request.caller,
+            user: attributes.request.user,
             verb,
             target,
         };

@@ -15,7 +15,7 @@ pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
         Some(_) => attributes.kind(),
         None => served.gvk(),
     };
-    let user = request.caller;
+    let user = request.user;
     let mut told = json!({
         "kind": kind_of(&kind),
         "resource": resource_of(served),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_storage::{
-    Consistency, Expected, GuardedWrite, Key, KeyRange, LeaseId, Limits, Outcome, Range, Store,
-    Written,
+    Consistency, Expected, GuardedOp, GuardedOutcome, GuardedWrite, Key, KeyRange, LeaseId, Limits,
+    Range, Store,
 };
 use serde_json::{Value, json};
 
@@ -194,7 +194,7 @@ async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) 
     let write = GuardedWrite {
         key,
         expected: Expected::At(found.mod_revision),
-        written: Written::Put {
+        op: GuardedOp::Put {
             value: stored.to_string().into(),
             lease: LeaseId::NONE,
         },
@@ -203,8 +203,11 @@ async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) 
         extra_writes: Vec::new(),
     };
     let txn = write.txn(Limits::default().txn_ops_max).unwrap();
-    let outcome = Outcome::of(store.txn(txn).await.unwrap());
-    assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+    let outcome = GuardedOutcome::of(store.txn(txn).await.unwrap());
+    assert!(
+        matches!(outcome, GuardedOutcome::Committed { .. }),
+        "{outcome:?}"
+    );
 }
 
 /// api-machinery.md §12/webhook-places: a service reference is resolved through the Service, and failures to

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use lockstep_storage::{
-    Consistency, Expected, GuardedWrite, Key, KeyRange, LeaseId, Limits, Outcome, Range, Revision,
-    Store, Written,
+    Consistency, Expected, GuardedOp, GuardedOutcome, GuardedWrite, Key, KeyRange, LeaseId, Limits,
+    Range, Revision, Store,
 };
 use serde_json::{Value, json};
 
@@ -116,23 +116,26 @@ impl World {
             None => Expected::Absent,
         };
         let written = match value {
-            Some(value) => Written::Put {
+            Some(value) => GuardedOp::Put {
                 value: value.to_string().into(),
                 lease: LeaseId::NONE,
             },
-            None => Written::Delete,
+            None => GuardedOp::Delete,
         };
         let write = GuardedWrite {
             key: Key::new(format!("/registry/{key}")).unwrap(),
             expected,
-            written,
+            op: written,
             fences: Vec::new(),
             unchanged_ranges: Vec::new(),
             extra_writes: Vec::new(),
         };
         let txn = write.txn(Limits::default().txn_ops_max).unwrap();
-        let outcome = Outcome::of(self.store.txn(txn).await.unwrap());
-        assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
+        let outcome = GuardedOutcome::of(self.store.txn(txn).await.unwrap());
+        assert!(
+            matches!(outcome, GuardedOutcome::Committed { .. }),
+            "{outcome:?}"
+        );
     }
 }
 

@@ -118,7 +118,7 @@ fn decide(
     let attributes = view.attributes();
     let request = attributes.request;
     let resource = &request.served.resource;
-    let authorization = authorization(path.env.authorizer().clone(), request.caller);
+    let authorization = authorization(path.env.authorizer().clone(), request.user);
     let began = path.env.elapsed();
     let decided = hook.conditions.decide(&Bindings {
         object: view.value(),

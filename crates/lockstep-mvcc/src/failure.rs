@@ -1,6 +1,6 @@
 //! Errors of reads and writes.
 
-use lockstep_mvcc::{ReadError, RequestError, WriteError};
+use crate::{ReadError, RequestError, WriteError};
 
 /// The store cannot be reached or has stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum ReadFailure {
 pub enum WriteFailure {
     /// The request is invalid regardless of the store's state. Nothing was written.
     #[error(transparent)]
-    Wrong(#[from] RequestError),
+    Invalid(#[from] RequestError),
     /// The state of the store does not allow the request. Nothing was written.
     #[error(transparent)]
     Refused(#[from] WriteError),

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use lockstep_mvcc::{
+use crate::{
     CheckedTxn, Compare, Comparison, DeleteRange, Key, KeyRange, KeyValue, LeaseId, Op, OpResponse,
     Predicate, Put, PutLease, Range, RequestError, Revision, Txn, TxnResponse,
 };
+use bytes::Bytes;
 
 /// A transaction that writes one key if all of its conditions hold.
 ///
@@ -19,7 +19,7 @@ pub struct GuardedWrite {
     /// Precondition on the key.
     pub expected: Expected,
     /// The operation on the key.
-    pub written: Written,
+    pub op: GuardedOp,
     /// Other keys that must be unchanged.
     pub fences: Vec<Fence>,
     /// Ranges in which no key may have been created or changed.
@@ -73,7 +73,7 @@ pub enum Expected {
 
 /// Operation on the guarded key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Written {
+pub enum GuardedOp {
     /// Puts a value, on a lease or on [`LeaseId::NONE`].
     Put {
         /// The value.
@@ -96,14 +96,14 @@ pub struct Fence {
 
 /// Result of a guarded write.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum GuardedOutcome {
     /// The write was committed.
-    Done {
+    Committed {
         /// Its revision.
         revision: Revision,
     },
     /// A condition failed; nothing was written. All fields are read at one revision.
-    Stopped {
+    ConditionFailed {
         /// The revision of the read.
         revision: Revision,
         /// The guarded key; `None` if it does not exist.
@@ -132,16 +132,16 @@ impl GuardedWrite {
             .chain(self.unchanged_ranges.iter().map(RangeUnchanged::compare))
             .collect();
         let failure = all().map(Fence::read).collect();
-        let written = match self.written {
-            Written::Put { value, lease } => Op::Put(Put {
+        let op = match self.op {
+            GuardedOp::Put { value, lease } => Op::Put(Put {
                 lease: PutLease::Set(lease),
                 ..Put::new(self.key, value)
             }),
-            Written::Delete => Op::DeleteRange(DeleteRange::new(KeyRange::single(self.key))),
+            GuardedOp::Delete => Op::DeleteRange(DeleteRange::new(KeyRange::single(self.key))),
         };
         let txn = Txn {
             compares,
-            success: std::iter::once(written)
+            success: std::iter::once(op)
                 .chain(self.extra_writes.into_iter().map(ExtraWrite::op))
                 .collect(),
             failure,
@@ -202,18 +202,18 @@ impl Fence {
     }
 }
 
-impl Outcome {
+impl GuardedOutcome {
     /// Decodes the response to [`GuardedWrite::txn`].
     pub fn of(answer: TxnResponse) -> Self {
         let revision = answer.revision;
         if answer.succeeded {
-            return Self::Done { revision };
+            return Self::Committed { revision };
         }
         let mut found = answer.responses.into_iter().map(|response| match response {
             OpResponse::Range(range) => range.kvs.into_iter().next(),
             OpResponse::Put(_) | OpResponse::DeleteRange(_) | OpResponse::Txn(_) => None,
         });
-        Self::Stopped {
+        Self::ConditionFailed {
             revision,
             current: found.next().flatten(),
             fences: found.collect(),
