@@ -35,7 +35,6 @@ pub mod version;
 pub mod views;
 pub mod webhooks;
 mod whole;
-mod write;
 
 pub use endpoints::{BoxFuture, Handler, Milestone};
 pub use failure::respond;
@@ -46,11 +45,11 @@ pub use lockstep_authn::{
 pub use lockstep_builtins::services::ServiceRange;
 pub use lockstep_catalog::{builtin, discovery};
 pub use lockstep_controllers::Switches;
-pub use lockstep_watchcache::{self as cache, stored};
+pub use lockstep_watchcache as cache;
+pub use lockstep_write::{admission, stored};
 pub use loops::LoopConfig;
 pub use request::{BodyError, Query, Request, RequestBody, RequestInfo, ResourcePath};
 pub use response::{Response, ResponseBody, Stream, bytes, text};
 pub use server::{ApiServer, Config};
 pub use transport::{TlsVersion, bind};
 pub use whole::Whole;
-pub use write::admission;

@@ -10,7 +10,6 @@ use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::{self, FieldGates};
 use lockstep_apiserver::resources::{Api, Body, Registry, Request};
-use lockstep_apiserver::route::ResourceRoute;
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
@@ -99,7 +98,7 @@ async fn post(api: &Api, path: &str, body: impl Into<Bytes>) -> (u16, String) {
 async fn send(api: &Api, method: &Method, path: &str, body: impl Into<Bytes>) -> (u16, String) {
     let query = Query::parse("");
     let info = RequestInfo::new(method, path, &query);
-    let route = ResourceRoute::of(&info).expect("a resource");
+    let route = info.route().expect("a resource");
     let request = Request {
         served: api.registry().find(&route).expect("it is served"),
         route: &route,

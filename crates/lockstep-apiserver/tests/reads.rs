@@ -7,7 +7,6 @@ use http::Method;
 use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
-use lockstep_apiserver::route::ResourceRoute;
 use lockstep_apiserver::views::Shape;
 use lockstep_apiserver::{Notes, Query, RequestInfo, Whole};
 use lockstep_authz::User;
@@ -38,7 +37,7 @@ async fn ask(api: &Api, method: Method, target: &str, body: Bytes) -> Answer {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let query = Query::parse(query);
     let info = RequestInfo::new(&method, path, &query);
-    let route = ResourceRoute::of(&info).expect("a resource");
+    let route = info.route().expect("a resource");
     let content_type = match method {
         Method::PATCH => "application/merge-patch+json",
         _ => "application/json",

@@ -249,13 +249,15 @@ mod tests {
         let wanted: Vec<_> = asked
             .targets()
             .iter()
-            .map(|target| {
-                [
-                    target.group,
-                    target.resource,
-                    target.subresource,
-                    target.name,
-                ]
+            .map(|target| match *target {
+                Target::Resource {
+                    group,
+                    resource,
+                    subresource,
+                    name,
+                    ..
+                } => [group, resource, subresource, name],
+                Target::Path(path) => panic!("{path} is not impersonated"),
             })
             .collect();
         let group = AUTHENTICATION_GROUP;

@@ -200,7 +200,7 @@ impl Client {
 impl Route {
     fn of(config: &ClientConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            target: config.target()?,
+            target: Target::of(config)?,
             tls: TlsConnector::from(Arc::new(trust::tls(&config.ca_bundle)?)),
         })
     }

@@ -1,53 +1,21 @@
-//! The `clientConfig` of a webhook.
+//! Address of a webhook from its `clientConfig`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::Uri;
-use lockstep_object::Value;
+use lockstep_object::webhook::{ClientConfig, ClientConfigError, Endpoint};
 use rustls::pki_types::ServerName;
 
-/// Default port of Services and URLs.
+/// Default port of URLs.
 const PORT: u16 = 443;
 
-/// Endpoint of a webhook and the certificates to trust.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ClientConfig {
-    /// The endpoint.
-    pub endpoint: Endpoint,
-    /// Certificates in PEM; if empty, the trust store of the system.
-    pub ca_bundle: Vec<u8>,
-}
-
-/// The address of a webhook.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Endpoint {
-    /// `https://host[:port]/path`
-    Url(String),
-    /// A Service of the cluster.
-    Service {
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-        /// One of its ports.
-        port: u16,
-        /// Path of the request.
-        path: String,
-    },
-}
-
-/// Errors of a `clientConfig`.
+/// Errors of a `clientConfig` that is called.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Neither `url` nor `service` is set.
-    #[error("webhook configuration must have either service or URL")]
-    NoEndpoint,
+    /// The configuration could not be read.
+    #[error(transparent)]
+    Read(#[from] ClientConfigError),
     /// The URL is not valid.
     #[error("the address {0:?} cannot be called; it should be https://host[:port]/path")]
     Url(String),
-    /// `caBundle` is not base64.
-    #[error("the caBundle is not base64")]
-    NotBase64,
     /// `caBundle` contains no certificate in PEM.
     #[error("the caBundle holds no certificate in PEM")]
     NoCertificate,
@@ -73,40 +41,10 @@ pub(crate) struct Target {
     pub(crate) service: Option<(String, String)>,
 }
 
-impl ClientConfig {
-    /// Reads a `clientConfig`.
-    pub fn read(config: &Value) -> Result<Self, ConfigError> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let service = &config["service"];
-        let endpoint = match (&config["url"], service.is_object()) {
-            (Value::String(url), _) if !url.is_empty() => Endpoint::Url(url.clone()),
-            (_, true) => Endpoint::Service {
-                namespace: text(&service["namespace"]),
-                name: text(&service["name"]),
-                port: service["port"]
-                    .as_u64()
-                    .and_then(|port| u16::try_from(port).ok())
-                    .filter(|port| *port > 0)
-                    .unwrap_or(PORT),
-                path: text(&service["path"]),
-            },
-            _ => return Err(ConfigError::NoEndpoint),
-        };
-        let bundle = text(&config["caBundle"]);
-        let bundle = STANDARD.decode(bundle.trim());
-        let mut ca_bundle = bundle.map_err(|_| ConfigError::NotBase64)?;
-        if ca_bundle.iter().all(u8::is_ascii_whitespace) {
-            ca_bundle.clear();
-        }
-        Ok(Self {
-            endpoint,
-            ca_bundle,
-        })
-    }
-
-    /// Parses the endpoint.
-    pub(crate) fn target(&self) -> Result<Target, ConfigError> {
-        match &self.endpoint {
+impl Target {
+    /// Parses the endpoint of a webhook.
+    pub(crate) fn of(config: &ClientConfig) -> Result<Self, ConfigError> {
+        match &config.endpoint {
             Endpoint::Url(url) => from_url(url).ok_or_else(|| ConfigError::Url(url.clone())),
             Endpoint::Service {
                 namespace,
@@ -164,12 +102,13 @@ fn cleaned(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn target_text(config: &Value) -> String {
-        let target = ClientConfig::read(config).and_then(|config| config.target());
+        let config = ClientConfig::read(config).map_err(ConfigError::from);
+        let target = config.and_then(|config| Target::of(&config));
         match target {
             Ok(t) => format!("{} {} {} {}", t.host, t.port, t.authority, t.path),
             Err(error) => error.to_string(),
@@ -216,12 +155,5 @@ mod tests {
         for (config, expected) in rows {
             assert_eq!(target_text(&config), expected, "{config}");
         }
-    }
-
-    #[test]
-    fn a_bundle_of_white_space_is_none() {
-        let config = json!({ "url": "https://h", "caBundle": STANDARD.encode(" \n") });
-        let read = ClientConfig::read(&config).unwrap();
-        assert_eq!(read.ca_bundle, b"");
     }
 }

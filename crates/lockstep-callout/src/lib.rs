@@ -17,9 +17,10 @@ mod unverified;
 
 pub use client::{CallLimits, Client};
 pub use clients::Clients;
-pub use config::{ClientConfig, ConfigError, Endpoint};
+pub use config::ConfigError;
 pub use connection::{Connection, Failure, ResponseBody};
 pub use error::{CallError, Problem, Unresolved};
+pub use lockstep_object::webhook::{ClientConfig, ClientConfigError, Endpoint};
 pub use server::{ConnectError, Server};
 pub use trust::{ServerTrust, TlsError, tls_config};
 

@@ -25,3 +25,13 @@ pub trait ConversionWebhook: Send + Sync {
     /// result of the same conversion in the cache instead of calling the webhook again.
     fn turn(&self) -> BoxFuture<'static, Option<Turn>>;
 }
+
+/// An internal error without a reason, as upstream answers failed conversions.
+pub fn conversion_failed(message: &str) -> Status {
+    Status {
+        message: message.to_owned(),
+        reason: None,
+        details: None,
+        ..Status::internal_error(message)
+    }
+}

@@ -26,6 +26,7 @@ pub mod selector;
 mod status;
 pub mod table;
 mod version;
+pub mod webhook;
 pub mod yaml;
 
 pub use kinds::{

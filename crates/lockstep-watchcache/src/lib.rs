@@ -7,7 +7,7 @@
 //! no other, and gets [`Expired`] once the log has dropped changes that it has not read.
 //!
 //! Following a change parses nothing, since most objects are never matched against a selector.
-//! Labels are read on first use, once for each object. [`stored`] serves objects without parsing.
+//! Labels are read on first use, once for each object.
 
 mod bucket;
 mod change;
@@ -16,9 +16,9 @@ mod feed;
 mod keys;
 mod log;
 mod object;
+mod parsed;
 mod pinned;
 mod snapshot;
-pub mod stored;
 mod watching;
 
 #[cfg(test)]
@@ -40,6 +40,7 @@ pub use encodings::Listing;
 pub use feed::FeedFailure;
 pub use keys::{BucketKey, Scope};
 pub use object::{Facts, Object};
+pub use parsed::{Parse, Parsed};
 pub use snapshot::Snapshot;
 pub use watching::{Expired, Watching};
 

@@ -16,7 +16,8 @@ use tokio::time::Instant;
 use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
 use crate::watching::TAKEN_MAX;
 use crate::{
-    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Scope, Snapshot, keys,
+    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Parsed, Scope,
+    Snapshot, keys,
 };
 
 const PREFIX: &str = "/registry/";
@@ -506,4 +507,35 @@ proptest! {
             prop_assert_eq!(seen, expected);
         }
     }
+}
+
+/// Items are those of the cache's state, in the order of keys, and an unchanged object is not parsed again.
+#[tokio::test]
+async fn parsed_items_follow_the_cache_and_reuse_what_did_not_change() {
+    static PARSES: AtomicUsize = AtomicUsize::new(0);
+    let (store, cache, _feed) = started().await;
+    let parsed = Parsed::new("hooks", |object| {
+        PARSES.fetch_add(1, Ordering::Relaxed);
+        let value = String::from_utf8_lossy(&object.value).into_owned();
+        value.split(',').map(str::to_owned).collect()
+    });
+    let items = || -> Vec<String> {
+        let items = parsed.items(&cache);
+        items.iter().map(|item| String::clone(item)).collect()
+    };
+    assert_eq!(items(), [""; 0]);
+    put(&store, "hooks/b", "3,4").await;
+    let written = put(&store, "hooks/a", "1,2").await;
+    cache.at_least(written).await.expect("the cache follows");
+    assert_eq!(items(), ["1", "2", "3", "4"]);
+    assert_eq!(items(), ["1", "2", "3", "4"]);
+    assert_eq!(PARSES.load(Ordering::Relaxed), 2);
+    let written = put(&store, "hooks/b", "5").await;
+    cache.at_least(written).await.expect("the cache follows");
+    assert_eq!(items(), ["1", "2", "5"]);
+    assert_eq!(PARSES.load(Ordering::Relaxed), 3);
+    let written = delete(&store, "hooks/a").await;
+    cache.at_least(written).await.expect("the cache follows");
+    assert_eq!(items(), ["5"]);
+    assert_eq!(PARSES.load(Ordering::Relaxed), 3);
 }

@@ -8,7 +8,6 @@ use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::{FieldGates, Follower};
 use lockstep_apiserver::resources::{Api, Registry, Request};
-use lockstep_apiserver::route::ResourceRoute;
 use lockstep_apiserver::views::Shape;
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
@@ -153,7 +152,7 @@ impl World {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let query = Query::parse(query);
         let info = RequestInfo::new(&method, path, &query);
-        let route = ResourceRoute::of(&info).expect("a resource");
+        let route = info.route().expect("a resource");
         let request = Request {
             served: self.api.registry().find(&route).expect("it is served"),
             route: &route,

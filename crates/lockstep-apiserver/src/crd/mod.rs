@@ -15,11 +15,9 @@ use lockstep_catalog::crd::{Compilation, conditions};
 use lockstep_object::Object;
 use lockstep_storage::Revision;
 
-pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, failed as conversion_failed};
 pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
 pub use follow::Follower;
 pub use lockstep_catalog::crd::{BUCKET, CustomError, Definition, FieldGates, GROUP, PLURAL};
-pub(crate) use lockstep_catalog::crd::{Kept, keep_gates};
 
 use crate::resources::{Resource, SchemaChange};
 use crate::webhooks::Clients;

@@ -1,15 +1,17 @@
 //! Metrics of the CEL work of custom resources.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lockstep_catalog::crd::CelTimer;
 use prometheus::Histogram;
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::metrics::Meters;
 
 /// Reports CEL work of custom resources to Prometheus histograms.
 pub(super) struct MeteredCel {
+    started: Instant,
     compilation_seconds: Histogram,
     evaluation_seconds: Histogram,
 }
@@ -17,6 +19,7 @@ pub(super) struct MeteredCel {
 impl MeteredCel {
     pub(super) fn of(meters: &Meters) -> Self {
         Self {
+            started: clock::now().steady,
             compilation_seconds: meters.compilation_seconds.clone(),
             evaluation_seconds: meters.evaluation_seconds.clone(),
         }
@@ -24,8 +27,8 @@ impl MeteredCel {
 }
 
 impl CelTimer for MeteredCel {
-    fn now(&self) -> Instant {
-        clock::now().steady.into_std()
+    fn now(&self) -> Duration {
+        clock::now().steady - self.started
     }
 
     fn compiled(&self, took: Duration) {

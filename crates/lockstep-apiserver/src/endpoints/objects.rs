@@ -54,7 +54,7 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
 /// Resolves the path to a served resource, or returns the error response.
 #[expect(clippy::result_large_err, reason = "it is the answer")]
 fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), Response> {
-    let Some(route) = ResourceRoute::of(&request.info) else {
+    let Some(route) = request.info.route() else {
         return Err(respond(&Status::method_not_allowed()));
     };
     let path = request.info.resource.as_ref();

@@ -14,7 +14,7 @@ use super::document::{Decided, Next, decided, next};
 use super::{GROUP, PLURAL};
 use crate::cache::Scope;
 use crate::resources::{Api, Internal};
-use crate::write::WriteOrigin;
+use lockstep_write::WriteOrigin;
 
 /// Interval of the check for missing own entries and stale entries of other servers.
 const LOOK: Duration = Duration::from_secs(30);

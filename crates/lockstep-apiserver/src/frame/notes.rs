@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::authn::User;
-use crate::write;
+use lockstep_write as write;
 
 /// Notes about one request: its audit id, warnings, audit annotations and facts for metrics.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{micros, seconds};
 use crate::resources::{Api, Internal};
-use crate::write::WriteOrigin;
+use lockstep_write::WriteOrigin;
 
 /// API group of leases.
 pub(super) const GROUP: &str = "coordination.k8s.io";

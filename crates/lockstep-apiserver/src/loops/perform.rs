@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::clock;
 use crate::metrics::LoopMeters;
 use crate::resources::{self, Api, Internal};
-use crate::write::WriteOrigin;
+use lockstep_write::WriteOrigin;
 
 /// Most concurrent writes.
 const WRITES_MAX: usize = 64;

@@ -19,7 +19,7 @@ use crate::builtin;
 use crate::cache::Cache;
 use crate::crd;
 use crate::resources::{Api, Internal, Registry};
-use crate::write::WriteOrigin;
+use lockstep_write::WriteOrigin;
 
 const LEASE: &str = "kube-system/lockstep-controllers";
 

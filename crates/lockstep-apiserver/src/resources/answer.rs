@@ -4,7 +4,7 @@ use lockstep_object::{Object, Status, json};
 
 use super::watch::WatchStream;
 use crate::whole::Whole;
-use crate::write::WriteAnswer;
+use lockstep_write::WriteAnswer;
 
 /// Response to a request.
 pub struct Answer {

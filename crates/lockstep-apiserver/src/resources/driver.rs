@@ -17,8 +17,8 @@ use crate::authz::{Attributes, Authorizer, Decision};
 use crate::cache::{BucketKey, Object as Cached, Scope};
 use crate::clock;
 use crate::crd::FieldGates;
-use crate::write::admission::{Hook, Phase, Plugins};
-use crate::write::{
+use lockstep_write::admission::{Hook, Phase, Plugins};
+use lockstep_write::{
     CachedBytes, Convert, Direct, Environment, Machine, Need, Observation, Reply, Step,
 };
 
@@ -227,8 +227,8 @@ impl Environment for Api {
 
     fn webhooks(&self, phase: Phase) -> Arc<[Arc<Hook>]> {
         match phase {
-            Phase::Mutating => self.webhooks.mutating.hooks(&self.cache),
-            Phase::Validating => self.webhooks.validating.hooks(&self.cache),
+            Phase::Mutating => self.mutating_webhooks.items(&self.cache),
+            Phase::Validating => self.validating_webhooks.items(&self.cache),
         }
     }
 
@@ -263,7 +263,14 @@ impl Environment for Api {
                 error,
                 code,
             } => meters.rejected(name, phase, operation, error, code),
-            Observation::FailedOpen { name, phase } => meters.failed_open(name, phase),
+            Observation::FailedOpen {
+                name,
+                phase,
+                failure,
+            } => {
+                tracing::warn!(webhook = name, %failure, "a webhook failed, which is ignored");
+                meters.failed_open(name, phase);
+            }
             Observation::MatchConditions {
                 name,
                 phase,
@@ -276,7 +283,15 @@ impl Environment for Api {
                 phase,
                 operation,
             } => meters.excluded(name, phase, operation),
-            Observation::FieldGates { crd, took, actions } => {
+            Observation::FieldGates {
+                crd,
+                name,
+                took,
+                actions,
+            } => {
+                if !actions.is_empty() {
+                    tracing::debug!(crd, name, ?actions, "field gates changed a write");
+                }
                 let meters = &self.meters.field_gates;
                 meters.stepped(crd, took);
                 for (gate, action) in actions {

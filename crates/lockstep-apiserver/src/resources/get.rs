@@ -5,7 +5,7 @@ use lockstep_storage::Revision;
 
 use super::list_options::catch_up_failed;
 use super::{Answer, Api, Request, Subresource};
-use crate::write::{Direct, ServedScale as _, ServedVersion as _, WriteAnswer};
+use lockstep_write::{Direct, ServedScale as _, ServedVersion as _, WriteAnswer};
 
 impl Api {
     /// Answers a get with the newest object, or with one not older than `resourceVersion`.

@@ -8,7 +8,7 @@ use lockstep_object::{GroupVersionKind, Object, Status, Value, json, yaml};
 
 use super::Request;
 use crate::views::{JSON, PROTOBUF, YAML, on_deep_stack};
-use crate::write::{Document, Incoming, decode_object, invalid_options};
+use lockstep_write::{Document, Incoming, decode_object, invalid_options};
 
 impl Request<'_> {
     /// Decodes the body as an object of the resource.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use lockstep_object::Status;
 use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
 
+use super::conversion::converted_all;
 use super::list_options::{At, ListOptions, catch_up_failed};
 use super::print::Printer;
 use super::selection::Selection;
@@ -13,9 +14,9 @@ use super::token::Token;
 use super::{Answer, Api, Request, Resource};
 use crate::cache::{Listing, Object, Snapshot};
 use crate::clock;
-use crate::crd::CALL_OBJECTS_MAX;
 use crate::whole::Whole;
-use crate::write::{Direct, ServedVersion as _, read_failed};
+use lockstep_write::CALL_OBJECTS_MAX;
+use lockstep_write::read_failed;
 
 /// One page of a list.
 pub(super) struct Page {
@@ -113,7 +114,7 @@ impl Api {
             let found = snapshot.objects(&selection.scope, after.as_ref());
             let found = found.filter(|object| selection.matches(object));
             let mut page = cut(&snapshot, found, &selection, &options, token, revision);
-            page.objects = request.served.converted_all(&Direct, page.objects).await?;
+            page.objects = converted_all(&request.served, page.objects).await?;
             page
         };
         if page.next.is_some() {
@@ -223,10 +224,7 @@ async fn converted_matches(
     let candidates: Vec<Arc<Object>> = candidates.cloned().collect();
     let mut found = Vec::new();
     for batch in candidates.chunks(CALL_OBJECTS_MAX) {
-        let shown = request
-            .served
-            .converted_all(&Direct, batch.to_vec())
-            .await?;
+        let shown = converted_all(&request.served, batch.to_vec()).await?;
         found.extend(shown.into_iter().filter(|object| selection.matches(object)));
         if options.limit > 0 && found.len() > options.limit {
             break;

@@ -175,6 +175,6 @@ pub(super) fn catch_up_failed(error: &CatchUpError) -> Status {
         CatchUpError::Behind { wanted, current } => {
             Status::resource_version_too_large(wanted.0, current.0)
         }
-        CatchUpError::Store(failure) => crate::write::read_failed(failure),
+        CatchUpError::Store(failure) => lockstep_write::read_failed(failure),
     }
 }

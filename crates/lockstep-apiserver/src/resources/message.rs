@@ -7,7 +7,7 @@ use lockstep_object::{GroupVersionKind, Map, Status, Value};
 
 use super::{Origin, Request};
 use crate::views::{PROTOBUF, body_types};
-use crate::write::Document;
+use lockstep_write::Document;
 
 impl Request<'_> {
     /// Decodes a protobuf body as the kind of the resource, or as a kind that every resource accepts (such as

@@ -5,6 +5,7 @@
 
 mod answer;
 mod components;
+mod conversion;
 mod driver;
 mod expiry;
 mod field_manager;
@@ -48,18 +49,18 @@ pub use lockstep_catalog::{
 pub use request::Request;
 pub use watch::WatchStream;
 
-pub(crate) use crate::write::{CRD_CLEANUP_FINALIZER, Internal, Left, Propagation, patch_types};
-pub use crate::write::{DryRun, Incoming};
+pub(crate) use lockstep_write::{CRD_CLEANUP_FINALIZER, Internal, Left, Propagation, patch_types};
+pub use lockstep_write::{DryRun, Incoming};
 
-use crate::admission::{Plugins, Webhooks};
+use crate::admission::{Hook, Plugins};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
-use crate::cache::Cache;
+use crate::cache::{Cache, Parsed};
 use crate::clock;
 use crate::crd::FieldGates;
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
-use crate::write::{Input, Io, Machine, WritePath, read_failed};
+use lockstep_write::{Input, Io, Machine, WritePath, read_failed};
 
 /// Default TTL of events.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
@@ -85,7 +86,8 @@ pub struct Api {
     /// Enabled admission plugins.
     plugins: Plugins,
     /// Admission webhook configurations.
-    webhooks: Webhooks,
+    mutating_webhooks: Parsed<Hook>,
+    validating_webhooks: Parsed<Hook>,
     /// HTTP clients for webhook calls.
     clients: Clients,
     /// Authorizer that CEL expressions of admission policies query.
@@ -124,7 +126,8 @@ impl Api {
             own_writes: OnceLock::new(),
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),
-            webhooks: Webhooks::default(),
+            mutating_webhooks: webhook_calls::configured("mutatingwebhookconfigurations"),
+            validating_webhooks: webhook_calls::configured("validatingwebhookconfigurations"),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
             turns: driver::QuotaTurns::default(),

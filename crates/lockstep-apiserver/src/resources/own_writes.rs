@@ -5,7 +5,7 @@ use lockstep_object::{Object, Status};
 use lockstep_storage::{Expected, Revision};
 
 use super::{Api, DryRun, Internal, Left, Propagation, Request, Served, Subresource};
-use crate::write::{Io, Machine, WriteOrigin, WritePath};
+use lockstep_write::{Io, Machine, WriteOrigin, WritePath};
 
 /// Runs one method of the write path.
 macro_rules! drive {

@@ -19,7 +19,7 @@ use crate::views::{
     Columns, Headers, MetaVersion, Shape, close_table, open_table, partial_start, write_object,
     write_row,
 };
-use crate::write::{parse, scale_columns, serve};
+use lockstep_write::{parse, scale_columns, serve};
 
 /// Estimated bytes that encoding adds to a stored object.
 const WRAPPING_BYTES: usize = 64;

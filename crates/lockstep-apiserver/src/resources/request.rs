@@ -15,7 +15,7 @@ use crate::frame::Notes;
 use crate::request::Query;
 use crate::route::ResourceRoute;
 use crate::views::Shape;
-use crate::write::{self, Permits};
+use lockstep_write::{self as write, Permits};
 
 /// One request for a resource, authenticated and authorised.
 pub struct Request<'a> {

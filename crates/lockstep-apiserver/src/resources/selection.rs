@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Origin, Request, SelectableField, Served};
 use crate::cache::{Object, Scope};
-use crate::write::parse;
+use lockstep_write::parse;
 
 /// Scope and selectors of a list or a watch.
 pub(super) struct Selection {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use lockstep_catalog::Turn;
 
+use super::conversion::converted_all;
 use super::watch::{WatchStream, line};
 use crate::cache::{Change, Frame, Object};
-use crate::crd::CALL_OBJECTS_MAX;
-use crate::write::{Direct, ServedVersion as _};
+use lockstep_write::CALL_OBJECTS_MAX;
 
 /// Most changes in one conversion call; each has at most two objects.
 const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
@@ -21,7 +21,7 @@ impl WatchStream {
         let batch = self.first.iter().take(CALL_OBJECTS_MAX);
         let batch: Vec<Arc<Object>> = batch.cloned().collect();
         let count = batch.len();
-        let shown = match self.served.converted_all(&Direct, batch).await {
+        let shown = match converted_all(&self.served, batch).await {
             Ok(shown) => shown,
             Err(status) => return self.give_up(&status.to_value()),
         };
@@ -53,7 +53,7 @@ impl WatchStream {
         for (change, known) in batch.iter().zip(&known) {
             objects.extend(wanted(change, known.is_some()).into_iter().flatten());
         }
-        let shown = match self.served.converted_all(&Direct, objects).await {
+        let shown = match converted_all(&self.served, objects).await {
             Ok(shown) => shown,
             Err(status) => return self.give_up(&status.to_value()),
         };

@@ -1,15 +1,28 @@
-//! Calls to admission webhooks.
+//! Registered admission webhooks, and calls to them.
 
 use bytes::Bytes;
 use futures::future::join_all;
 
+use lockstep_object::{Object, Value};
+
 use super::Api;
+use crate::admission::Hook;
+use crate::cache::{Object as Cached, Parsed};
 use crate::webhooks::{CallError, CallLimits, Problem};
-use crate::write::CallFailure;
-use crate::write::admission::WebhookCall;
+use lockstep_write::CallFailure;
+use lockstep_write::admission::WebhookCall;
 
 /// Largest response of an admission webhook: a patch may contain an object of the largest size, in base64.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// Webhooks of one configuration resource, ordered by the name of their configuration, then by position.
+pub(super) fn configured(bucket: &'static str) -> Parsed<Hook> {
+    Parsed::new(bucket, |stored: &Cached| {
+        let value: Option<Value> = serde_json::from_slice(&stored.value).ok();
+        let object = value.and_then(|value| Object::from_value(value).ok());
+        object.map_or_else(Vec::new, |object| Hook::read_all(&object))
+    })
+}
 
 impl Api {
     /// Makes calls in parallel; answers keep the order.

@@ -7,7 +7,7 @@ use lockstep_object::{Map, Status, Value};
 use super::{Request, Subresource};
 use crate::route::Verb;
 use crate::views::PROTOBUF;
-use crate::write::{
+use lockstep_write::{
     APPLY_PATCH, DryRun, Input, WriteOptions, WriteOrigin, WriteRequest, check_delete_options,
     decode_patch, dry_run,
 };

@@ -1,17 +1,15 @@
 //! Clients for webhook calls: those of [`lockstep_callout`], with the server's metrics and Service resolution.
 
 mod services;
-mod version;
 
 use std::sync::Arc;
 
 use crate::metrics::Meters;
 
-pub use lockstep_callout::{
-    CallError, CallLimits, Client, ClientConfig, ConfigError, Endpoint, Problem, Unresolved,
-};
+pub use lockstep_callout::{CallError, CallLimits, Client, ConfigError, Problem, Unresolved};
+pub use lockstep_object::webhook::{ClientConfig, ClientConfigError, Endpoint};
+pub use lockstep_write::admission::ReviewVersion;
 pub use services::Services;
-pub use version::ReviewVersion;
 
 /// The clients of all webhooks, and the metrics that their callers update.
 #[derive(Default)]

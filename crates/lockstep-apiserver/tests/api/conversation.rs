@@ -13,7 +13,7 @@ use lockstep_apiserver::builtin;
 use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::Follower;
 use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
-use lockstep_apiserver::route::{ResourceRoute, Verb};
+use lockstep_apiserver::route::Verb;
 use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
@@ -196,7 +196,7 @@ impl Conversation {
         let query = Query::parse(query);
         let verb = Method::from_bytes(method.as_bytes()).expect("a method");
         let info = RequestInfo::new(&verb, path, &query);
-        let route = ResourceRoute::of(&info);
+        let route = info.route();
         let route = route.unwrap_or_else(|| panic!("{target} is no resource"));
         let notes = Notes::new(String::new());
         let served = self.api.registry().find(&route);

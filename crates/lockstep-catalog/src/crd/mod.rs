@@ -13,7 +13,7 @@ mod scales;
 mod validate;
 
 pub use ca_bundle::check_bundle;
-pub use custom::{CelTimer, Compilation, CustomError, resource};
+pub use custom::{CelTimer, Compilation, CustomError, Untimed, resource};
 pub use definition::{DefinedVersion, Definition};
 pub use field_gates::{FieldGates, Kept, keep_gates, write_status};
 

@@ -42,14 +42,8 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         krate: "lockstep-apiserver",
         folder: "",
-        lines_max: 23_600,
-        reason: "the write path and the metrics are not crates yet",
-    },
-    Exception {
-        krate: "lockstep-apiserver",
-        folder: "write",
-        lines_max: 7_700,
-        reason: "stages are methods of one `WritePath`, and an update may become a create",
+        lines_max: 13_800,
+        reason: "handlers and filters read the state of one `Server`, which starts them",
     },
     Exception {
         krate: "lockstep-cel",
@@ -62,6 +56,12 @@ const EXCEPTIONS: &[Exception] = &[
         folder: "",
         lines_max: 5_450,
         reason: "services share the member, which starts them",
+    },
+    Exception {
+        krate: "lockstep-write",
+        folder: "",
+        lines_max: 7_600,
+        reason: "stages are methods of one `WritePath`, and an update may become a create",
     },
 ];
 

@@ -116,6 +116,7 @@ const TABLE: &[Row] = &[
             "lockstep-schema",
         ]),
     ),
+    row("lockstep-write", Layer::Rules, MayUse::Rules(&[])),
     row("lockstep-gather", Layer::Wires, MayUse::Only(&[])),
     row(
         "lockstep-storage",

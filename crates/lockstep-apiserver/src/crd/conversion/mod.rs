@@ -6,14 +6,14 @@ mod review;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn};
+use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn, conversion_failed};
 use lockstep_object::{Object, Status, Value, json};
 use tokio::sync::Semaphore;
 
 use super::Definition;
 use crate::clock;
 use crate::metrics::Meters;
-use crate::webhooks::{CallLimits, Client, ClientConfig, Clients, ConfigError};
+use crate::webhooks::{CallLimits, Client, ClientConfig, ClientConfigError, Clients};
 
 pub use review::{Review, ReviewError, ReviewVersion};
 
@@ -25,17 +25,13 @@ const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),
     answer_bytes_max: 16 << 20,
 };
-/// The maximum number of objects in one call.
-pub(crate) const CALL_OBJECTS_MAX: usize = 500;
-/// The maximum size of all objects in one call, unless a single object is larger.
-pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
 
 /// The maximum number of watches that convert at a time. The others wait, and usually find the result in the cache.
 const WATCHES_MAX: usize = 4;
 
 /// The conversion webhook of a CRD.
 pub struct Converter {
-    client: Result<Arc<Client>, ConfigError>,
+    client: Result<Arc<Client>, ClientConfigError>,
     /// The version of `ConversionReview`; none if the CRD accepts no supported version.
     review: Option<ReviewVersion>,
     watches: Arc<Semaphore>,
@@ -68,7 +64,7 @@ impl Converter {
     ) -> Result<Vec<Object>, Status> {
         let (api_version, kind) = (first.api_version(), first.kind());
         let failed = |why: String| {
-            failed(&format!(
+            conversion_failed(&format!(
                 "conversion webhook for {api_version}, Kind={kind} {why}"
             ))
         };
@@ -126,15 +122,5 @@ impl ConversionWebhook for Converter {
     fn turn(&self) -> BoxFuture<'static, Option<Turn>> {
         let waiting = Arc::clone(&self.watches).acquire_owned();
         Box::pin(async { waiting.await.ok().map(|permit| Box::new(permit) as Turn) })
-    }
-}
-
-/// An internal error without a reason, as upstream answers failed conversions.
-pub(crate) fn failed(message: &str) -> Status {
-    Status {
-        message: message.to_owned(),
-        reason: None,
-        details: None,
-        ..Status::internal_error(message)
     }
 }

@@ -1,0 +1,60 @@
+//! The CEL `authorizer` library, backed by the authorizer of this server.
+
+use std::fmt;
+
+use lockstep_cel::authorizer::{
+    Attributes as Asked, Authorizer as Ask, Decision, Target as AskedOf,
+};
+
+use lockstep_authz::User;
+use lockstep_authz::{Attributes, Authorizer, Target};
+
+/// Authorization checks for the user of one request.
+pub(super) struct OfRequest {
+    pub(super) authorizer: Authorizer,
+    pub(crate) user: User,
+}
+
+impl fmt::Debug for OfRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OfRequest({:?})", self.user.name)
+    }
+}
+
+impl Ask for OfRequest {
+    fn authorize(&self, asked: &Asked) -> Decision {
+        let account;
+        let user = match (&asked.service_account, asked.user()) {
+            (Some((namespace, _)), Some(name)) => {
+                let groups = vec![
+                    "system:serviceaccounts".to_owned(),
+                    format!("system:serviceaccounts:{namespace}"),
+                ];
+                account = User::authenticated(name, String::new(), groups);
+                &account
+            }
+            _ => &self.user,
+        };
+        let target = match &asked.target {
+            AskedOf::Path(path) => Target::Path(path),
+            AskedOf::Resource(resource) => Target::Resource {
+                group: &resource.group,
+                version: "*",
+                namespace: &resource.namespace,
+                resource: &resource.resource,
+                subresource: &resource.subresource,
+                name: &resource.name,
+            },
+        };
+        let verdict = (self.authorizer)(&Attributes {
+            user,
+            verb: &asked.verb,
+            target,
+        });
+        Decision {
+            allowed: verdict.allowed,
+            reason: verdict.reason,
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Admission: mutating and validating plugins between the request body and the store.
+//!
+//! [`CHAIN`] lists all plugins in upstream's order. A write passes it twice. In `WritePath::mutate` plugins may
+//! change the object. The write path then prunes, defaults and validates the result and restores immutable fields. In
+//! `WritePath::validate` plugins may only reject it.
+//!
+//! ```text
+//! body → own fields → mutate → field gates → prune and default, prepare, validate → validate → charge and store
+//! ```
+//!
+//! A deletion has an old object and no new one, and runs both passes in one step. If a webhook changed the object,
+//! the mutating plugins run a second time, and with them the webhooks whose `reinvocationPolicy` is `IfNeeded`.
+
+mod accounts;
+mod attributes;
+mod authorizer;
+mod certificates;
+mod classes;
+pub mod conditions;
+mod limits;
+mod plugins;
+mod priority;
+mod request;
+pub mod rules;
+mod runtimes;
+pub mod webhooks;
+
+use std::time::Duration;
+
+use lockstep_object::{Object, Status};
+
+pub use attributes::{Attributes, Operation};
+pub use plugins::{Plugin, PluginError, Plugins};
+pub use webhooks::{Hook, Phase, ReviewVersion, WebhookCall};
+
+use super::WritePath;
+use super::environment::Observation;
+use super::quota::Bill;
+use webhooks::Rounds;
+
+/// Admission plugins in the order of execution; disabled ones are skipped.
+///
+/// Policies precede the webhooks of their phase: mutating policies come before `MutatingAdmissionWebhook`, validating
+/// ones before `ValidatingAdmissionWebhook`. Quota comes last, so that only writes which every other plugin admitted
+/// are charged.
+pub const CHAIN: [Plugin; 12] = [
+    Plugin::LimitRanger,
+    Plugin::ServiceAccount,
+    Plugin::Priority,
+    Plugin::DefaultStorageClass,
+    Plugin::DefaultIngressClass,
+    Plugin::RuntimeClass,
+    Plugin::CertificateApproval,
+    Plugin::CertificateSigning,
+    Plugin::CertificateSubjectRestriction,
+    Plugin::MutatingAdmissionWebhook,
+    Plugin::ValidatingAdmissionWebhook,
+    Plugin::ResourceQuota,
+];
+
+/// Result of mutating admission: whether the object must be pruned and defaulted again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutated {
+    /// A webhook changed the object; it must be pruned and defaulted again.
+    OutOfShape,
+    /// The object is still pruned and defaulted.
+    InShape,
+}
+
+impl WritePath<'_> {
+    /// Runs mutating admission on the object; `None` for a deletion.
+    pub async fn mutate(
+        &self,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+    ) -> Result<Mutated, Status> {
+        if !attributes.request.origin.stages().admission {
+            return Ok(Mutated::InShape);
+        }
+        let began = self.env.elapsed();
+        let outcome = self.mutate_all(attributes, object).await;
+        let took = self.env.elapsed().saturating_sub(began);
+        let operation = attributes.operation.as_str();
+        self.env.observe(&Observation::Admission {
+            phase: "admit",
+            operation,
+            is_rejected: outcome.is_err(),
+            took,
+        });
+        Ok(if outcome? {
+            Mutated::OutOfShape
+        } else {
+            Mutated::InShape
+        })
+    }
+
+    /// Runs one or two rounds of the mutating plugins. Returns whether a webhook changed the object.
+    async fn mutate_all(
+        &self,
+        attributes: &Attributes<'_>,
+        mut object: Option<&mut Object>,
+    ) -> Result<bool, Status> {
+        let mut rounds = Rounds::default();
+        let mut is_changed = false;
+        loop {
+            is_changed |= self
+                .mutate_once(attributes, object.as_deref_mut(), &mut rounds)
+                .await?;
+            if !rounds.goes_on() {
+                return Ok(is_changed);
+            }
+        }
+    }
+
+    /// Runs one round of the mutating plugins. Returns whether a webhook changed the object.
+    async fn mutate_once(
+        &self,
+        attributes: &Attributes<'_>,
+        mut object: Option<&mut Object>,
+        rounds: &mut Rounds,
+    ) -> Result<bool, Status> {
+        let mut is_changed = false;
+        for plugin in self.env.plugins().of(&CHAIN) {
+            let began = self.env.elapsed();
+            let outcome = match (plugin, object.as_deref_mut()) {
+                (Plugin::LimitRanger, Some(object)) => limits::fill(self, attributes, object).await,
+                (Plugin::ServiceAccount, Some(object)) => {
+                    accounts::mount(self, attributes, object).await
+                }
+                (Plugin::Priority, Some(object)) => {
+                    priority::resolve(self, attributes, object).await
+                }
+                (Plugin::DefaultStorageClass | Plugin::DefaultIngressClass, Some(object)) => {
+                    classes::choose(self, plugin, attributes, object);
+                    Ok(())
+                }
+                (Plugin::RuntimeClass, Some(object)) => {
+                    runtimes::fill(self, attributes, object).await
+                }
+                (Plugin::MutatingAdmissionWebhook, object) => {
+                    let asked = webhooks::mutate(self, attributes, object, rounds).await;
+                    asked.map(|changed| is_changed |= changed)
+                }
+                (_, _) => continue,
+            };
+            self.observe(plugin, "admit", attributes, began, &outcome);
+            outcome?;
+        }
+        Ok(is_changed)
+    }
+
+    /// Runs validating admission on the object to be stored; `None` for a deletion. Returns the quota charge, which
+    /// the commit must include.
+    pub async fn validate(
+        &self,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+    ) -> Result<Option<Bill>, Status> {
+        if !attributes.request.origin.stages().admission {
+            return Ok(None);
+        }
+        let began = self.env.elapsed();
+        let outcome = self.validate_all(attributes, object).await;
+        let took = self.env.elapsed().saturating_sub(began);
+        let operation = attributes.operation.as_str();
+        self.env.observe(&Observation::Admission {
+            phase: "validate",
+            operation,
+            is_rejected: outcome.is_err(),
+            took,
+        });
+        outcome
+    }
+
+    async fn validate_all(
+        &self,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+    ) -> Result<Option<Bill>, Status> {
+        let mut bill = None;
+        for plugin in self.env.plugins().of(&CHAIN) {
+            let began = self.env.elapsed();
+            let outcome = match (plugin, object) {
+                (Plugin::LimitRanger, Some(object)) => {
+                    limits::check(self, attributes, object).await
+                }
+                (Plugin::ServiceAccount, Some(object)) => {
+                    accounts::check(self, attributes, object).await
+                }
+                (Plugin::RuntimeClass, Some(object)) => {
+                    runtimes::check(self, attributes, object).await
+                }
+                (Plugin::CertificateApproval | Plugin::CertificateSigning, Some(object)) => {
+                    certificates::check(self, plugin, attributes, object)
+                }
+                (Plugin::CertificateSubjectRestriction, Some(object)) => {
+                    certificates::check_subject(attributes, object)
+                }
+                (Plugin::ValidatingAdmissionWebhook, object) => {
+                    webhooks::validate(self, attributes, object).await
+                }
+                (Plugin::ResourceQuota, Some(object)) => {
+                    let billed = self.billed(attributes, object).await;
+                    billed.map(|billed| bill = billed)
+                }
+                (_, _) => continue,
+            };
+            self.observe(plugin, "validate", attributes, began, &outcome);
+            outcome?;
+        }
+        Ok(bill)
+    }
+
+    fn observe(
+        &self,
+        plugin: Plugin,
+        phase: &'static str,
+        attributes: &Attributes<'_>,
+        began: Duration,
+        outcome: &Result<(), Status>,
+    ) {
+        let took = self.env.elapsed().saturating_sub(began);
+        let operation = attributes.operation.as_str();
+        self.env.observe(&Observation::Plugin {
+            name: plugin.name(),
+            phase,
+            operation,
+            is_rejected: outcome.is_err(),
+            took,
+        });
+    }
+}

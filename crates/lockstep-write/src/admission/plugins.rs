@@ -1,0 +1,176 @@
+//! Admission plugins by their upstream names, and the flags that enable or disable them.
+
+use super::CHAIN;
+
+/// Admission plugin, by its upstream name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "these are upstream's names")]
+pub enum Plugin {
+    LimitRanger,
+    ServiceAccount,
+    Priority,
+    DefaultStorageClass,
+    DefaultIngressClass,
+    RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
+    ResourceQuota,
+}
+
+/// Upstream plugins that cannot be switched here: always on, implemented elsewhere, or not implemented.
+const OTHERS: [&str; 24] = [
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "ClusterTrustBundleAttest",
+    "DefaultTolerationSeconds",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "LimitPodHardAntiAffinityTopology",
+    "MutatingAdmissionPolicy",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NamespaceLifecycle",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "PodNodeSelector",
+    "PodSecurity",
+    "PodTolerationRestriction",
+    "PodTopologyLabels",
+    "StorageObjectInUseProtection",
+    "TaintNodesByCondition",
+    "ValidatingAdmissionPolicy",
+];
+
+/// Invalid plugin lists in the configuration: unknown names, or names both enabled and disabled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PluginError {
+    /// The name is not a plugin of upstream.
+    #[error("{flag} plugin {name:?} is unknown")]
+    Unknown {
+        /// Flag with the name.
+        flag: &'static str,
+        /// Unknown name.
+        name: String,
+    },
+    /// A plugin is both enabled and disabled.
+    #[error("[{}] in {ENABLE} and {DISABLE} overlapped", .0.join(" "))]
+    Both(Vec<String>),
+}
+
+const ENABLE: &str = "enable-admission-plugins";
+const DISABLE: &str = "disable-admission-plugins";
+
+/// Enabled admission plugins; all of them by default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plugins {
+    off: Vec<Plugin>,
+}
+
+impl Plugin {
+    /// Upstream name of the plugin.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LimitRanger => "LimitRanger",
+            Self::ServiceAccount => "ServiceAccount",
+            Self::Priority => "Priority",
+            Self::DefaultStorageClass => "DefaultStorageClass",
+            Self::DefaultIngressClass => "DefaultIngressClass",
+            Self::RuntimeClass => "RuntimeClass",
+            Self::CertificateApproval => "CertificateApproval",
+            Self::CertificateSigning => "CertificateSigning",
+            Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",
+            Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
+            Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
+            Self::ResourceQuota => "ResourceQuota",
+        }
+    }
+}
+
+impl Plugins {
+    /// Reads the values of both flags. The second result lists upstream plugins that are not switched here, so that
+    /// the flags have no effect on them.
+    pub fn of_flags(
+        enabled: &[String],
+        disabled: &[String],
+    ) -> Result<(Self, Vec<String>), PluginError> {
+        let mut idle = Vec::new();
+        let mut off = Vec::new();
+        for (flag, names) in [(ENABLE, enabled), (DISABLE, disabled)] {
+            for name in names {
+                let step = CHAIN.into_iter().find(|plugin| plugin.name() == name);
+                match step {
+                    Some(plugin) if flag == DISABLE => off.push(plugin),
+                    Some(_) => {}
+                    None if OTHERS.contains(&name.as_str()) => idle.push(name.clone()),
+                    None => {
+                        let name = name.clone();
+                        return Err(PluginError::Unknown { flag, name });
+                    }
+                }
+            }
+        }
+        let both = enabled.iter().filter(|name| disabled.contains(name));
+        let both: Vec<String> = both.cloned().collect();
+        if !both.is_empty() {
+            return Err(PluginError::Both(both));
+        }
+        Ok((Self { off }, idle))
+    }
+
+    /// All plugins except the given ones.
+    pub fn without(off: impl IntoIterator<Item = Plugin>) -> Self {
+        let off = off.into_iter().collect();
+        Self { off }
+    }
+
+    /// True if a plugin is enabled.
+    pub fn has(&self, step: Plugin) -> bool {
+        !self.off.contains(&step)
+    }
+
+    /// Enabled plugins among the given ones, in order.
+    pub fn of(&self, steps: &'static [Plugin]) -> impl Iterator<Item = Plugin> {
+        let steps = steps.iter().copied();
+        steps.filter(|step| self.has(*step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// api-machinery.md §16/admission: `enable-admission-plugins` and its kin.
+    #[test]
+    fn steps_are_switched_off_by_the_names_of_upstream() {
+        let texts =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
+        let run = |enabled: &[&str], disabled: &[&str]| {
+            let read = Plugins::of_flags(&texts(enabled), &texts(disabled));
+            let (plugins, idle) = read.map_err(|error| error.to_string())?;
+            let on = plugins.of(&CHAIN).map(|plugin| plugin.name().to_owned());
+            Ok((on.collect::<Vec<_>>(), idle))
+        };
+        let all = || texts(&CHAIN.map(Plugin::name));
+        let but = |name: &str| -> Vec<String> {
+            all().into_iter().filter(|other| other != name).collect()
+        };
+        assert_eq!(run(&[], &[]), Ok((all(), vec![])));
+        assert_eq!(run(&["Priority"], &[]), Ok((all(), vec![])));
+        let idle = texts(&["NodeRestriction"]);
+        assert_eq!(run(&["NodeRestriction"], &[]), Ok((all(), idle)));
+        let off = but("ServiceAccount");
+        assert_eq!(run(&[], &["ServiceAccount"]), Ok((off, vec![])));
+        let told = "disable-admission-plugins plugin \"X\" is unknown";
+        assert_eq!(run(&[], &["X"]), Err(told.to_owned()));
+        let told =
+            "[Priority] in enable-admission-plugins and disable-admission-plugins overlapped";
+        assert_eq!(run(&["Priority"], &["Priority"]), Err(told.to_owned()));
+    }
+}

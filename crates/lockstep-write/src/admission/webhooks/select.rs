@@ -1,0 +1,160 @@
+//! Matches a webhook against a write, and selects the version of the resource to send.
+
+use lockstep_cel::authorizer::ResourceAttributes;
+use lockstep_object::{GroupResource, Map, Object, Status, Value};
+
+use super::super::super::WritePath;
+use super::super::super::environment::Observation;
+use super::super::conditions::{Bindings, Verdict, authorization};
+use super::super::rules::Target;
+use super::super::{Attributes, Operation};
+use super::hook::{FailurePolicy, Hook, MatchPolicy};
+use super::review::Phase;
+use super::view::{View, is_of_namespace};
+use lockstep_catalog::Served;
+
+/// Version of the resource to send to the webhook; `None` if it does not match.
+pub(super) async fn select(
+    path: &WritePath<'_>,
+    hook: &Hook,
+    phase: Phase,
+    view: &mut View<'_>,
+) -> Result<Option<Served>, Status> {
+    let attributes = view.attributes();
+    let Some(asked) = matched(path, hook, attributes) else {
+        return Ok(None);
+    };
+    let internal = |why: String| Status::internal_error(&why);
+    if hook.looks_at_namespaces() {
+        let labels = namespace_labels(path, view).await?;
+        let is_selected = |labels| hook.selects_namespace(labels);
+        if !labels
+            .as_ref()
+            .map_or(Ok(true), is_selected)
+            .map_err(internal)?
+        {
+            return Ok(None);
+        }
+    }
+    let is_selected = hook.selects_objects(view.object(), view.old());
+    if !is_selected.map_err(internal)? {
+        return Ok(None);
+    }
+    if hook.conditions.is_empty() {
+        return Ok(Some(asked));
+    }
+    view.turn(path.io, &asked).await?;
+    let is_asked = decide(path, hook, phase, view)?;
+    Ok(is_asked.then_some(asked))
+}
+
+/// Version of the resource that a rule matches: the requested one, else an equivalent one under `matchPolicy:
+/// Equivalent`.
+fn matched(path: &WritePath<'_>, hook: &Hook, attributes: &Attributes<'_>) -> Option<Served> {
+    let asked = &attributes.request.served;
+    if hook.is_about(&target(attributes, asked)) {
+        return Some(asked.clone());
+    }
+    if hook.match_policy == MatchPolicy::Exact {
+        return None;
+    }
+    let equivalents = path.equivalents(asked, attributes.subresource);
+    let targets: Vec<Target<'_>> = equivalents
+        .iter()
+        .map(|served| target(attributes, served))
+        .collect();
+    let found = hook.first_of(&targets)?;
+    Some(equivalents[found].clone())
+}
+
+fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> {
+    let request = attributes.request;
+    Target {
+        operation: attributes.operation.as_str(),
+        group: &served.resource.group,
+        version: &served.resource.versions[served.version].name,
+        resource: &served.resource.plural,
+        subresource: &request.route.subresource,
+        is_namespaced: !is_of_namespace(request) && !request.route.namespace.is_empty(),
+    }
+}
+
+/// Labels of the request's namespace, or of the Namespace object itself. `None` for cluster-scoped resources.
+async fn namespace_labels(
+    path: &WritePath<'_>,
+    view: &View<'_>,
+) -> Result<Option<Map<String, Value>>, Status> {
+    let attributes = view.attributes();
+    let request = attributes.request;
+    let is_whole = attributes.subresource.is_none() && attributes.operation != Operation::Delete;
+    if let Some(object) = view
+        .object()
+        .filter(|_| is_of_namespace(request) && is_whole)
+    {
+        return Ok(Some(object.labels().clone()));
+    }
+    let name = attributes.namespace();
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let labels = |namespace: (Object, _)| Some(namespace.0.labels().clone());
+    if let Some(known) = path.cached("", "namespaces", name) {
+        return Ok(labels(known));
+    }
+    let stored = path.read_internally("", "namespaces", name).await;
+    let resource = GroupResource::new("", "namespaces");
+    let stored = stored.ok_or_else(|| Status::not_found(&resource, name))?;
+    Ok(labels(stored))
+}
+
+/// True if all match conditions hold. On an evaluation error, `failurePolicy` decides between 403 and skipping the
+/// webhook.
+fn decide(
+    path: &WritePath<'_>,
+    hook: &Hook,
+    phase: Phase,
+    view: &View<'_>,
+) -> Result<bool, Status> {
+    let attributes = view.attributes();
+    let request = attributes.request;
+    let resource = &request.served.resource;
+    let authorization = authorization(path.env.authorizer().clone(), request.user);
+    let began = path.env.elapsed();
+    let decided = hook.conditions.decide(&Bindings {
+        object: view.value(),
+        old_object: view.old_value(),
+        request: &view.request(),
+        authorization: &authorization,
+        resource: &ResourceAttributes {
+            group: resource.group.to_string(),
+            resource: resource.plural.to_string(),
+            subresource: request.route.subresource.clone(),
+            namespace: attributes.namespace().to_owned(),
+            name: attributes.name.to_owned(),
+            ..ResourceAttributes::default()
+        },
+    });
+    let took = path.env.elapsed().saturating_sub(began);
+    let (name, operation) = (&*hook.name, attributes.operation.as_str());
+    path.env.observe(&Observation::MatchConditions {
+        name,
+        phase: phase.label(),
+        operation,
+        errors: decided.errors,
+        took,
+    });
+    match decided.verdict {
+        Verdict::Holds => return Ok(true),
+        Verdict::Undecided(why) if hook.failure_policy == FailurePolicy::Fail => {
+            let resource = resource.group_resource();
+            return Err(Status::forbidden(&resource, attributes.name, &why));
+        }
+        Verdict::Fails | Verdict::Undecided(_) => {}
+    }
+    path.env.observe(&Observation::Excluded {
+        name,
+        phase: phase.label(),
+        operation,
+    });
+    Ok(false)
+}

@@ -1,0 +1,257 @@
+//! Create requests.
+
+use lockstep_mvcc::{Expected, Fence, GuardedOutcome, Revision};
+use lockstep_object::metadata::{
+    Creation, GENERATE_NAME_RETRIES_MAX, GENERATE_NAME_SUFFIX_BYTES, check_create, check_namespace,
+    drop_duplicate_owners, finalizer_warnings, generated_name, prepare_create, validate_create,
+    validate_finalizers_of_builtin,
+};
+use lockstep_object::{Object, Status};
+
+use super::admission::{Attributes, Mutated};
+use super::codec::{parse, serve};
+use super::commit::put;
+use super::conversion::ServedVersion as _;
+use super::conversion::kept;
+use super::decode::Document;
+use super::fences::Known;
+use super::field_gates::Gated;
+use super::managed_fields::{Claims, take_requested_managed_fields};
+use super::quota::Bill;
+use super::signing::sign;
+use super::{DryRun, InFlight, Incoming, Origin, Served, WriteAnswer, WritePath};
+
+/// Revision of an object that is not stored yet; higher than any schema revision.
+const NEWEST: Revision = Revision(u64::MAX);
+
+/// Result of one attempt to create an object.
+enum Made {
+    /// The object was created.
+    Done(WriteAnswer),
+    /// The name is taken by another object.
+    NameTaken(String),
+    /// A fence failed: the namespace or the CRD changed in between.
+    PlaceMoved,
+}
+
+impl WritePath<'_> {
+    /// Creates the object of the body, or a subresource.
+    pub(super) async fn create(
+        &self,
+        request: &InFlight<'_>,
+        document: Document,
+    ) -> Result<WriteAnswer, Status> {
+        if request.route.is_named() {
+            return self.create_part(request, document).await;
+        }
+        let dry_run = request.options.dry_run;
+        let incoming = request.object(document)?;
+        self.create_object(request, incoming, Claims::Tracked, dry_run)
+            .await
+    }
+
+    /// Creates a decoded object.
+    pub(super) async fn create_object(
+        &self,
+        request: &InFlight<'_>,
+        incoming: Incoming,
+        claims: Claims,
+        dry_run: DryRun,
+    ) -> Result<WriteAnswer, Status> {
+        let Incoming {
+            mut object,
+            duplicates,
+            unknown,
+            patched: _,
+        } = incoming;
+        // Reported last, and only for a real write: a dry run accepts a copy of a stored object, with its
+        // resourceVersion.
+        let versioned = check_create(&object);
+        object.set_meta_text("resourceVersion", "");
+        check_namespace(&object, &request.route.namespace)?;
+        let asked = take_requested_managed_fields(&mut object);
+        let given = object.name().to_owned();
+        let is_generated = given.is_empty() && !object.generate_name().is_empty();
+        let mut fences = self
+            .fence_namespace_and_crd(request, &given, Known::Served)
+            .await?;
+        let uid = self.new_uid();
+        self.keep_gates(request, &mut object, None);
+        let mut draft = object.clone();
+        let pruned = self.prepare(request, &mut draft, &uid);
+        let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
+        request.report_fields(&duplicates, &unknown, None)?;
+        request
+            .claim_new(&object, &mut draft, &asked, &claims)
+            .await?;
+        let attributes = Attributes::create(request, &given, dry_run);
+        if self.mutate(&attributes, Some(&mut draft)).await? == Mutated::OutOfShape {
+            check_namespace(&draft, &request.route.namespace)?;
+            self.prepare(request, &mut draft, &uid);
+        }
+        sign(request, &mut draft);
+        let gated = self.gate(request, &mut draft, None).await?;
+        let mut tries = 0;
+        loop {
+            let mut made = draft.clone();
+            if tries > 0 {
+                made.set_meta_text("name", "");
+                self.prepare(request, &mut made, &uid);
+            }
+            self.assign(request, &mut made, None).await?;
+            check(request, &made, &gated)?;
+            gated.warn_of_deprecated(request);
+            self.check_escalation(request, &made, None)?;
+            let named = Attributes::create(request, made.name(), dry_run);
+            let bill = self.validate(&named, Some(&made)).await?;
+            if dry_run == DryRun::No {
+                versioned.clone()?;
+            }
+            let trial = self.create_once(request, made, &gated, dry_run, &fences, bill.as_ref());
+            match trial.await? {
+                Made::Done(answer) => return Ok(answer),
+                Made::PlaceMoved => self.see_claims(&request.served.resource).await,
+                Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
+                    tries += 1;
+                }
+                Made::NameTaken(name) => {
+                    let resource = request.served.resource.group_resource();
+                    if is_generated {
+                        return Err(Status::generated_name_taken(&resource, &name));
+                    }
+                    return Err(self.taken(request, &name).await?);
+                }
+            }
+            fences = self
+                .fence_namespace_and_crd(request, &given, Known::Nothing)
+                .await?;
+        }
+    }
+
+    /// 409 `AlreadyExists`; the message says so if the existing object is being deleted.
+    async fn taken(&self, request: &InFlight<'_>, name: &str) -> Result<Status, Status> {
+        let resource = &request.served.resource;
+        let mut status = Status::already_exists(&resource.group_resource(), name);
+        let key = resource.object_key(&request.route.namespace, name);
+        if let Some(stored) = self.newest(resource, &key).await? {
+            let (_, current) = kept(resource, &stored)?;
+            if current.object.deletion_timestamp().is_some() {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+        }
+        Ok(status)
+    }
+
+    /// Sets the metadata of a new object, then prunes and defaults it. Returns the unknown fields.
+    fn prepare(&self, request: &InFlight<'_>, object: &mut Object, uid: &str) -> Vec<String> {
+        let served = &request.served;
+        let strategy = &served.resource.strategy;
+        let random = self.env.random_u128();
+        let letters: [u32; GENERATE_NAME_SUFFIX_BYTES] = std::array::from_fn(|at| {
+            u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0)
+        });
+        let name = generated_name(object.generate_name(), letters);
+        let creation = Creation {
+            namespace: &request.route.namespace,
+            uid,
+            now: request.now,
+            generated_name: &name,
+            generation: i64::from(strategy.tracks_generation()),
+        };
+        let is_namespaced = served.resource.is_namespaced();
+        prepare_create(
+            object,
+            &Creation {
+                namespace: if is_namespaced {
+                    creation.namespace
+                } else {
+                    ""
+                },
+                ..creation
+            },
+        );
+        if strategy.status(served.version) == lockstep_object::metadata::StatusField::Separate {
+            object.fields_mut().remove("status");
+        }
+        if let Some(warning) = drop_duplicate_owners(object) {
+            request.notes.warn(warning);
+        }
+        if served.resource.origin == Origin::Custom {
+            for warning in finalizer_warnings(object, None) {
+                request.notes.warn(warning);
+            }
+        }
+        strategy.prune_and_default(served.version, object, None)
+    }
+
+    /// One attempt to create the object.
+    async fn create_once(
+        &self,
+        request: &InFlight<'_>,
+        object: Object,
+        gated: &Gated,
+        dry_run: DryRun,
+        fences: &[Fence],
+        bill: Option<&Bill>,
+    ) -> Result<Made, Status> {
+        let served = &request.served;
+        let key = served
+            .resource
+            .object_key(object.namespace(), object.name());
+        let name = object.name().to_owned();
+        let value = request.encode_gated(object, gated).await?;
+        // Convert for the response before storing: an object that cannot be converted back must not be stored.
+        let shown = served.converted(self.io, value.clone()).await?;
+        if dry_run == DryRun::All {
+            if self.newest(&served.resource, &key).await?.is_some() {
+                return Ok(Made::NameTaken(name));
+            }
+            let object = parse(served, &shown, NEWEST)?;
+            let body = lockstep_object::json::encode(object.as_value());
+            return Ok(Made::Done(WriteAnswer::created(body)));
+        }
+        let written = put(value);
+        let outcome = self
+            .commit_billed(
+                bill,
+                fences,
+                (&served.resource, &key),
+                Expected::Absent,
+                written,
+            )
+            .await?;
+        Ok(match outcome {
+            GuardedOutcome::Committed { revision } => {
+                let mut body = Vec::with_capacity(shown.len() + 64);
+                serve(served, &shown, revision, false, &mut body)?;
+                Made::Done(WriteAnswer::created(body))
+            }
+            GuardedOutcome::ConditionFailed { current: None, .. } => Made::PlaceMoved,
+            GuardedOutcome::ConditionFailed { .. } => Made::NameTaken(name),
+        })
+    }
+}
+
+/// Validates a new object; 422 if it is invalid.
+fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
+    let Served { resource, version } = &request.served;
+    let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
+    if resource.origin == Origin::BuiltIn {
+        errors.extend(validate_finalizers_of_builtin(object));
+    }
+    errors.extend(gated.errors.iter().cloned());
+    let verdict = resource.strategy.validate(*version, object, None, None);
+    errors.extend(verdict.errors);
+    if errors.is_empty() {
+        // Warnings are sent only with an accepted write.
+        for warning in verdict.warnings {
+            request.notes.warn(warning);
+        }
+        return Ok(());
+    }
+    Err(Status::invalid(
+        &resource.group_kind(),
+        object.name(),
+        &errors,
+    ))
+}
