@@ -1,8 +1,15 @@
-//! `Status`: the result of a failed or successful request.
+//! `ApiError`, the failure of a request, and `Status`, the object that tells a client of it.
 
-mod build;
+mod error;
+mod map;
 
 use serde_json::{Map, Value, json};
+
+use crate::kinds::GroupResource;
+
+pub use error::{
+    ApiError, ApplyConflict, InvalidObject, ObjectRef, PreconditionFailed, WebhookDenial,
+};
 
 /// `status` of a `Status`: success or failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +122,22 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// Response of a failed request, or of a successful one without another result.
+/// An object was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deleted {
+    /// The resource of the object.
+    pub resource: GroupResource,
+    /// The object's name.
+    pub name: String,
+    /// The object's uid.
+    pub uid: String,
+}
+
+/// Response of a failed request, or of a successful one without another result.
+///
+/// It is made from an [`ApiError`] or a [`Deleted`], and in no other way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// Success or failure.
     pub outcome: Outcome,
