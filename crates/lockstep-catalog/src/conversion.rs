@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -19,7 +19,7 @@ pub trait ConversionWebhook: Send + Sync {
         &'a self,
         objects: &'a [Object],
         desired: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Object>, Status>>;
+    ) -> BoxFuture<'a, Result<Vec<Object>, ApiError>>;
 
     /// Waits for a permit to convert for a watch. Only a few watches convert at a time, so that the others find the
     /// result of the same conversion in the cache instead of calling the webhook again.

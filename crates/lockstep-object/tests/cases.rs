@@ -11,7 +11,7 @@ use lockstep_object::names::{self, NameRule, Part};
 use lockstep_object::selector::{
     FieldSelector, LabelSelector, from_label_selector, validate_label_selector,
 };
-use lockstep_object::{ApiError, Deleted, GroupKind, GroupResource, Object, Status, Value, json};
+use lockstep_object::{ApiError, GroupKind, GroupResource, Object, Status, Success, Value, json};
 use lockstep_testkit::cases::CaseFile;
 use serde_json::json;
 
@@ -180,7 +180,7 @@ fn failures_have_the_codes_reasons_and_texts_of_upstream() {
 
 fn status(input: &Value) -> Status {
     if text(input, "status") == "deleted" {
-        return Status::from(&Deleted {
+        return Status::from(&Success::Deleted {
             resource: GroupResource::new(text(input, "group"), text(input, "resource")),
             name: text(input, "name").to_owned(),
             uid: "u".to_owned(),

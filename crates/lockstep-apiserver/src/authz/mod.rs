@@ -6,7 +6,7 @@ mod stored;
 use std::fmt;
 use std::sync::Arc;
 
-use lockstep_object::{GroupResource, Status};
+use lockstep_object::{ApiError, GroupResource};
 
 pub use modes::{allow_all, stored_rules_only};
 pub use stored::StoredRules;
@@ -109,7 +109,7 @@ impl<'a> From<ImpersonationTarget<'a>> for Target<'a> {
 }
 
 /// 403 for a denied request.
-pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> Status {
+pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> ApiError {
     let Attributes { user, verb, target } = attributes;
     let because = match verdict.reason.as_str() {
         "" => String::new(),
@@ -119,7 +119,7 @@ pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> Status {
     match *target {
         Target::Path(path) => {
             let path = lockstep_object::go::quote(path);
-            Status::forbidden_path(&format!("User {user} cannot {verb} path {path}{because}"))
+            ApiError::ForbiddenPath(format!("User {user} cannot {verb} path {path}{because}"))
         }
         Target::Resource {
             group,
@@ -142,7 +142,7 @@ pub fn forbidden(attributes: &Attributes<'_>, verdict: &Verdict) -> Status {
                 lockstep_object::go::quote(&full),
                 lockstep_object::go::quote(group),
             );
-            Status::forbidden(&GroupResource::new(group, resource), name, &why)
+            ApiError::forbidden(&GroupResource::new(group, resource), name, why)
         }
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         let told = |verb, target| {
             let user = &user;
             let attributes = Attributes { user, verb, target };
-            forbidden(&attributes, &Verdict::no_opinion()).message
+            forbidden(&attributes, &Verdict::no_opinion()).to_string()
         };
         assert_eq!(
             told("get", Target::Path("/foo")),

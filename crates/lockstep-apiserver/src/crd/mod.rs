@@ -15,7 +15,7 @@ use lockstep_catalog::crd::{Compilation, conditions};
 use lockstep_object::Object;
 use lockstep_storage::Revision;
 
-pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, failed as conversion_failed};
+pub(crate) use conversion::{CALL_BYTES_MAX, CALL_OBJECTS_MAX};
 pub use conversion::{Converter, Review, ReviewError, ReviewVersion};
 pub use follow::Follower;
 pub use lockstep_catalog::crd::{BUCKET, CustomError, Definition, FieldGates, GROUP, PLURAL};

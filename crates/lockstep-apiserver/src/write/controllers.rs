@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 use lockstep_storage::{Expected, Fence, Key, Outcome, Revision, Written};
 
 use super::codec::{encode, parse};
@@ -33,9 +33,6 @@ pub(crate) enum Internal {
     /// The store rejected the write, or its outcome is unknown.
     Failed,
 }
-
-/// Status code of a write that exceeds a quota.
-const FORBIDDEN: u16 = 403;
 
 impl WritePath<'_> {
     /// Other served versions of a resource, and of resources with the same bucket, that support the subresource.
@@ -133,7 +130,7 @@ impl WritePath<'_> {
         match outcome {
             Ok(Outcome::Done { revision }) => Internal::Done(revision),
             Ok(Outcome::Stopped { .. }) => Internal::Moved,
-            Err(status) if status.code == FORBIDDEN => Internal::Refused,
+            Err(error) if error.is_forbidden() => Internal::Refused,
             Err(_) => Internal::Failed,
         }
     }
@@ -146,7 +143,7 @@ impl WritePath<'_> {
         (resource, key): (&Arc<Resource>, &str),
         expected: Expected,
         object: Option<Object>,
-    ) -> Result<Outcome, Status> {
+    ) -> Result<Outcome, ApiError> {
         let Some(mut object) = object else {
             return self
                 .commit_behind(fences, resource, key, expected, Written::Delete)
@@ -178,7 +175,7 @@ impl WritePath<'_> {
         key: &str,
         expected: Expected,
         object: &mut Object,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let Some(gates) = resource.strategy.gates() else {
             return Ok(());
         };
@@ -206,7 +203,7 @@ impl WritePath<'_> {
         resource: &Resource,
         key: &str,
         verb: Verb,
-        outcome: &Result<Outcome, Status>,
+        outcome: &Result<Outcome, ApiError>,
     ) {
         self.env.observe(&Observation::OwnWrite {
             resource,
@@ -284,7 +281,7 @@ impl WritePath<'_> {
                 match deleted {
                     Ok(Outcome::Done { .. }) => {}
                     Ok(Outcome::Stopped { .. }) => left = Left::Some,
-                    Err(status) => failed = Some(status.message),
+                    Err(error) => failed = Some(error.to_string()),
                 }
                 continue;
             }
@@ -313,17 +310,17 @@ pub(crate) enum Left {
 }
 
 /// Status code that the write would have had as an API request.
-fn code(verb: Verb, outcome: &Result<Outcome, Status>) -> u16 {
+fn code(verb: Verb, outcome: &Result<Outcome, ApiError>) -> u16 {
     match outcome {
         Ok(Outcome::Done { .. }) if verb == Verb::Create => 201,
         Ok(Outcome::Done { .. }) => 200,
         Ok(Outcome::Stopped { .. }) => 409,
-        Err(status) => status.code,
+        Err(error) => error.code(),
     }
 }
 
 /// Encodes an object in the version it was stored in, pruned and defaulted. Never calls a conversion webhook.
-pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
+pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, ApiError> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {
         resource

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_object::{Object as ApiObject, Status, json};
+use lockstep_object::{ApiError, Object as ApiObject, json};
 use lockstep_storage::{KeyValue, Revision};
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ use super::codec::{Current, encode, parse, serve};
 use super::io::Io;
 use super::{InFlight, Resource, Served, StoredAs};
 use crate::cache::Object;
-use crate::crd::{CALL_BYTES_MAX, CALL_OBJECTS_MAX, conversion_failed};
+use crate::crd::{CALL_BYTES_MAX, CALL_OBJECTS_MAX};
 use crate::stored::Layout;
 
 /// Calls of conversion webhooks: through the driver of a write, or directly where reads are served.
@@ -27,7 +27,7 @@ pub(crate) trait Convert: Sync {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> impl Future<Output = Result<Vec<ApiObject>, Status>> + Send;
+    ) -> impl Future<Output = Result<Vec<ApiObject>, ApiError>> + Send;
 }
 
 impl Convert for Io {
@@ -36,7 +36,7 @@ impl Convert for Io {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> Result<Vec<ApiObject>, Status> {
+    ) -> Result<Vec<ApiObject>, ApiError> {
         Io::convert(self, resource, objects, desired).await
     }
 }
@@ -50,7 +50,7 @@ impl Convert for Direct {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> Result<Vec<ApiObject>, Status> {
+    ) -> Result<Vec<ApiObject>, ApiError> {
         let converter = resource.strategy.converter().ok_or_else(unreadable)?;
         converter.convert(&objects, desired).await
     }
@@ -59,23 +59,27 @@ impl Convert for Direct {
 /// Conversion between the stored bytes of a resource and the version that a request is made in.
 pub(crate) trait ServedVersion {
     /// Converts stored bytes to this version.
-    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status>;
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, ApiError>;
 
     /// Batch form of [`ServedVersion::converted`], with as few webhook calls as possible.
     async fn converted_all(
         &self,
         via: &impl Convert,
         objects: Vec<Arc<Object>>,
-    ) -> Result<Vec<Arc<Object>>, Status>;
+    ) -> Result<Vec<Arc<Object>>, ApiError>;
 
     /// Encodes an object of this version for storage.
-    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status>;
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, ApiError>;
 
     /// Converts an object of this version to the encoding version, and removes its resource version.
-    async fn in_storage(&self, via: &impl Convert, object: ApiObject) -> Result<ApiObject, Status>;
+    async fn in_storage(
+        &self,
+        via: &impl Convert,
+        object: ApiObject,
+    ) -> Result<ApiObject, ApiError>;
 
     /// Converts an object to this version from another one, or from another resource with the same bucket.
-    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status>;
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), ApiError>;
 
     /// Converts stored bytes to this version and prints them with a revision.
     async fn shown(
@@ -83,11 +87,11 @@ pub(crate) trait ServedVersion {
         via: &impl Convert,
         value: Bytes,
         at: Revision,
-    ) -> Result<Vec<u8>, Status>;
+    ) -> Result<Vec<u8>, ApiError>;
 }
 
 impl ServedVersion for Served {
-    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status> {
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, ApiError> {
         if !self.has_webhook() || is_in_version(self, &value) {
             return Ok(value);
         }
@@ -100,7 +104,7 @@ impl ServedVersion for Served {
         &self,
         via: &impl Convert,
         objects: Vec<Arc<Object>>,
-    ) -> Result<Vec<Arc<Object>>, Status> {
+    ) -> Result<Vec<Arc<Object>>, ApiError> {
         if !self.has_webhook() {
             return Ok(objects);
         }
@@ -118,7 +122,7 @@ impl ServedVersion for Served {
         Ok(shown)
     }
 
-    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status> {
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, ApiError> {
         let mut object = self.in_storage(via, object).await?;
         encode(
             &self.resource,
@@ -131,7 +135,7 @@ impl ServedVersion for Served {
         &self,
         via: &impl Convert,
         mut object: ApiObject,
-    ) -> Result<ApiObject, Status> {
+    ) -> Result<ApiObject, ApiError> {
         let resource = &self.resource;
         let (asked, storage) = (self.version, resource.encoding_version().index());
         object.set_meta_text("resourceVersion", "");
@@ -153,7 +157,7 @@ impl ServedVersion for Served {
         Ok(object)
     }
 
-    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status> {
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), ApiError> {
         let (resource, gvk) = (&self.resource, self.gvk());
         let desired = resource.api_version(self.version);
         if object.api_version() == desired {
@@ -187,7 +191,7 @@ impl ServedVersion for Served {
         via: &impl Convert,
         value: Bytes,
         at: Revision,
-    ) -> Result<Vec<u8>, Status> {
+    ) -> Result<Vec<u8>, ApiError> {
         let value = self.converted(via, value).await?;
         let mut out = Vec::with_capacity(value.len() + 64);
         serve(self, &value, at, false, &mut out)?;
@@ -212,14 +216,14 @@ async fn convert_batch(
     served: &Served,
     via: &impl Convert,
     values: &[Bytes],
-) -> Result<Vec<Bytes>, Status> {
+) -> Result<Vec<Bytes>, ApiError> {
     let resource = &served.resource;
     let mut objects = Vec::with_capacity(values.len());
     let mut stored = Vec::with_capacity(values.len());
     for value in values {
         let mut object = read(value)?;
         let from = resource.version_of(object.api_version()).ok_or_else(|| {
-            conversion_failed(&format!(
+            ApiError::ConversionFailed(format!(
                 "request to convert CR from an invalid group/version: {}",
                 object.api_version()
             ))
@@ -242,7 +246,7 @@ async fn convert_batch(
 pub(super) fn kept(
     resource: &Arc<Resource>,
     stored: &KeyValue,
-) -> Result<(Served, Current), Status> {
+) -> Result<(Served, Current), ApiError> {
     let kept = kept_in(resource, &stored.value);
     let current = Current {
         object: parse(&kept, &stored.value, stored.mod_revision)?,
@@ -284,7 +288,7 @@ impl InFlight<'_> {
     }
 
     /// Re-encodes a stored object in the current encoding version with current defaults.
-    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
+    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, ApiError> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
             && stored_version(resource, &current.value)
@@ -312,13 +316,13 @@ pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize>
     resource.version_of(&stored.api_version)
 }
 
-fn read(value: &[u8]) -> Result<ApiObject, Status> {
+fn read(value: &[u8]) -> Result<ApiObject, ApiError> {
     let decoded = json::decode(value).map_err(|_| unreadable())?;
     ApiObject::from_value(decoded.value).map_err(|_| unreadable())
 }
 
-pub(super) fn unreadable() -> Status {
-    Status::internal_error("the stored object cannot be read")
+pub(super) fn unreadable() -> ApiError {
+    ApiError::internal("the stored object cannot be read")
 }
 
 /// Groups indexes into batches that fit one webhook call.

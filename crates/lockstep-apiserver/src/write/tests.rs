@@ -11,7 +11,7 @@ use lockstep_merge::managers::Force;
 use lockstep_mvcc::{Command, Machine as StoreMachine, Response};
 use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Map, Object, Status, Value, json as text};
+use lockstep_object::{ApiError, Map, Object, Value, json as text};
 use lockstep_storage::{
     Key, KeyRange, Limits, Outcome, Range, ReadFailure, Revision, WriteFailure,
 };
@@ -198,7 +198,7 @@ fn now() -> Seconds {
 }
 
 struct Answered {
-    written: Result<WriteAnswer, Status>,
+    written: Result<WriteAnswer, ApiError>,
     warnings: Vec<String>,
     needs: Vec<&'static str>,
 }
@@ -212,7 +212,7 @@ impl Answered {
     fn code(&self) -> u16 {
         match &self.written {
             Ok(written) => written.code,
-            Err(status) => status.code,
+            Err(error) => error.code(),
         }
     }
 }

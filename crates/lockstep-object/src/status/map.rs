@@ -1,7 +1,7 @@
 //! The one place where an error becomes a `Status`: its code, reason, details and causes.
 
 use super::error::{ApiError, InvalidObject, ObjectRef};
-use super::{Cause, Deleted, Details, Outcome, Reason, Status};
+use super::{Cause, Details, Outcome, Reason, Status, Success};
 use crate::kinds::GroupResource;
 
 impl From<&ApiError> for Status {
@@ -26,19 +26,27 @@ impl From<&ApiError> for Status {
     }
 }
 
-impl From<&Deleted> for Status {
-    fn from(deleted: &Deleted) -> Self {
-        let details = Details {
-            uid: deleted.uid.clone(),
-            ..about(&deleted.resource, &deleted.name)
+impl From<&Success> for Status {
+    fn from(success: &Success) -> Self {
+        let (code, details) = match success {
+            Success::Deleted {
+                resource,
+                name,
+                uid,
+            } => {
+                let uid = uid.clone();
+                let about = about(resource, name);
+                (200, Some(Box::new(Details { uid, ..about })))
+            }
+            Success::Created => (201, None),
         };
         Self {
             outcome: Outcome::Success,
             message: String::new(),
             reason: None,
             foreign_reason: String::new(),
-            details: Some(Box::new(details)),
-            code: 200,
+            details,
+            code,
             continue_token: String::new(),
         }
     }
@@ -118,7 +126,11 @@ fn details(error: &ApiError) -> Option<Box<Details>> {
         | ApiError::BodyTooLarge { .. }
         | ApiError::TooLarge(_)
         | ApiError::ConversionFailed(_)
-        | ApiError::NotImplemented(_) => return None,
+        | ApiError::NotImplemented(_)
+        | ApiError::ServiceUnavailable {
+            retry_after_seconds: 0,
+            ..
+        } => return None,
         ApiError::ForbiddenPath(_)
         | ApiError::NoSuchResource
         | ApiError::MethodNotAllowed
@@ -164,18 +176,11 @@ fn details(error: &ApiError) -> Option<Box<Details>> {
             retry_after_seconds,
             ..
         }
-        | ApiError::Timeout {
+        | ApiError::ServiceUnavailable {
             retry_after_seconds,
             ..
-        } => Details {
-            retry_after_seconds: *retry_after_seconds,
-            ..Details::default()
-        },
-        ApiError::ServiceUnavailable {
-            retry_after_seconds: 0,
-            ..
-        } => return None,
-        ApiError::ServiceUnavailable {
+        }
+        | ApiError::Timeout {
             retry_after_seconds,
             ..
         } => Details {

@@ -122,20 +122,25 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// An object was removed.
+/// Success of a request that has no object as its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deleted {
-    /// The resource of the object.
-    pub resource: GroupResource,
-    /// The object's name.
-    pub name: String,
-    /// The object's uid.
-    pub uid: String,
+pub enum Success {
+    /// 200: an object was removed.
+    Deleted {
+        /// The resource of the object.
+        resource: GroupResource,
+        /// The object's name.
+        name: String,
+        /// The object's uid.
+        uid: String,
+    },
+    /// 201: the body of a subresource, such as a binding or an eviction, took effect.
+    Created,
 }
 
 /// Response of a failed request, or of a successful one without another result.
 ///
-/// It is made from an [`ApiError`] or a [`Deleted`], and in no other way.
+/// It is made from an [`ApiError`] or a [`Success`], and in no other way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -180,7 +185,8 @@ impl Status {
         if let Some(details) = &self.details {
             entries.insert("details".to_owned(), details.to_value());
         }
-        if self.outcome == Outcome::Failure {
+        // Upstream answers a deletion, the one success with details, without a code.
+        if self.outcome == Outcome::Failure || self.details.is_none() {
             entries.insert("code".to_owned(), Value::from(self.code));
         }
         status

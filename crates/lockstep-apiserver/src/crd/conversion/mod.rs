@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn};
-use lockstep_object::{Object, Status, Value, json};
+use lockstep_object::{ApiError, Object, Value, json};
 use tokio::sync::Semaphore;
 
 use super::Definition;
@@ -65,10 +65,10 @@ impl Converter {
         first: &Object,
         objects: &[Object],
         desired: &str,
-    ) -> Result<Vec<Object>, Status> {
+    ) -> Result<Vec<Object>, ApiError> {
         let (api_version, kind) = (first.api_version(), first.kind());
         let failed = |why: String| {
-            failed(&format!(
+            ApiError::ConversionFailed(format!(
                 "conversion webhook for {api_version}, Kind={kind} {why}"
             ))
         };
@@ -107,7 +107,7 @@ impl ConversionWebhook for Converter {
         &'a self,
         objects: &'a [Object],
         desired: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Object>, Status>> {
+    ) -> BoxFuture<'a, Result<Vec<Object>, ApiError>> {
         Box::pin(async move {
             let Some(first) = objects.first() else {
                 return Ok(Vec::new());
@@ -126,15 +126,5 @@ impl ConversionWebhook for Converter {
     fn turn(&self) -> BoxFuture<'static, Option<Turn>> {
         let waiting = Arc::clone(&self.watches).acquire_owned();
         Box::pin(async { waiting.await.ok().map(|permit| Box::new(permit) as Turn) })
-    }
-}
-
-/// An internal error without a reason, as upstream answers failed conversions.
-pub(crate) fn failed(message: &str) -> Status {
-    Status {
-        message: message.to_owned(),
-        reason: None,
-        details: None,
-        ..Status::internal_error(message)
     }
 }

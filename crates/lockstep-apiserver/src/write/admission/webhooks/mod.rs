@@ -16,7 +16,7 @@ mod view;
 
 use std::sync::Arc;
 
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 pub(crate) use call::WebhookCall;
 pub(crate) use known::Known;
@@ -52,7 +52,7 @@ pub(super) async fn mutate(
     attributes: &Attributes<'_>,
     object: Option<&mut Object>,
     rounds: &mut Rounds,
-) -> Result<bool, Status> {
+) -> Result<bool, ApiError> {
     let hooks = path.env.webhooks(Phase::Mutating);
     if hooks.is_empty() || attributes.is_about_admission() {
         return Ok(false);
@@ -93,7 +93,7 @@ pub(super) async fn validate(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     object: Option<&Object>,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let hooks = path.env.webhooks(Phase::Validating);
     if hooks.is_empty() || attributes.is_about_admission() {
         return Ok(());
@@ -150,7 +150,7 @@ struct Noted<'a> {
 
 impl Noted<'_> {
     /// Calls a mutating webhook. Returns whether it changed the object.
-    async fn ask(&self, view: &mut View<'_>) -> Result<bool, Status> {
+    async fn ask(&self, view: &mut View<'_>) -> Result<bool, ApiError> {
         let began = self.path.env.elapsed();
         let outcome = self.change(view).await;
         let took = self.path.env.elapsed().saturating_sub(began);
@@ -180,7 +180,7 @@ impl Noted<'_> {
         &self,
         outcome: Result<(), Failure>,
         took: std::time::Duration,
-    ) -> Result<bool, Status> {
+    ) -> Result<bool, ApiError> {
         let operation = self.attributes.operation.as_str();
         let (name, phase) = (&*self.hook.name, self.phase.label());
         let Err(failure) = outcome else {
@@ -207,7 +207,7 @@ impl Noted<'_> {
             self.attributes.request.notes.annotate(&key, name);
             return Ok(false);
         }
-        Err(failure.into_status(name))
+        Err(failure.into_error(name))
     }
 
     fn observe_call(&self, code: u16, is_rejected: bool, took: std::time::Duration) {
