@@ -2,14 +2,15 @@
 
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
-use lockstep_object::Status;
+use lockstep_object::{ApiError, Status};
 
 use crate::authn::{ImpersonationError, Unauthenticated};
 use crate::request::BodyError;
 use crate::response::{self, Response};
 
-/// Response with a `Status` as its body.
-pub fn respond(status: &Status) -> Response {
+/// Response with the `Status` of an error as its body.
+pub fn respond(error: &ApiError) -> Response {
+    let status = Status::from(error);
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = response::bytes(code, "application/json", status.to_value().to_string());
     let retry_after = status
@@ -30,8 +31,8 @@ pub(crate) enum Refusal {
     Unauthenticated(Unauthenticated),
     /// Impersonation headers are invalid.
     Impersonation(ImpersonationError),
-    /// Authorization denied the request; the `Status` is complete.
-    Forbidden(Status),
+    /// Authorization denied the request.
+    Forbidden(ApiError),
     /// `timeout=` is not a duration.
     BadTimeout(String),
     /// The in-flight limit is reached.
@@ -45,36 +46,39 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn status(&self) -> Status {
+    /// Error for the client.
+    pub(crate) fn error(&self) -> ApiError {
         match self {
-            Refusal::Unauthenticated(Unauthenticated) => Status::unauthorized(),
-            Refusal::Impersonation(error) => Status::bad_request(error.to_string()),
-            Refusal::Forbidden(status) => status.clone(),
-            Refusal::BadTimeout(why) => Status::bad_request(format!(
+            Refusal::Unauthenticated(Unauthenticated) => ApiError::Unauthorized,
+            Refusal::Impersonation(error) => ApiError::bad_request(error.to_string()),
+            Refusal::Forbidden(error) => error.clone(),
+            Refusal::BadTimeout(why) => ApiError::bad_request(format!(
                 "invalid timeout specified in the request URL - {why}"
             )),
             Refusal::TooBusy => {
-                Status::too_many_requests("Too many requests, please try again later.", 1)
+                ApiError::too_many_requests("Too many requests, please try again later.", 1)
             }
             Refusal::Late => {
-                Status::timeout("request did not complete within the allotted timeout", 0)
+                ApiError::timeout("request did not complete within the allotted timeout", 0)
             }
-            Refusal::Panicked => Status::internal_error(
+            Refusal::Panicked => ApiError::internal(
                 "this request caused the server to panic; its log has the place under this Audit-Id",
             ),
-            Refusal::Ambiguous => Status::bad_request(
+            Refusal::Ambiguous => ApiError::bad_request(
                 "a request has either a Content-Length or a Transfer-Encoding, and only one",
             ),
         }
     }
 }
 
-impl From<BodyError> for Status {
+impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::TooLarge { bytes_max } => Status::body_too_large(bytes_max as u64),
+            BodyError::TooLarge { bytes_max } => ApiError::BodyTooLarge {
+                bytes_max: bytes_max as u64,
+            },
             BodyError::Broken(error) => {
-                Status::bad_request(format!("the body could not be read: {error}"))
+                ApiError::bad_request(format!("the body could not be read: {error}"))
             }
         }
     }

@@ -120,7 +120,7 @@ async fn send(api: &Api, method: &Method, path: &str, body: impl Into<Bytes>) ->
             ),
             Body::Watch(_) => panic!("nobody watches"),
         },
-        Err(status) => (status.code, status.message),
+        Err(error) => (error.code(), error.to_string()),
     }
 }
 

@@ -56,7 +56,7 @@ async fn ask(api: &Api, method: Method, target: &str, body: Bytes) -> Answer {
         notes: &Notes::new(String::new()),
     };
     let answer = api.answer(&request).await;
-    answer.unwrap_or_else(|status| panic!("{target}: {}", status.message))
+    answer.unwrap_or_else(|error| panic!("{target}: {error}"))
 }
 
 fn whole(answer: Answer) -> Whole {

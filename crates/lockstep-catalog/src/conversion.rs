@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -19,19 +19,9 @@ pub trait ConversionWebhook: Send + Sync {
         &'a self,
         objects: &'a [Object],
         desired: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Object>, Status>>;
+    ) -> BoxFuture<'a, Result<Vec<Object>, ApiError>>;
 
     /// Waits for a permit to convert for a watch. Only a few watches convert at a time, so that the others find the
     /// result of the same conversion in the cache instead of calling the webhook again.
     fn turn(&self) -> BoxFuture<'static, Option<Turn>>;
-}
-
-/// An internal error without a reason, as upstream answers failed conversions.
-pub fn conversion_failed(message: &str) -> Status {
-    Status {
-        message: message.to_owned(),
-        reason: None,
-        details: None,
-        ..Status::internal_error(message)
-    }
 }

@@ -23,7 +23,7 @@ mod verb;
 mod versions;
 
 pub use columns::{Cell, Column, Columns, age};
-pub use conversion::{BoxFuture, ConversionWebhook, Turn, conversion_failed};
+pub use conversion::{BoxFuture, ConversionWebhook, Turn};
 pub use lockstep_mvcc::BucketKey;
 pub use registry::{Registry, ResourceId, Served};
 pub use resource::{Origin, Resource, SpecialKind};

@@ -4,7 +4,7 @@ use crate::field::{FieldError, Path};
 use crate::go::quote;
 use crate::kinds::{GroupKind, GroupVersionKind};
 use crate::object::Object;
-use crate::status::Status;
+use crate::status::ApiError;
 use serde_json::Value;
 
 /// Bytes of a body that messages show.
@@ -22,7 +22,7 @@ pub enum KindOwner {
 }
 
 /// 400 for a body that is neither JSON nor YAML.
-pub fn malformed(kind: &str, body: &[u8], problem: &str) -> Status {
+pub fn malformed(kind: &str, body: &[u8], problem: &str) -> ApiError {
     unrecognized(
         kind,
         body,
@@ -31,17 +31,17 @@ pub fn malformed(kind: &str, body: &[u8], problem: &str) -> Status {
 }
 
 /// A body of a built-in kind with a field of the wrong type.
-pub fn mistyped(gvk: &GroupVersionKind, problem: &str) -> Status {
+pub fn mistyped(gvk: &GroupVersionKind, problem: &str) -> ApiError {
     let (kind, version) = (&gvk.kind, quote(&gvk.version));
-    Status::bad_request(format!(
+    ApiError::bad_request(format!(
         "{kind} in version {version} cannot be handled as a {kind}: {problem}"
     ))
 }
 
 /// 400 for a body that does not decode as the kind.
-pub fn unrecognized(kind: &str, body: &[u8], problem: &str) -> Status {
+pub fn unrecognized(kind: &str, body: &[u8], problem: &str) -> ApiError {
     let summary = summary(body);
-    Status::bad_request(format!(
+    ApiError::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
     ))
 }
@@ -69,7 +69,7 @@ pub fn take_object(
     body: &[u8],
     expected: &GroupVersionKind,
     owner: KindOwner,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     let kind = &*expected.kind;
     let mut object = Object::from_value(value).map_err(|other| {
         let problem = format!("cannot unmarshal {} into an object", type_name(&other));
@@ -89,7 +89,7 @@ pub fn take_object(
     }
     let expected_version = expected.group_version().to_string();
     if object.api_version() != expected_version {
-        return Err(Status::bad_request(format!(
+        return Err(ApiError::bad_request(format!(
             "the API version in the data ({}) does not match the expected API version ({expected_version})",
             object.api_version()
         )));
@@ -101,7 +101,7 @@ pub fn take_object(
         KindOwner::BuiltIn => {
             let found = object.kind();
             let version = quote(&expected.version);
-            Err(Status::bad_request(format!(
+            Err(ApiError::bad_request(format!(
                 "{found} in version {version} cannot be handled as a {kind}: no kind {} is registered for version {}",
                 quote(found),
                 quote(&expected_version)
@@ -111,7 +111,7 @@ pub fn take_object(
             let problem = format!("must be {kind}");
             let error = FieldError::invalid(&Path::ROOT.field("kind"), object.kind(), problem);
             let found = GroupKind::new(&*expected.group, object.kind());
-            Err(Status::invalid(&found, object.name(), &[error]))
+            Err(ApiError::invalid(&found, object.name(), [error]))
         }
     }
 }

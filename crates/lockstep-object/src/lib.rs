@@ -1,5 +1,5 @@
 //! Shared vocabulary of the API: JSON decoding and encoding, dynamic objects and metadata, kinds and resources, field
-//! paths and field errors, selectors, and `Status`.
+//! paths and field errors, selectors, errors and `Status`.
 //!
 //! ```
 //! use lockstep_object::{GroupVersionKind, Object, json};
@@ -36,5 +36,8 @@ pub use kinds::{
 pub use lockstep_gotext::print as go;
 pub use object::Object;
 pub use serde_json::{Map, Number, Value};
-pub use status::{Cause, Details, Outcome, Reason, Status};
+pub use status::{
+    ApiError, ApplyConflict, Cause, Details, InvalidObject, ObjectRef, Outcome, PreconditionFailed,
+    Reason, Status, Success, WebhookDenial,
+};
 pub use version::compare_versions;

@@ -11,7 +11,7 @@ use lockstep_object::names::{self, NameRule, Part};
 use lockstep_object::selector::{
     FieldSelector, LabelSelector, from_label_selector, validate_label_selector,
 };
-use lockstep_object::{GroupKind, GroupResource, Object, Status, Value, json};
+use lockstep_object::{ApiError, GroupKind, GroupResource, Object, Status, Success, Value, json};
 use lockstep_testkit::cases::CaseFile;
 use serde_json::json;
 
@@ -179,43 +179,54 @@ fn failures_have_the_codes_reasons_and_texts_of_upstream() {
 }
 
 fn status(input: &Value) -> Status {
+    if text(input, "status") == "deleted" {
+        return Status::from(&Success::Deleted {
+            resource: GroupResource::new(text(input, "group"), text(input, "resource")),
+            name: text(input, "name").to_owned(),
+            uid: "u".to_owned(),
+        });
+    }
+    Status::from(&error(input))
+}
+
+fn error(input: &Value) -> ApiError {
     let resource = GroupResource::new(text(input, "group"), text(input, "resource"));
     let (name, why) = (text(input, "name"), text(input, "why"));
     match text(input, "status") {
-        "bad request" => Status::bad_request(why),
-        "unauthorized" => Status::unauthorized(),
-        "forbidden" => Status::forbidden(&resource, name, why),
-        "forbidden path" => Status::forbidden_path(why),
-        "namespace terminating" => Status::namespace_terminating(&resource, name, "n1"),
-        "not found" => Status::not_found(&resource, name),
-        "no such resource" => Status::no_such_resource(),
-        "method not supported" => Status::method_not_supported(&resource, why),
-        "method not allowed" => Status::method_not_allowed(),
-        "not acceptable" => Status::not_acceptable(&["application/json", "application/yaml"]),
-        "unsupported media type" => Status::unsupported_media_type(&["application/json"]),
-        "already exists" => Status::already_exists(&resource, name),
-        "generated name taken" => Status::generated_name_taken(&resource, name),
-        "modified" => Status::modified(&resource, name),
-        "precondition failed" => Status::precondition_failed(&resource, name, "UID", "a", "b"),
-        "expired" => Status::expired(why),
-        "body too large" => Status::body_too_large(3_145_728),
-        "patch rejected" => Status::patch_rejected(),
-        "too many requests" => Status::too_many_requests(why, 1),
-        "internal error" => Status::internal_error(why),
-        "unavailable" => Status::service_unavailable(why),
-        "timeout" => Status::timeout(why, 0),
-        "too large resource version" => Status::resource_version_too_large(9, 5),
-        "deleted" => Status::deleted(&resource, name, "u"),
+        "bad request" => ApiError::bad_request(why),
+        "unauthorized" => ApiError::Unauthorized,
+        "forbidden" => ApiError::forbidden(&resource, name, why),
+        "forbidden path" => ApiError::ForbiddenPath(why.to_owned()),
+        "namespace terminating" => ApiError::namespace_terminating(&resource, name, "n1"),
+        "not found" => ApiError::not_found(&resource, name),
+        "no such resource" => ApiError::NoSuchResource,
+        "method not supported" => ApiError::method_not_supported(&resource, why),
+        "method not allowed" => ApiError::MethodNotAllowed,
+        "not acceptable" => ApiError::not_acceptable(&["application/json", "application/yaml"]),
+        "unsupported media type" => ApiError::unsupported_media_type(&["application/json"]),
+        "already exists" => ApiError::already_exists(&resource, name),
+        "generated name taken" => ApiError::generated_name_taken(&resource, name),
+        "modified" => ApiError::modified(&resource, name),
+        "precondition failed" => ApiError::precondition_failed(&resource, name, "UID", "a", "b"),
+        "expired" => ApiError::Expired(why.to_owned()),
+        "body too large" => ApiError::BodyTooLarge {
+            bytes_max: 3_145_728,
+        },
+        "patch rejected" => ApiError::PatchRejected,
+        "too many requests" => ApiError::too_many_requests(why, 1),
+        "internal error" => ApiError::internal(why),
+        "unavailable" => ApiError::service_unavailable(why, 0),
+        "timeout" => ApiError::timeout(why, 0),
+        "too large resource version" => ApiError::ResourceVersionTooLarge {
+            requested: 9,
+            current: 5,
+        },
         "invalid" => {
             let scope = Scope::Cluster;
             let errors =
                 metadata::validate_create(&object(&input["object"]), NameRule::Subdomain, scope);
             let twice: FieldErrors = errors.iter().chain(&errors).cloned().collect();
-            Status::invalid(
-                &GroupKind::new(text(input, "group"), "Widget"),
-                name,
-                &twice,
-            )
+            ApiError::invalid(&GroupKind::new(text(input, "group"), "Widget"), name, twice)
         }
         "wrong name" => metadata::check_url_name(&object(&input["object"]), "a").unwrap_err(),
         "wrong namespace" => metadata::check_namespace(&object(&input["object"]), "n").unwrap_err(),

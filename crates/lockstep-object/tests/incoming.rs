@@ -1,7 +1,7 @@
 //! Bodies that are not what the path says, and fields that mean nothing.
 
 use lockstep_object::incoming::{self, FieldValidation, KindOwner};
-use lockstep_object::{GroupVersionKind, Status, json};
+use lockstep_object::{ApiError, GroupVersionKind, json};
 use serde_json::json;
 
 fn take(body: &str, owner: KindOwner) -> Result<serde_json::Value, String> {
@@ -10,7 +10,7 @@ fn take(body: &str, owner: KindOwner) -> Result<serde_json::Value, String> {
         KindOwner::Custom => GroupVersionKind::new("ex.io", "v1", "Widget"),
     };
     let bytes = body.as_bytes();
-    let shown = |status: Status| format!("{} {}", status.code, status.message);
+    let shown = |error: ApiError| format!("{} {}", error.code(), error);
     match json::decode(bytes) {
         Err(error) => Err(shown(incoming::malformed(
             &expected.kind,
@@ -86,7 +86,7 @@ fn a_field_of_the_wrong_type_names_kind_and_version() {
         "json: cannot unmarshal number into Go struct field ConfigMap.data of type string";
     let status = incoming::mistyped(&gvk, problem);
     assert_eq!(
-        (status.code, status.message),
+        (status.code(), status.to_string()),
         (
             400,
             format!("ConfigMap in version \"v1\" cannot be handled as a ConfigMap: {problem}")

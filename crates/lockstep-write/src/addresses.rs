@@ -9,7 +9,7 @@ use bytes::Bytes;
 use lockstep_builtins::services::{self, Claims, Pool};
 use lockstep_mvcc::{Expected, ExtraWrite, GuardedOp, Key};
 use lockstep_object::field::FieldError;
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 use serde_json::json;
 
 use super::{InFlight, Resource, SpecialKind, WritePath};
@@ -32,7 +32,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         object: &mut Object,
         old: Option<&Object>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let resource = &request.served.resource;
         if !has_claims(resource) || self.try_assign(object, old).is_ok() {
             return Ok(());
@@ -40,7 +40,7 @@ impl WritePath<'_> {
         // The cache may lag behind allocations released by other servers.
         self.see_claims(resource).await;
         let assigned = self.try_assign(object, old);
-        assigned.map_err(|error| Status::invalid(&resource.group_kind(), object.name(), &[error]))
+        assigned.map_err(|error| ApiError::invalid(&resource.group_kind(), object.name(), [error]))
     }
 
     /// Allocates from the cached set of allocations, without reading the store.
@@ -73,7 +73,7 @@ impl WritePath<'_> {
         object_key: &str,
         expected: Expected,
         written: &GuardedOp,
-    ) -> Result<Vec<ExtraWrite>, Status> {
+    ) -> Result<Vec<ExtraWrite>, ApiError> {
         if !has_claims(resource) {
             return Ok(Vec::new());
         }

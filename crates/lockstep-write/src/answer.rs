@@ -1,6 +1,6 @@
 //! Result of a write.
 
-use lockstep_object::{Object, Status, json};
+use lockstep_object::{ApiError, Object, Status, Success, json};
 
 /// Status code and JSON body of a finished write.
 #[derive(Clone, Debug)]
@@ -23,15 +23,16 @@ impl WriteAnswer {
     }
 
     /// Parses the object in the body.
-    pub fn object(&self) -> Result<Object, Status> {
-        let broken = || Status::internal_error("the answer cannot be read");
+    pub fn object(&self) -> Result<Object, ApiError> {
+        let broken = || ApiError::internal("the answer cannot be read");
         let decoded = json::decode(&self.body).map_err(|_| broken())?;
         Object::from_value(decoded.value).map_err(|_| broken())
     }
 }
 
-impl From<&Status> for WriteAnswer {
-    fn from(status: &Status) -> Self {
+impl From<&Success> for WriteAnswer {
+    fn from(success: &Success) -> Self {
+        let status = Status::from(success);
         Self {
             code: status.code,
             body: json::encode(&status.to_value()),

@@ -2,7 +2,7 @@
 
 use lockstep_merge::managers::{Applied, ApplyError, Conflicts, Force, UpdateError, apply};
 use lockstep_object::metadata::{check_namespace, check_url_name};
-use lockstep_object::{Cause, Reason, Status, Value};
+use lockstep_object::{ApiError, Cause, Value};
 
 use super::codec::Current;
 use super::decode::accept;
@@ -29,7 +29,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         applied: Value,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let subresource = request.subresource()?;
         if subresource == Some(Subresource::Scale) {
             return self.apply_scale(request, applied).await;
@@ -41,20 +41,18 @@ impl WritePath<'_> {
             let outcome = self
                 .change(request, subresource, dry_run, LastWrite::Wins, next)
                 .await;
-            let is_absent =
-                matches!(&outcome, Err(status) if status.reason == Some(Reason::NotFound));
+            let is_absent = matches!(&outcome, Err(error) if error.is_not_found());
             if !is_absent || subresource.is_some() {
                 return outcome;
             }
             let outcome = self.make(request, &wish, dry_run).await;
-            let is_taken =
-                matches!(&outcome, Err(status) if status.reason == Some(Reason::AlreadyExists));
+            let is_taken = matches!(&outcome, Err(error) if error.is_already_exists());
             if !is_taken {
                 return outcome;
             }
         }
         let resource = request.served.resource.group_resource();
-        Err(Status::modified(&resource, &request.route.name))
+        Err(ApiError::modified(&resource, &request.route.name))
     }
 
     async fn make(
@@ -62,7 +60,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         wish: &Wish,
         dry_run: DryRun,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let resource = request.served.resource.group_resource();
         let name = &request.route.name;
         let (incoming, claims) = request.applied(None, None, wish).await?;
@@ -72,10 +70,10 @@ impl WritePath<'_> {
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
                 object.uid()
             );
-            return Err(Status::conflict(&resource, name, &why));
+            return Err(ApiError::conflict(&resource, name, why));
         }
         if !object.resource_version().is_empty() {
-            return Err(Status::modified(&resource, name));
+            return Err(ApiError::modified(&resource, name));
         }
         check_namespace(object, &request.route.namespace)?;
         (request.permits)(Verb::Create)?;
@@ -85,7 +83,7 @@ impl WritePath<'_> {
 
 impl Wish {
     /// Reads the apply configuration in the body, with the field manager of the request.
-    fn of(request: &InFlight<'_>, object: Value) -> Result<Self, Status> {
+    fn of(request: &InFlight<'_>, object: Value) -> Result<Self, ApiError> {
         let Served { resource, version } = &request.served;
         Self::of_kind(
             request,
@@ -101,7 +99,7 @@ impl Wish {
         object: Value,
         wanted_version: &str,
         wanted_kind: &str,
-    ) -> Result<Self, Status> {
+    ) -> Result<Self, ApiError> {
         let manager = request.options.field_manager.clone();
         let text = |field: &str| {
             object
@@ -112,7 +110,7 @@ impl Wish {
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         if api_version != wanted_version || kind != wanted_kind {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-            return Err(Status::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "invalid object type: {group}/{version}, Kind={kind}"
             )));
         }
@@ -120,7 +118,7 @@ impl Wish {
             .pointer("/metadata/managedFields")
             .is_some_and(|managed| !managed.is_null())
         {
-            return Err(Status::bad_request("metadata.managedFields must be nil"));
+            return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
         Ok(Self {
             manager,
@@ -164,7 +162,7 @@ impl InFlight<'_> {
         subresource: Option<Subresource>,
         current: Option<&Current>,
         wish: &Wish,
-    ) -> Result<(Incoming, Claims), Status> {
+    ) -> Result<(Incoming, Claims), ApiError> {
         let live = current.map(|current| {
             let mut live = current.object.clone();
             live.metadata_mut().remove("managedFields");
@@ -211,27 +209,27 @@ impl InFlight<'_> {
     }
 }
 
-fn refusal(request: &InFlight<'_>, wish: &Wish, error: ApplyError<NotAtHand>) -> Status {
+fn refusal(request: &InFlight<'_>, wish: &Wish, error: ApplyError<NotAtHand>) -> ApiError {
     match error {
         ApplyError::Conflicts(conflicts) if request.shows_scale() => {
             conflict(&conflicts.told_in("autoscaling/v1"))
         }
         ApplyError::Conflicts(conflicts) => conflict(&conflicts),
-        ApplyError::Type(errors) => Status::bad_request(format!(
+        ApplyError::Type(errors) => ApiError::bad_request(format!(
             "failed to create typed patch object ({}): {errors}",
             wish.place(request)
         )),
         ApplyError::Update(error) => {
-            Status::internal_error(&format!("failed to compare the objects: {error}"))
+            ApiError::internal(format!("failed to compare the objects: {error}"))
         }
     }
 }
 
-fn conflict(conflicts: &Conflicts) -> Status {
+fn conflict(conflicts: &Conflicts) -> ApiError {
     let causes = conflicts.0.iter().map(|conflict| Cause {
         reason: "FieldManagerConflict".to_owned(),
         message: format!("conflict with {}", conflict.owner()),
         field: conflict.field(),
     });
-    Status::apply_conflict(conflicts.to_string(), causes.collect())
+    ApiError::apply_conflict(conflicts.to_string(), causes.collect())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_mvcc::{KeyValue, Revision};
-use lockstep_object::{Object, Status, json};
+use lockstep_object::{ApiError, Object, json};
 
 use super::commit::read_failed;
 use super::conversion::{ServedVersion as _, stored_version, unreadable};
@@ -23,7 +23,10 @@ pub(super) struct Current {
 
 impl WritePath<'_> {
     /// Reads the current object that a request names; `None` if it does not exist.
-    pub(super) async fn current(&self, request: &InFlight<'_>) -> Result<Option<Current>, Status> {
+    pub(super) async fn current(
+        &self,
+        request: &InFlight<'_>,
+    ) -> Result<Option<Current>, ApiError> {
         let resource = &request.served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
         let Some(found) = self.newest(resource, &key).await? else {
@@ -43,7 +46,7 @@ impl WritePath<'_> {
         &self,
         resource: &Arc<Resource>,
         key: &str,
-    ) -> Result<Option<Arc<KeyValue>>, Status> {
+    ) -> Result<Option<Arc<KeyValue>>, ApiError> {
         let found = self.io.read(resource, key).await;
         found.map_err(|failure| read_failed(&failure))
     }
@@ -51,7 +54,7 @@ impl WritePath<'_> {
 
 /// Decodes stored bytes in the requested version, with the defaults of the stored version. A conversion webhook, if
 /// any, must have run before.
-pub fn parse(served: &Served, value: &[u8], revision: Revision) -> Result<Object, Status> {
+pub fn parse(served: &Served, value: &[u8], revision: Revision) -> Result<Object, ApiError> {
     let decoded = json::decode(value).map_err(|_| unreadable())?;
     let mut object = Object::from_value(decoded.value).map_err(|_| unreadable())?;
     let (resource, version) = (&served.resource, served.version);
@@ -87,7 +90,7 @@ pub(super) fn parse_to_change(
     served: &Served,
     value: &[u8],
     revision: Revision,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     let mut object = parse(served, value, revision)?;
     let (resource, version) = (&served.resource, served.version);
     if resource.origin == Origin::Custom && stored_version(resource, value) != Some(version) {
@@ -103,7 +106,7 @@ pub(super) fn encode(
     resource: &Resource,
     version: usize,
     object: &mut Object,
-) -> Result<Bytes, Status> {
+) -> Result<Bytes, ApiError> {
     let api_version = match resource.strategy.stored_as() {
         None => resource.api_version(version),
         Some(kept) => {
@@ -114,7 +117,7 @@ pub(super) fn encode(
     let fields = object.fields_mut();
     fields.insert("apiVersion".to_owned(), api_version.into());
     let bytes = stored::encode(object.fields(), json::encode_into);
-    let bytes = bytes.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let bytes = bytes.map_err(|error| ApiError::internal(error.to_string()))?;
     Ok(bytes.into())
 }
 
@@ -126,7 +129,7 @@ pub fn serve(
     revision: Revision,
     is_item: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let resource = &served.resource;
     if revision <= resource.schema_revision {
         return serve_shaped(served, value, revision, is_item, out);
@@ -160,7 +163,7 @@ fn serve_shaped(
     revision: Revision,
     is_item: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let mut object = parse(served, value, revision)?;
     object.set_meta_text("resourceVersion", &revision.0.to_string());
     if is_item && served.resource.origin == Origin::BuiltIn {

@@ -7,7 +7,7 @@ use lockstep_mvcc::{
     Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, GuardedWrite, Key, LeaseId,
     RangeUnchanged, ReadFailure, WriteFailure,
 };
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 
 use super::{Resource, WritePath};
 
@@ -30,7 +30,7 @@ impl WritePath<'_> {
         object_key: &str,
         expected: Expected,
         op: GuardedOp,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         self.commit_behind(&[], resource, object_key, expected, op)
             .await
     }
@@ -43,7 +43,7 @@ impl WritePath<'_> {
         object_key: &str,
         expected: Expected,
         op: GuardedOp,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         let guards = Guards {
             fences,
             ..Guards::default()
@@ -60,7 +60,7 @@ impl WritePath<'_> {
         object_key: &str,
         expected: Expected,
         op: GuardedOp,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         if let GuardedOp::Put { value, .. } = &op {
             check_size(value)?;
         }
@@ -91,9 +91,9 @@ pub(super) fn put(value: Bytes) -> GuardedOp {
     }
 }
 
-fn check_size(value: &Bytes) -> Result<(), Status> {
+fn check_size(value: &Bytes) -> Result<(), ApiError> {
     if value.len() > STORED_BYTES_MAX {
-        return Err(Status::too_large(&format!(
+        return Err(ApiError::too_large(format!(
             "the object is {} bytes large as stored, limit is {STORED_BYTES_MAX}",
             value.len()
         )));
@@ -102,26 +102,26 @@ fn check_size(value: &Bytes) -> Result<(), Status> {
 }
 
 /// Converts a write that the store did not confirm to the status of the API response.
-fn write_failed(failure: &WriteFailure) -> Status {
+fn write_failed(failure: &WriteFailure) -> ApiError {
     match failure {
-        WriteFailure::Invalid(error) => Status::internal_error(&error.to_string()),
-        WriteFailure::Refused(error) => Status::internal_error(&error.to_string()),
-        WriteFailure::Uncertain { .. } => Status::timeout(
+        WriteFailure::Invalid(error) => ApiError::internal(error.to_string()),
+        WriteFailure::Refused(error) => ApiError::internal(error.to_string()),
+        WriteFailure::Uncertain { .. } => ApiError::timeout(
             "the store did not confirm the write, which may or may not have happened",
             1,
         ),
         WriteFailure::Unavailable(_) => {
-            Status::service_unavailable("the store is not available").with_retry_after(1)
+            ApiError::service_unavailable("the store is not available", 1)
         }
     }
 }
 
 /// Converts a failed read of the store to the status of the API response.
-pub fn read_failed(failure: &ReadFailure) -> Status {
+pub fn read_failed(failure: &ReadFailure) -> ApiError {
     match failure {
-        ReadFailure::Refused(error) => Status::internal_error(&error.to_string()),
+        ReadFailure::Refused(error) => ApiError::internal(error.to_string()),
         ReadFailure::Unavailable(_) => {
-            Status::service_unavailable("the store is not available").with_retry_after(1)
+            ApiError::service_unavailable("the store is not available", 1)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_mvcc::{Expected, Fence, GuardedOp, GuardedOutcome, Key, Revision};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use super::codec::{encode, parse};
 use super::commit::put;
@@ -33,9 +33,6 @@ pub enum Internal {
     /// The store rejected the write, or its outcome is unknown.
     Failed,
 }
-
-/// Status code of a write that exceeds a quota.
-const FORBIDDEN: u16 = 403;
 
 impl WritePath<'_> {
     /// Other served versions of a resource, and of resources with the same bucket, that support the subresource.
@@ -124,7 +121,7 @@ impl WritePath<'_> {
         match outcome {
             Ok(GuardedOutcome::Committed { revision }) => Internal::Done(revision),
             Ok(GuardedOutcome::ConditionFailed { .. }) => Internal::Moved,
-            Err(status) if status.code == FORBIDDEN => Internal::Refused,
+            Err(error) if error.is_forbidden() => Internal::Refused,
             Err(_) => Internal::Failed,
         }
     }
@@ -137,7 +134,7 @@ impl WritePath<'_> {
         (resource, key): (&Arc<Resource>, &str),
         expected: Expected,
         object: Option<Object>,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         let Some(mut object) = object else {
             return self
                 .commit_behind(fences, resource, key, expected, GuardedOp::Delete)
@@ -169,7 +166,7 @@ impl WritePath<'_> {
         key: &str,
         expected: Expected,
         object: &mut Object,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let Some(gates) = resource.strategy.gates() else {
             return Ok(());
         };
@@ -197,7 +194,7 @@ impl WritePath<'_> {
         resource: &Resource,
         key: &str,
         verb: Verb,
-        outcome: &Result<GuardedOutcome, Status>,
+        outcome: &Result<GuardedOutcome, ApiError>,
     ) {
         self.env.observe(&Observation::OwnWrite {
             resource,
@@ -277,7 +274,7 @@ impl WritePath<'_> {
                 match deleted {
                     Ok(GuardedOutcome::Committed { .. }) => {}
                     Ok(GuardedOutcome::ConditionFailed { .. }) => left = Left::Some,
-                    Err(status) => failed = Some(status.message),
+                    Err(error) => failed = Some(error.to_string()),
                 }
                 continue;
             }
@@ -306,17 +303,17 @@ pub enum Left {
 }
 
 /// Status code that the write would have had as an API request.
-fn code(verb: Verb, outcome: &Result<GuardedOutcome, Status>) -> u16 {
+fn code(verb: Verb, outcome: &Result<GuardedOutcome, ApiError>) -> u16 {
     match outcome {
         Ok(GuardedOutcome::Committed { .. }) if verb == Verb::Create => 201,
         Ok(GuardedOutcome::Committed { .. }) => 200,
         Ok(GuardedOutcome::ConditionFailed { .. }) => 409,
-        Err(status) => status.code,
+        Err(error) => error.code(),
     }
 }
 
 /// Encodes an object in the version it was stored in, pruned and defaulted. Never calls a conversion webhook.
-pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, Status> {
+pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, ApiError> {
     let version = own_version(resource, object.api_version());
     if resource.origin == Origin::Custom {
         resource

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_mvcc::{KeyValue, Revision};
-use lockstep_object::{Object as ApiObject, Status, json};
+use lockstep_object::{ApiError, Object as ApiObject, json};
 use serde::Deserialize;
 
 use super::codec::{Current, encode, parse, serve};
 use super::io::Io;
 use super::{InFlight, Resource, Served, StoredAs};
 use crate::stored::Layout;
-use lockstep_catalog::conversion_failed;
 
 /// The maximum number of objects in one call of a conversion webhook.
 pub const CALL_OBJECTS_MAX: usize = 500;
@@ -31,7 +30,7 @@ pub trait Convert: Sync {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> impl Future<Output = Result<Vec<ApiObject>, Status>> + Send;
+    ) -> impl Future<Output = Result<Vec<ApiObject>, ApiError>> + Send;
 }
 
 impl Convert for Io {
@@ -40,7 +39,7 @@ impl Convert for Io {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> Result<Vec<ApiObject>, Status> {
+    ) -> Result<Vec<ApiObject>, ApiError> {
         Io::convert(self, resource, objects, desired).await
     }
 }
@@ -54,7 +53,7 @@ impl Convert for Direct {
         resource: &Arc<Resource>,
         objects: Vec<ApiObject>,
         desired: &str,
-    ) -> Result<Vec<ApiObject>, Status> {
+    ) -> Result<Vec<ApiObject>, ApiError> {
         let converter = resource.strategy.converter().ok_or_else(unreadable)?;
         converter.convert(&objects, desired).await
     }
@@ -67,7 +66,7 @@ impl Convert for Direct {
 )]
 pub trait ServedVersion {
     /// Converts stored bytes to this version.
-    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status>;
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, ApiError>;
 
     /// Converts those of the stored values that are in another version, with as few webhook calls as possible. Returns
     /// their indexes and the converted bytes.
@@ -75,16 +74,20 @@ pub trait ServedVersion {
         &self,
         via: &impl Convert,
         values: &[Bytes],
-    ) -> Result<Vec<(usize, Bytes)>, Status>;
+    ) -> Result<Vec<(usize, Bytes)>, ApiError>;
 
     /// Encodes an object of this version for storage.
-    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status>;
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, ApiError>;
 
     /// Converts an object of this version to the encoding version, and removes its resource version.
-    async fn in_storage(&self, via: &impl Convert, object: ApiObject) -> Result<ApiObject, Status>;
+    async fn in_storage(
+        &self,
+        via: &impl Convert,
+        object: ApiObject,
+    ) -> Result<ApiObject, ApiError>;
 
     /// Converts an object to this version from another one, or from another resource with the same bucket.
-    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status>;
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), ApiError>;
 
     /// Converts stored bytes to this version and prints them with a revision.
     async fn shown(
@@ -92,11 +95,11 @@ pub trait ServedVersion {
         via: &impl Convert,
         value: Bytes,
         at: Revision,
-    ) -> Result<Vec<u8>, Status>;
+    ) -> Result<Vec<u8>, ApiError>;
 }
 
 impl ServedVersion for Served {
-    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, Status> {
+    async fn converted(&self, via: &impl Convert, value: Bytes) -> Result<Bytes, ApiError> {
         if !self.has_webhook() || is_in_version(self, &value) {
             return Ok(value);
         }
@@ -109,7 +112,7 @@ impl ServedVersion for Served {
         &self,
         via: &impl Convert,
         values: &[Bytes],
-    ) -> Result<Vec<(usize, Bytes)>, Status> {
+    ) -> Result<Vec<(usize, Bytes)>, ApiError> {
         if !self.has_webhook() {
             return Ok(Vec::new());
         }
@@ -125,7 +128,7 @@ impl ServedVersion for Served {
         Ok(converted)
     }
 
-    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, Status> {
+    async fn to_stored(&self, via: &impl Convert, object: ApiObject) -> Result<Bytes, ApiError> {
         let mut object = self.in_storage(via, object).await?;
         encode(
             &self.resource,
@@ -138,7 +141,7 @@ impl ServedVersion for Served {
         &self,
         via: &impl Convert,
         mut object: ApiObject,
-    ) -> Result<ApiObject, Status> {
+    ) -> Result<ApiObject, ApiError> {
         let resource = &self.resource;
         let (asked, storage) = (self.version, resource.encoding_version().index());
         object.set_meta_text("resourceVersion", "");
@@ -160,7 +163,7 @@ impl ServedVersion for Served {
         Ok(object)
     }
 
-    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), Status> {
+    async fn adopt(&self, via: &impl Convert, object: &mut ApiObject) -> Result<(), ApiError> {
         let (resource, gvk) = (&self.resource, self.gvk());
         let desired = resource.api_version(self.version);
         if object.api_version() == desired {
@@ -194,7 +197,7 @@ impl ServedVersion for Served {
         via: &impl Convert,
         value: Bytes,
         at: Revision,
-    ) -> Result<Vec<u8>, Status> {
+    ) -> Result<Vec<u8>, ApiError> {
         let value = self.converted(via, value).await?;
         let mut out = Vec::with_capacity(value.len() + 64);
         serve(self, &value, at, false, &mut out)?;
@@ -219,14 +222,14 @@ async fn convert_batch(
     served: &Served,
     via: &impl Convert,
     values: &[Bytes],
-) -> Result<Vec<Bytes>, Status> {
+) -> Result<Vec<Bytes>, ApiError> {
     let resource = &served.resource;
     let mut objects = Vec::with_capacity(values.len());
     let mut stored = Vec::with_capacity(values.len());
     for value in values {
         let mut object = read(value)?;
         let from = resource.version_of(object.api_version()).ok_or_else(|| {
-            conversion_failed(&format!(
+            ApiError::ConversionFailed(format!(
                 "request to convert CR from an invalid group/version: {}",
                 object.api_version()
             ))
@@ -249,7 +252,7 @@ async fn convert_batch(
 pub(super) fn kept(
     resource: &Arc<Resource>,
     stored: &KeyValue,
-) -> Result<(Served, Current), Status> {
+) -> Result<(Served, Current), ApiError> {
     let kept = kept_in(resource, &stored.value);
     let current = Current {
         object: parse(&kept, &stored.value, stored.mod_revision)?,
@@ -291,7 +294,7 @@ impl InFlight<'_> {
     }
 
     /// Re-encodes a stored object in the current encoding version with current defaults.
-    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, Status> {
+    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, ApiError> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
             && stored_version(resource, &current.value)
@@ -319,13 +322,13 @@ pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize>
     resource.version_of(&stored.api_version)
 }
 
-fn read(value: &[u8]) -> Result<ApiObject, Status> {
+fn read(value: &[u8]) -> Result<ApiObject, ApiError> {
     let decoded = json::decode(value).map_err(|_| unreadable())?;
     ApiObject::from_value(decoded.value).map_err(|_| unreadable())
 }
 
-pub(super) fn unreadable() -> Status {
-    Status::internal_error("the stored object cannot be read")
+pub(super) fn unreadable() -> ApiError {
+    ApiError::internal("the stored object cannot be read")
 }
 
 /// Groups indexes into batches that fit one webhook call.

@@ -6,7 +6,7 @@ use lockstep_object::metadata::{
     drop_duplicate_owners, finalizer_warnings, generated_name, prepare_create, validate_create,
     validate_finalizers_of_builtin,
 };
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 use super::admission::{Attributes, Mutated};
 use super::codec::{parse, serve};
@@ -40,7 +40,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         if request.route.is_named() {
             return self.create_part(request, document).await;
         }
@@ -57,7 +57,7 @@ impl WritePath<'_> {
         incoming: Incoming,
         claims: Claims,
         dry_run: DryRun,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let Incoming {
             mut object,
             duplicates,
@@ -117,7 +117,7 @@ impl WritePath<'_> {
                 Made::NameTaken(name) => {
                     let resource = request.served.resource.group_resource();
                     if is_generated {
-                        return Err(Status::generated_name_taken(&resource, &name));
+                        return Err(ApiError::generated_name_taken(&resource, &name));
                     }
                     return Err(self.taken(request, &name).await?);
                 }
@@ -129,17 +129,16 @@ impl WritePath<'_> {
     }
 
     /// 409 `AlreadyExists`; the message says so if the existing object is being deleted.
-    async fn taken(&self, request: &InFlight<'_>, name: &str) -> Result<Status, Status> {
+    async fn taken(&self, request: &InFlight<'_>, name: &str) -> Result<ApiError, ApiError> {
         let resource = &request.served.resource;
-        let mut status = Status::already_exists(&resource.group_resource(), name);
         let key = resource.object_key(&request.route.namespace, name);
         if let Some(stored) = self.newest(resource, &key).await? {
             let (_, current) = kept(resource, &stored)?;
             if current.object.deletion_timestamp().is_some() {
-                status.message = format!("object is being deleted: {}", status.message);
+                return Ok(ApiError::being_deleted(&resource.group_resource(), name));
             }
         }
-        Ok(status)
+        Ok(ApiError::already_exists(&resource.group_resource(), name))
     }
 
     /// Sets the metadata of a new object, then prunes and defaults it. Returns the unknown fields.
@@ -193,7 +192,7 @@ impl WritePath<'_> {
         dry_run: DryRun,
         fences: &[Fence],
         bill: Option<&Bill>,
-    ) -> Result<Made, Status> {
+    ) -> Result<Made, ApiError> {
         let served = &request.served;
         let key = served
             .resource
@@ -233,7 +232,7 @@ impl WritePath<'_> {
 }
 
 /// Validates a new object; 422 if it is invalid.
-fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), Status> {
+fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), ApiError> {
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
@@ -249,9 +248,9 @@ fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), S
         }
         return Ok(());
     }
-    Err(Status::invalid(
+    Err(ApiError::invalid(
         &resource.group_kind(),
         object.name(),
-        &errors,
+        errors,
     ))
 }

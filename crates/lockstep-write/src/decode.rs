@@ -4,7 +4,7 @@ use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
 use lockstep_object::incoming::{KindOwner, mistyped, take_object};
 use lockstep_object::metadata::{Malformed, check_types};
-use lockstep_object::{GroupVersionKind, Object, Status, Value, json};
+use lockstep_object::{ApiError, GroupVersionKind, Object, Value, json};
 
 use super::patch::Patched;
 use super::{InFlight, Origin, Served};
@@ -34,20 +34,20 @@ pub struct Incoming {
 /// Reasons for which a value is not an object of the resource.
 pub(crate) enum Unfit {
     /// `apiVersion` or `kind` is missing or differs from the expected one.
-    Kind(Status),
+    Kind(ApiError),
     /// A field has the wrong type.
     Type(String),
 }
 
 impl InFlight<'_> {
     /// Checks that a decoded body is an object of the resource.
-    pub(super) fn object(&self, document: Document) -> Result<Incoming, Status> {
+    pub(super) fn object(&self, document: Document) -> Result<Incoming, ApiError> {
         object(&self.served, document, &self.source)
     }
 }
 
 /// Checks that a decoded body is an object of a resource in its version.
-pub fn object(served: &Served, document: Document, source: &[u8]) -> Result<Incoming, Status> {
+pub fn object(served: &Served, document: Document, source: &[u8]) -> Result<Incoming, ApiError> {
     let Document { value, duplicates } = document;
     let mut unknown = Vec::new();
     let object = accept(served, value, source, &mut unknown)?;
@@ -66,13 +66,13 @@ pub fn refit(served: &Served, own_kind: Option<[&str; 3]>, value: Value) -> Resu
     let mut unknown = Vec::new();
     let Some([group, version, kind]) = own_kind else {
         return fit(served, value, &[], &mut unknown).map_err(|unfit| match unfit {
-            Unfit::Kind(status) => status.message,
+            Unfit::Kind(error) => error.to_string(),
             Unfit::Type(problem) => problem,
         });
     };
     let gvk = GroupVersionKind::new(group, version, kind);
     let object = take_object(value, &[], &gvk, KindOwner::BuiltIn);
-    let mut object = object.map_err(|status| status.message)?;
+    let mut object = object.map_err(|error| error.to_string())?;
     let table = Table::builtin();
     if let Some(id) = table.kind(group, version, kind) {
         typed::read(table, id, object.fields_mut(), &mut unknown)
@@ -88,9 +88,9 @@ pub(crate) fn accept(
     value: Value,
     body: &[u8],
     unknown: &mut Vec<String>,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     fit(served, value, body, unknown).map_err(|unfit| match unfit {
-        Unfit::Kind(status) => status,
+        Unfit::Kind(error) => error,
         Unfit::Type(problem) => mistyped(&served.gvk(), &problem),
     })
 }

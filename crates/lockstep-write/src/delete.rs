@@ -3,7 +3,7 @@
 use lockstep_mvcc::{Expected, GuardedOp, GuardedOutcome, KeyValue, Revision};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{GroupKind, GroupResource, Object, Status, Value};
+use lockstep_object::{ApiError, GroupKind, GroupResource, Object, Success, Value};
 
 use super::admission::Attributes;
 use super::codec::{Current, encode, serve};
@@ -63,9 +63,9 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         options: &Value,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         if request.subresource()?.is_some() {
-            return Err(Status::method_not_allowed());
+            return Err(ApiError::MethodNotAllowed);
         }
         let options = DeleteOptions::read(request, options)?;
         self.delete_by(request, &options).await
@@ -76,7 +76,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         options: &Value,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         check_options_types(options)?;
         let options = DeleteOptions {
             admission: Admission::Done,
@@ -91,7 +91,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         options: &DeleteOptions,
         stored: &KeyValue,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         // Admission sees the stored version, so that an object whose conversion webhook fails can still be deleted.
         let (_, current) = kept(&request.served.resource, stored)?;
         let old = current.object;
@@ -110,7 +110,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         options: &DeleteOptions,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let (resource, route) = (&request.served.resource, request.route);
         let key = resource.object_key(&route.namespace, &route.name);
         loop {
@@ -128,7 +128,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         options: &Value,
         keys: &[String],
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let options = DeleteOptions::read(request, options)?;
         let resource = &request.served.resource;
         for key in keys {
@@ -190,7 +190,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         options: &DeleteOptions,
         stored: &KeyValue,
-    ) -> Result<Option<WriteAnswer>, Status> {
+    ) -> Result<Option<WriteAnswer>, ApiError> {
         let served = &request.served;
         let resource = &served.resource;
         let (kept, current) = kept(resource, stored)?;
@@ -207,7 +207,11 @@ impl WritePath<'_> {
         let mut object = old.clone();
         options.propagate(&mut object);
         hold(resource, &mut object);
-        let gone = Status::deleted(&resource.group_resource(), old.name(), old.uid());
+        let gone = Success::Deleted {
+            resource: resource.group_resource(),
+            name: old.name().to_owned(),
+            uid: old.uid().to_owned(),
+        };
         let grace = grace::of(resource, &object, options.grace);
         let is_removed = is_free(resource, &object) && grace.is_none();
         let is_rehearsal = options.dry_run == DryRun::All;
@@ -302,10 +306,10 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
 }
 
 /// Rejects the deletion of namespaces that the server requires.
-fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
+fn protect(resource: &Resource, object: &Object) -> Result<(), ApiError> {
     let is_namespace = resource.special == SpecialKind::Namespace;
     if is_namespace && matches!(object.name(), "default" | "kube-system" | "kube-public") {
-        return Err(Status::forbidden(
+        return Err(ApiError::forbidden(
             &resource.group_resource(),
             object.name(),
             "this namespace may not be deleted",
@@ -315,7 +319,7 @@ fn protect(resource: &Resource, object: &Object) -> Result<(), Status> {
 }
 
 impl DeleteOptions {
-    fn read(request: &InFlight<'_>, body: &Value) -> Result<Self, Status> {
+    fn read(request: &InFlight<'_>, body: &Value) -> Result<Self, ApiError> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let asked = body["dryRun"].as_array().map(Vec::as_slice);
         let asked = asked.unwrap_or_default().iter();
@@ -338,13 +342,13 @@ impl DeleteOptions {
     }
 
     /// Checks the UID and resourceVersion preconditions; 409 if one fails.
-    fn check(&self, resource: &Resource, current: &Current) -> Result<(), Status> {
+    fn check(&self, resource: &Resource, current: &Current) -> Result<(), ApiError> {
         let failed = |what: &str, asked: &str, is: &str, how: &str| {
             let kind = GroupResource::new(&*resource.group, &*resource.kind);
             let why = format!(
                 "the {what} in the precondition ({asked}) does not match the {what} in record ({is}). The object might have been {how}"
             );
-            Err(Status::conflict(&kind, current.object.name(), &why))
+            Err(ApiError::conflict(&kind, current.object.name(), why))
         };
         let (uid, revision) = (current.object.uid(), current.revision.0.to_string());
         match (&self.uid, &self.revision) {
@@ -384,7 +388,7 @@ impl Propagation {
 
 /// Rejects options with wrong types: ignoring a malformed `dryRun` or precondition would delete an object that the
 /// client meant to protect.
-pub fn check_options_types(body: &Value) -> Result<(), Status> {
+pub fn check_options_types(body: &Value) -> Result<(), ApiError> {
     let is_text = |value: &Value| value.is_null() || value.is_string();
     let is_texts = |value: &Value| {
         let items = value.as_array();
@@ -414,8 +418,8 @@ pub fn check_options_types(body: &Value) -> Result<(), Status> {
     ];
     match rows.into_iter().find(|(_, is_right)| !is_right) {
         None if body.is_object() => Ok(()),
-        None => Err(Status::bad_request("DeleteOptions must be a map")),
-        Some((field, _)) => Err(Status::bad_request(format!(
+        None => Err(ApiError::bad_request("DeleteOptions must be a map")),
+        Some((field, _)) => Err(ApiError::bad_request(format!(
             "DeleteOptions.{field} is of the wrong type"
         ))),
     }
@@ -433,11 +437,11 @@ fn default_propagation(request: &InFlight<'_>) -> Option<Propagation> {
     keeps.then_some(Propagation::Orphan)
 }
 
-fn propagation(request: &InFlight<'_>, body: &Value) -> Result<Option<Propagation>, Status> {
+fn propagation(request: &InFlight<'_>, body: &Value) -> Result<Option<Propagation>, ApiError> {
     let policy = body["propagationPolicy"].as_str();
     let orphan = body["orphanDependents"].as_bool();
     let invalid = |error: FieldError| {
-        Status::invalid(
+        ApiError::invalid(
             &GroupKind::new("meta.k8s.io", "DeleteOptions"),
             "",
             &[error],

@@ -1,7 +1,7 @@
 //! RBAC privilege escalation prevention for roles and bindings.
 
 use lockstep_authz::{check_binding_write, check_role_write};
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 use super::{InFlight, WritePath};
 
@@ -12,7 +12,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         object: &Object,
         old: Option<&Object>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let resource = &request.served.resource;
         if *resource.group != *lockstep_authz::GROUP {
             return Ok(());
@@ -23,7 +23,7 @@ impl WritePath<'_> {
             _ => check_binding_write(&policies, request.user, object, old),
         };
         verdict.map_err(|why| {
-            Status::forbidden(&resource.group_resource(), object.name(), &why.to_string())
+            ApiError::forbidden(&resource.group_resource(), object.name(), why.to_string())
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Fences of a create: its namespace and CRD must exist and not be terminating until the commit.
 
 use lockstep_mvcc::{Fence, Key, KeyValue};
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use super::{InFlight, Origin, WritePath};
 use lockstep_catalog::crd;
@@ -23,7 +23,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         name: &str,
         known: Known,
-    ) -> Result<Vec<Fence>, Status> {
+    ) -> Result<Vec<Fence>, ApiError> {
         let definition = match known {
             Known::Served => self.definition_as_served(request, name)?,
             Known::Nothing => self.check_definition_is_open(request, name).await?,
@@ -36,7 +36,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         name: &str,
-    ) -> Result<Option<Fence>, Status> {
+    ) -> Result<Option<Fence>, ApiError> {
         let (served, namespace) = (&request.served, request.route.namespace.as_str());
         let registry = self.registry();
         let namespaces = registry.resource("", "namespaces");
@@ -45,10 +45,10 @@ impl WritePath<'_> {
         };
         let found = self.newest(namespaces, namespace).await?;
         let found =
-            found.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
+            found.ok_or_else(|| ApiError::not_found(&namespaces.group_resource(), namespace))?;
         if is_terminating(&found) {
             let resource = served.resource.group_resource();
-            return Err(Status::namespace_terminating(&resource, name, namespace));
+            return Err(ApiError::namespace_terminating(&resource, name, namespace));
         }
         Ok(fence(&found))
     }
@@ -59,7 +59,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         name: &str,
-    ) -> Result<Option<Fence>, Status> {
+    ) -> Result<Option<Fence>, ApiError> {
         let resource = &request.served.resource;
         if resource.is_terminating {
             return Err(terminating(request, name));
@@ -79,7 +79,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         name: &str,
-    ) -> Result<Option<Fence>, Status> {
+    ) -> Result<Option<Fence>, ApiError> {
         let resource = &request.served.resource;
         let registry = self.registry();
         let definitions = registry.resource(crd::GROUP, crd::PLURAL);
@@ -87,14 +87,14 @@ impl WritePath<'_> {
             return Ok(None);
         };
         let found = self.newest(definitions, &definition_name(request)).await?;
-        let found = found.ok_or_else(Status::no_such_resource)?;
+        let found = found.ok_or(ApiError::NoSuchResource)?;
         if is_terminating(&found) {
             return Err(terminating(request, name));
         }
         if found.create_revision > resource.schema_revision {
             // The registry still has the schema of the deleted CRD.
             let why = "the custom resource definition was made anew";
-            return Err(Status::service_unavailable(why).with_retry_after(1));
+            return Err(ApiError::service_unavailable(why, 1));
         }
         Ok(fence(&found))
     }
@@ -105,10 +105,10 @@ fn definition_name(request: &InFlight<'_>) -> String {
     format!("{}.{}", resource.plural, resource.group)
 }
 
-fn terminating(request: &InFlight<'_>, name: &str) -> Status {
+fn terminating(request: &InFlight<'_>, name: &str) -> ApiError {
     let resource = request.served.resource.group_resource();
     let why = "create not allowed while custom resource definition is terminating";
-    Status::forbidden(&resource, name, why)
+    ApiError::forbidden(&resource, name, why)
 }
 
 fn fence(found: &KeyValue) -> Option<Fence> {

@@ -3,7 +3,7 @@
 use lockstep_fieldgate::{Action, Gates, Kind, difference};
 use lockstep_merge::fields::Set;
 use lockstep_object::field::FieldErrors;
-use lockstep_object::{Map, Object, Status, Value, json};
+use lockstep_object::{ApiError, Map, Object, Value, json};
 use serde_json::json;
 
 use super::codec::{Current, encode, parse_to_change};
@@ -63,7 +63,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         object: &mut Object,
         current: Option<&Current>,
-    ) -> Result<Gated, Status> {
+    ) -> Result<Gated, ApiError> {
         let resource = &request.served.resource;
         let Some(gates) = resource.strategy.gates() else {
             return Ok(Gated::default());
@@ -149,7 +149,7 @@ impl InFlight<'_> {
         gates: &Gates,
         object: &mut Object,
         current: Option<&Current>,
-    ) -> Result<Gated, Status> {
+    ) -> Result<Gated, ApiError> {
         let old = match current {
             None => None,
             Some(current) => Some(self.current_in_storage(current).await?),
@@ -191,7 +191,7 @@ impl InFlight<'_> {
     }
 
     /// Current object in the encoding version.
-    pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, Status> {
+    pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, ApiError> {
         let kept = Served {
             resource: self.served.resource.clone(),
             version: self.served.resource.encoding_version().index(),
@@ -226,7 +226,7 @@ impl InFlight<'_> {
         &self,
         object: Object,
         gated: &Gated,
-    ) -> Result<bytes::Bytes, Status> {
+    ) -> Result<bytes::Bytes, ApiError> {
         let Some(mut stored) = gated.stored.clone() else {
             return self.served.to_stored(self.io(), object).await;
         };
@@ -245,7 +245,7 @@ impl InFlight<'_> {
 }
 
 /// Converts an object of the encoding version to the served one.
-async fn out_of_storage(served: &Served, via: &Io, mut object: Object) -> Result<Object, Status> {
+async fn out_of_storage(served: &Served, via: &Io, mut object: Object) -> Result<Object, ApiError> {
     let resource = &served.resource;
     let desired = resource.api_version(served.version);
     if resource.strategy.converter().is_some() {

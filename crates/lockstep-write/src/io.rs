@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_mvcc::{GuardedOutcome, GuardedWrite, KeyValue, ReadFailure, Revision, WriteFailure};
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 use parking_lot::Mutex;
 
 use super::admission::WebhookCall;
@@ -53,7 +53,7 @@ pub enum Reply {
     /// To [`Need::Read`].
     Read(Result<Option<Arc<KeyValue>>, ReadFailure>),
     /// To [`Need::Convert`].
-    Converted(Result<Vec<Object>, Status>),
+    Converted(Result<Vec<Object>, ApiError>),
     /// To [`Need::CallWebhooks`].
     Called(Vec<Result<Bytes, CallFailure>>),
     /// To [`Need::Commit`].
@@ -166,7 +166,7 @@ impl Io {
         resource: &Arc<Resource>,
         objects: Vec<Object>,
         desired: &str,
-    ) -> Result<Vec<Object>, Status> {
+    ) -> Result<Vec<Object>, ApiError> {
         let need = Need::Convert {
             resource: Arc::clone(resource),
             objects,

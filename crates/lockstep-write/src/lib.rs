@@ -47,7 +47,7 @@ pub mod stored;
 mod tests;
 mod update;
 
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use self::admission::Attributes;
 use lockstep_catalog::Verb;
@@ -88,7 +88,7 @@ impl<'e> WritePath<'e> {
     }
 
     /// Creates, updates, patches, applies or deletes one object.
-    pub async fn write(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, Status> {
+    pub async fn write(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, ApiError> {
         let input = request.input.take();
         let request = &InFlight::new(request, self.io);
         match (input, request.route.verb) {
@@ -97,7 +97,7 @@ impl<'e> WritePath<'e> {
             (Some(Input::Patch(patch)), _) => self.patch(request, patch).await,
             (Some(Input::Apply(applied)), _) => self.apply(request, applied).await,
             (Some(Input::Delete(options)), _) => self.delete(request, &options).await,
-            (None, _) => Err(Status::internal_error("the request has no body")),
+            (None, _) => Err(ApiError::internal("the request has no body")),
         }
     }
 
@@ -107,15 +107,15 @@ impl<'e> WritePath<'e> {
         request: &WriteRequest<'_>,
         options: &Value,
         keys: &[String],
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let request = &InFlight::new(request, self.io);
         self.delete_collection(request, options, keys).await
     }
 
     /// Binds the pod that a `Binding` names to a node.
-    pub async fn bind_pod(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, Status> {
+    pub async fn bind_pod(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, ApiError> {
         let Some(Input::Object(document)) = request.input.take() else {
-            return Err(Status::internal_error("the request has no body"));
+            return Err(ApiError::internal("the request has no body"));
         };
         let request = &InFlight::new(request, self.io);
         self.bind_named(request, document).await
@@ -128,7 +128,7 @@ impl<'e> WritePath<'e> {
         subresource: Option<Subresource>,
         mut object: Object,
         dry_run: DryRun,
-    ) -> Result<Object, Status> {
+    ) -> Result<Object, ApiError> {
         let request = &InFlight::new(request, self.io);
         if let Some(subresource) = subresource {
             return self.admit_part(request, subresource, object, dry_run).await;

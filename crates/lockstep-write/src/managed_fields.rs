@@ -8,7 +8,7 @@ use lockstep_merge::fields::{Element, Set};
 use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
 use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::Type;
-use lockstep_object::{Map, Object, Status, Value, json};
+use lockstep_object::{ApiError, Map, Object, Value, json};
 
 use super::codec::Current;
 use super::ownable::{empty, ownable};
@@ -140,7 +140,7 @@ impl<'a> InFlight<'a> {
         current: Option<&Current>,
         run: impl Fn(&Written<'_>) -> Result<T, E>,
         is_missing: impl Fn(&E) -> bool,
-    ) -> Result<Result<T, E>, Status> {
+    ) -> Result<Result<T, E>, ApiError> {
         let mut conversions = Conversions::default();
         let stored = match current {
             Some(current) if self.is_gated_elsewhere() => {
@@ -167,7 +167,7 @@ impl<'a> InFlight<'a> {
                 (outcome, _) => return Ok(outcome),
             }
         }
-        Err(Status::internal_error(
+        Err(ApiError::internal(
             "managed fields are of too many versions",
         ))
     }
@@ -178,9 +178,9 @@ impl<'a> InFlight<'a> {
         has_gates && !self.has_paths(&self.api_version())
     }
 
-    async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, Status> {
+    async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, ApiError> {
         let resource = &self.served.resource;
-        let unreadable = || Status::internal_error("an object cannot be converted");
+        let unreadable = || ApiError::internal("an object cannot be converted");
         let object = Object::from_value(object).map_err(|_| unreadable())?;
         let made = self.io().convert(resource, vec![object], version).await?;
         let mut made = made.into_iter().next().ok_or_else(unreadable)?;
@@ -213,7 +213,7 @@ impl<'a> InFlight<'a> {
         made: &mut Object,
         asked: &RequestedManagedFields,
         claims: &Claims,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let managed = match (claims, asked) {
             (Claims::Known(managed), _) => managed.clone(),
             (Claims::Tracked, asked) => {
@@ -242,7 +242,7 @@ impl<'a> InFlight<'a> {
         object: &mut Object,
         asked: RequestedManagedFields,
         claims: Claims,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let live = Some(&current.object);
         let is_kept = match subresource {
             Some(Subresource::Binding) => true,
@@ -277,7 +277,7 @@ impl<'a> InFlight<'a> {
         current: Option<&Current>,
         object: &Object,
         before: Managed,
-    ) -> Result<Managed, Status> {
+    ) -> Result<Managed, ApiError> {
         let manager = &self.options.field_manager;
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);

@@ -12,13 +12,13 @@ use lockstep_authz::{Attributes, Authorizer, Decision, Policies};
 use lockstep_builtins::services::ServiceRange;
 use lockstep_catalog::builtin::{self, Apis};
 use lockstep_catalog::crd::{self, Compilation, CustomError, FieldGates, Untimed};
-use lockstep_catalog::{Registry, Resource, SchemaChange, conversion_failed};
+use lockstep_catalog::{Registry, Resource, SchemaChange};
 use lockstep_mvcc::{
     BucketKey, Command, GuardedOutcome, GuardedWrite, Key, KeyRange, Limits,
     Machine as StoreMachine, Put, Range, ReadFailure, Response, Revision, Txn, WriteFailure,
 };
-use lockstep_object::Object;
 use lockstep_object::metadata::Seconds;
+use lockstep_object::{ApiError, Object};
 use parking_lot::Mutex;
 
 use crate::admission::{Hook, Phase, Plugins};
@@ -104,10 +104,7 @@ impl Offline {
     }
 
     /// Performs a write.
-    pub fn write(
-        &self,
-        request: &mut WriteRequest<'_>,
-    ) -> Result<WriteAnswer, lockstep_object::Status> {
+    pub fn write(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, ApiError> {
         let io = Io::default();
         let path = WritePath::new(self, &io);
         self.drive(Machine::new(io.clone(), path.write(request)))
@@ -136,7 +133,9 @@ impl Offline {
             Need::TakeQuotaTurn(_) => ("turn", Reply::QuotaTurn(Revision::NONE)),
             Need::EndQuotaTurn(_) | Need::Pause(_) => ("wait", Reply::Done),
             Need::Convert { .. } => {
-                let failure = conversion_failed("conversion webhooks are not called offline");
+                let failure = ApiError::ConversionFailed(
+                    "conversion webhooks are not called offline".to_owned(),
+                );
                 ("convert", Reply::Converted(Err(failure)))
             }
             Need::CallWebhooks(calls) => {

@@ -5,7 +5,7 @@ use lockstep_merge::{JsonPatch, JsonPatchError, merge_patch, strategic_merge};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{FieldValidation, type_name};
 use lockstep_object::metadata::check_url_name;
-use lockstep_object::{GroupKind, Status, Value, json};
+use lockstep_object::{ApiError, GroupKind, Value, json};
 use serde_json::Map;
 
 use super::codec::Current;
@@ -53,14 +53,14 @@ pub enum Patched {
 
 impl Patched {
     /// 422 for the field `patch`.
-    pub(super) fn refused(&self, problem: &str) -> Status {
+    pub(super) fn refused(&self, problem: &str) -> ApiError {
         let shown = match self {
             Self::Made(object) => object.to_string(),
             Self::By(patch) => go_map(patch),
         };
         let path = Path::ROOT.field("patch");
         let error = FieldError::invalid(&path, shown, problem);
-        Status::invalid(&GroupKind::new("", ""), "", &[error])
+        ApiError::invalid(&GroupKind::new("", ""), "", [error])
     }
 }
 
@@ -70,7 +70,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         patch: Patch,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let subresource = request.subresource()?;
         if subresource == Some(Subresource::Scale) {
             return self.patch_scale(request, patch).await;
@@ -113,17 +113,17 @@ pub fn decode(
     subresource: Option<Subresource>,
     media_type: &str,
     source: &[u8],
-) -> Result<Patch, Status> {
+) -> Result<Patch, ApiError> {
     let known = patch_types(served.resource.origin);
     if !known.contains(&media_type) {
-        return Err(Status::unsupported_media_type(known));
+        return Err(ApiError::unsupported_media_type(known));
     }
     let decoded = json::decode(source);
     let decoded =
-        decoded.map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+        decoded.map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
     if media_type != JSON_PATCH {
         let Value::Object(patch) = decoded.value else {
-            return Err(Status::bad_request(no_map(media_type, &decoded.value)));
+            return Err(ApiError::bad_request(no_map(media_type, &decoded.value)));
         };
         let change = match media_type {
             STRATEGIC_PATCH => Change::Strategic(patched_type(served, subresource)?, patch),
@@ -133,11 +133,11 @@ pub fn decode(
         return Ok(Patch { change, complaints });
     }
     let patch = JsonPatch::from_value(&decoded.value).map_err(|error| match error {
-        JsonPatchError::TooManyOperations(_) => Status::too_large(&error.to_string()),
+        JsonPatchError::TooManyOperations(_) => ApiError::too_large(error.to_string()),
         JsonPatchError::NotAList(_) => {
-            Status::bad_request(format!("error decoding patch: {error}"))
+            ApiError::bad_request(format!("error decoding patch: {error}"))
         }
-        JsonPatchError::Operation { .. } => Status::patch_rejected(),
+        JsonPatchError::Operation { .. } => ApiError::PatchRejected,
     })?;
     let duplicates = decoded.duplicates.iter();
     let duplicates = duplicates.map(|path| format!("json patch duplicate field {path:?}"));
@@ -160,16 +160,16 @@ fn no_map(media_type: &str, found: &Value) -> String {
 
 impl Patch {
     /// Applies the patch to an object, or to its scale.
-    pub(super) fn apply(&self, value: &mut Value) -> Result<(), Status> {
+    pub(super) fn apply(&self, value: &mut Value) -> Result<(), ApiError> {
         match &self.change {
             Change::Merge(patch) => merge_patch(value, patch),
-            Change::Json(patch) => patch.apply(value).map_err(|_| Status::patch_rejected())?,
+            Change::Json(patch) => patch.apply(value).map_err(|_| ApiError::PatchRejected)?,
             Change::Strategic(kind, patch) => {
                 let object = value.as_object_mut();
                 let object = object.expect("an object of the API is a map");
                 let own = ["apiVersion", "kind"].map(|field| (field, object.get(field).cloned()));
                 strategic_merge(Table::builtin(), *kind, object, patch.clone())
-                    .map_err(|error| Status::bad_request(error.to_string()))?;
+                    .map_err(|error| ApiError::bad_request(error.to_string()))?;
                 // A strategic merge patch cannot change `apiVersion` or `kind`.
                 for (field, value) in own {
                     object.insert(field.to_owned(), value.unwrap_or_default());
@@ -188,11 +188,12 @@ impl Patch {
     }
 
     /// Error for a patch whose result is not an object of the resource.
-    fn refused(&self, made: Value, unfit: Unfit) -> Status {
+    fn refused(&self, made: Value, unfit: Unfit) -> ApiError {
         match unfit {
-            Unfit::Kind(status) if status.code != 400 => status,
-            Unfit::Kind(status) => self.shown(made).refused(&status.message),
-            Unfit::Type(problem) => self.shown(made).refused(&problem),
+            Unfit::Kind(ApiError::BadRequest(problem)) | Unfit::Type(problem) => {
+                self.shown(made).refused(&problem)
+            }
+            Unfit::Kind(error) => error,
         }
     }
 }
@@ -221,10 +222,10 @@ fn go_value(value: &Value) -> String {
 }
 
 /// Go type that a strategic merge patch applies to.
-fn patched_type(served: &Served, subresource: Option<Subresource>) -> Result<TypeId, Status> {
+fn patched_type(served: &Served, subresource: Option<Subresource>) -> Result<TypeId, ApiError> {
     let own = subresource.and_then(Subresource::own_kind);
     let gvk = served.gvk();
     let [group, version, kind] = own.unwrap_or([&gvk.group, &gvk.version, &gvk.kind]);
     let found = Table::builtin().kind(group, version, kind);
-    found.ok_or_else(|| Status::internal_error("the kind is not in the table of kinds"))
+    found.ok_or_else(|| ApiError::internal("the kind is not in the table of kinds"))
 }

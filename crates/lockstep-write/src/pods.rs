@@ -5,7 +5,9 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{KindOwner, mistyped, take_object};
 use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
 use lockstep_object::selector::from_label_selector;
-use lockstep_object::{GroupKind, GroupResource, GroupVersionKind, Object, Status, Value};
+use lockstep_object::{
+    ApiError, GroupKind, GroupResource, GroupVersionKind, Object, Success, Value,
+};
 use serde_json::json;
 
 use super::admission::Attributes;
@@ -27,11 +29,11 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         match request.subresource()? {
             Some(Subresource::Binding) => self.bind(request, document).await,
             Some(Subresource::Eviction) => self.evict(request, document).await,
-            _ => Err(Status::method_not_supported(
+            _ => Err(ApiError::method_not_supported(
                 &request.served.resource.group_resource(),
                 request.route.verb.as_str(),
             )),
@@ -45,7 +47,7 @@ impl WritePath<'_> {
         subresource: Subresource,
         mut created: Object,
         dry_run: DryRun,
-    ) -> Result<Object, Status> {
+    ) -> Result<Object, ApiError> {
         let attributes = Attributes {
             subresource: Some(subresource),
             ..Attributes::create(request, &request.route.name, dry_run)
@@ -61,12 +63,12 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let dry_run = request.options.dry_run;
         let binding = accept(request, document, &["", "v1", "Binding"])?;
         check_namespace(&binding, &request.route.namespace)?;
         if binding.name() != &*request.route.name {
-            return Err(Status::bad_request(
+            return Err(ApiError::bad_request(
                 "name in URL does not match name in Binding object",
             ));
         }
@@ -81,7 +83,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let route = request.route;
         let dry_run = request.options.dry_run;
         let mut binding = accept(request, document, &["", "v1", "Binding"])?;
@@ -92,7 +94,7 @@ impl WritePath<'_> {
         self.mutate(&attributes, Some(&mut binding)).await?;
         self.validate(&attributes, Some(&binding)).await?;
         if name.is_empty() {
-            return Err(Status::bad_request("Name parameter required."));
+            return Err(ApiError::bad_request("Name parameter required."));
         }
         let pod = ResourceRoute {
             resource: "pods".to_owned(),
@@ -103,7 +105,7 @@ impl WritePath<'_> {
         let served = self.registry().find(&pod);
         let request = WriteRequest {
             route: &pod,
-            served: served.ok_or_else(Status::no_such_resource)?,
+            served: served.ok_or(ApiError::NoSuchResource)?,
             input: None,
             source: request.source.clone(),
             options: request.options.clone(),
@@ -118,7 +120,7 @@ impl WritePath<'_> {
         request: &InFlight<'_>,
         binding: &Object,
         dry_run: DryRun,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         check_binding(binding)?;
         let node = binding.at(&["target", "name"]).and_then(Value::as_str);
         let node = node.unwrap_or_default().to_owned();
@@ -130,12 +132,12 @@ impl WritePath<'_> {
                     "pod {} is being deleted, cannot be assigned to a host",
                     pod.name()
                 );
-                return Err(Status::conflict(&resource, pod.name(), &why));
+                return Err(ApiError::conflict(&resource, pod.name(), why));
             }
             let has = pod.at(&["spec", "nodeName"]).and_then(Value::as_str);
             if let Some(has) = has.filter(|has| !has.is_empty()) {
                 let why = format!("pod {} is already assigned to node {has:?}", pod.name());
-                return Err(Status::conflict(&resource, pod.name(), &why));
+                return Err(ApiError::conflict(&resource, pod.name(), why));
             }
             let now = request.now.to_string();
             place(&mut pod, binding, &node, &now);
@@ -155,7 +157,7 @@ impl WritePath<'_> {
             Next::Made(&next),
         );
         changed.await?;
-        Ok(success(201))
+        Ok(WriteAnswer::from(&Success::Created))
     }
 
     /// Deletes a pod if its PodDisruptionBudget allows that.
@@ -163,7 +165,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let eviction = accept(request, document, &["policy", "v1", "Eviction"])?;
         check_namespace(&eviction, &request.route.namespace)?;
         let mut name = eviction.clone();
@@ -194,11 +196,11 @@ impl WritePath<'_> {
             self.tell_pod(request, &mut options).await?;
         }
         self.delete_with(request, &options).await?;
-        Ok(success(201))
+        Ok(WriteAnswer::from(&Success::Created))
     }
 
     /// Sets the `DisruptionTarget` condition on a pod, if it matches the preconditions.
-    async fn tell_pod(&self, request: &InFlight<'_>, options: &mut Value) -> Result<(), Status> {
+    async fn tell_pod(&self, request: &InFlight<'_>, options: &mut Value) -> Result<(), ApiError> {
         let route = request.route;
         let key = format!("{}/{}", route.namespace, route.name);
         for _ in 0..TRIES_MAX {
@@ -225,16 +227,19 @@ impl WritePath<'_> {
                 }
                 Internal::Moved => {}
                 Internal::Refused | Internal::Failed => {
-                    return Err(Status::service_unavailable("the store is not available"));
+                    return Err(ApiError::service_unavailable(
+                        "the store is not available",
+                        0,
+                    ));
                 }
             }
         }
         let what = request.served.resource.group_resource();
-        Err(Status::modified(&what, &route.name))
+        Err(ApiError::modified(&what, &route.name))
     }
 
     /// Records a disruption in the PodDisruptionBudget of a pod; 429 if it allows none.
-    async fn take_from_budget(&self, request: &InFlight<'_>, pod: &Object) -> Result<(), Status> {
+    async fn take_from_budget(&self, request: &InFlight<'_>, pod: &Object) -> Result<(), ApiError> {
         for _ in 0..TRIES_MAX {
             let budgets = self.budgets_of(pod).await?;
             let [(budget, _)] = budgets.as_slice() else {
@@ -242,7 +247,7 @@ impl WritePath<'_> {
                     return Ok(());
                 }
                 let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-                return Err(Status::internal_error(why));
+                return Err(ApiError::internal(why));
             };
             let key = format!("{}/{}", pod.namespace(), budget);
             let found = self
@@ -270,22 +275,28 @@ impl WritePath<'_> {
                 Internal::Done(_) => return Ok(()),
                 Internal::Moved => {}
                 Internal::Refused | Internal::Failed => {
-                    return Err(Status::service_unavailable("the store is not available"));
+                    return Err(ApiError::service_unavailable(
+                        "the store is not available",
+                        0,
+                    ));
                 }
             }
         }
         let what = GroupResource::new("policy", "poddisruptionbudgets");
-        Err(Status::modified(&what, pod.name()))
+        Err(ApiError::modified(&what, pod.name()))
     }
 
     /// PodDisruptionBudgets whose selector matches a pod, with their names.
-    async fn budgets_of(&self, pod: &Object) -> Result<Vec<(String, Object)>, Status> {
+    async fn budgets_of(&self, pod: &Object) -> Result<Vec<(String, Object)>, ApiError> {
         let registry = self.registry();
         let Some(resource) = registry.resource("policy", "poddisruptionbudgets") else {
             return Ok(Vec::new());
         };
         if !self.io.catch_up().await {
-            return Err(Status::service_unavailable("the store is not available"));
+            return Err(ApiError::service_unavailable(
+                "the store is not available",
+                0,
+            ));
         }
         let stored = self
             .env
@@ -306,7 +317,11 @@ impl WritePath<'_> {
 }
 
 /// Decodes the body as an object of the subresource's kind.
-fn accept(request: &InFlight<'_>, document: Document, kind: &[&str; 3]) -> Result<Object, Status> {
+fn accept(
+    request: &InFlight<'_>,
+    document: Document,
+    kind: &[&str; 3],
+) -> Result<Object, ApiError> {
     let [group, version, kind] = *kind;
     let gvk = GroupVersionKind::new(group, version, kind);
     let Document { value, duplicates } = document;
@@ -332,7 +347,7 @@ fn accept(request: &InFlight<'_>, document: Document, kind: &[&str; 3]) -> Resul
     Ok(object)
 }
 
-fn check_binding(binding: &Object) -> Result<(), Status> {
+fn check_binding(binding: &Object) -> Result<(), ApiError> {
     let text = |field| {
         binding
             .at(&["target", field])
@@ -355,10 +370,10 @@ fn check_binding(binding: &Object) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(
+    Err(ApiError::invalid(
         &GroupKind::new("", "Binding"),
         binding.name(),
-        &errors,
+        errors,
     ))
 }
 
@@ -431,11 +446,12 @@ fn may_lose_unready(budget: &Object) -> bool {
 }
 
 /// 429 if a budget allows no disruption.
-fn check_budget(budget: &Object) -> Result<(), Status> {
-    let refused = |why: String, seconds: u32| {
-        let message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        let status = Status::too_many_requests(message, seconds);
-        Err(status.with_cause("DisruptionBudget", why, ""))
+fn check_budget(budget: &Object) -> Result<(), ApiError> {
+    let refused = |why: String, retry_after_seconds: u32| {
+        Err(ApiError::DisruptionNotAllowed {
+            why,
+            retry_after_seconds,
+        })
     };
     let name = budget.name();
     if number(budget, "observedGeneration") < budget.generation() {
@@ -444,7 +460,7 @@ fn check_budget(budget: &Object) -> Result<(), Status> {
     }
     if number(budget, "disruptionsAllowed") < 0 {
         let resource = GroupResource::new("policy", "poddisruptionbudgets");
-        return Err(Status::forbidden(
+        return Err(ApiError::forbidden(
             &resource,
             name,
             "pdb disruptions allowed is negative",
@@ -510,18 +526,4 @@ fn count_as_gone(budget: &mut Object, pod: &str, now: &str) {
         status["disruptedPods"] = json!({});
     }
     status["disruptedPods"][pod] = now.into();
-}
-
-fn success(code: u16) -> WriteAnswer {
-    let status = json!({
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-        "code": code,
-    });
-    WriteAnswer {
-        code,
-        ..WriteAnswer::ok(lockstep_object::json::encode(&status))
-    }
 }

@@ -13,7 +13,7 @@ use lockstep_mvcc::{
     RangeUnchanged, Revision,
 };
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{GroupResource, Object, Status, Value};
+use lockstep_object::{ApiError, GroupResource, Object, Value};
 use std::sync::Arc;
 
 use super::admission::{Attributes, Operation, Plugin};
@@ -122,7 +122,7 @@ impl WritePath<'_> {
         &self,
         attributes: &Attributes<'_>,
         object: &Object,
-    ) -> Result<Option<Bill>, Status> {
+    ) -> Result<Option<Bill>, ApiError> {
         let bill = Bill::of(attributes, object);
         if attributes.dry_run == DryRun::No {
             return Ok(bill);
@@ -143,7 +143,7 @@ impl WritePath<'_> {
         (resource, object_key): (&Arc<Resource>, &str),
         expected: Expected,
         op: GuardedOp,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         let Some(bill) = bill else {
             return self
                 .commit_behind(fences, resource, object_key, expected, op)
@@ -168,7 +168,7 @@ impl WritePath<'_> {
         expected: Expected,
         op: &GuardedOp,
         turn: &mut QuotaTurn,
-    ) -> Result<GuardedOutcome, Status> {
+    ) -> Result<GuardedOutcome, ApiError> {
         let mut has_seen_everything = false;
         for _ in 0..TRIES_MAX {
             let seen = self.quotas(&bill.namespace);
@@ -212,15 +212,15 @@ impl WritePath<'_> {
             }
         }
         let quotas = GroupResource::new("", QUOTAS);
-        Err(Status::modified(&quotas, &bill.namespace))
+        Err(ApiError::modified(&quotas, &bill.namespace))
     }
 
-    async fn see_everything(&self) -> Result<(), Status> {
+    async fn see_everything(&self) -> Result<(), ApiError> {
         let why = "the store is not available";
         if self.io.catch_up().await {
             return Ok(());
         }
-        Err(Status::service_unavailable(why).with_retry_after(1))
+        Err(ApiError::service_unavailable(why, 1))
     }
 
     /// Cached quotas of a namespace.
@@ -259,7 +259,7 @@ impl WritePath<'_> {
     }
 
     /// Updated quotas, or 403 if one is exceeded. Resources missing in `status.used` are counted first.
-    async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, Status> {
+    async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, ApiError> {
         let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
         if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
             // INVARIANT: the counted state is at least as new as every quota that was read.
@@ -277,7 +277,7 @@ impl WritePath<'_> {
             now: bill.now,
         };
         let charges = charge(&bill.meter, &quotas, &attempt);
-        let refused = |why: String| Status::forbidden(&bill.resource, &bill.name, &why);
+        let refused = |why: String| ApiError::forbidden(&bill.resource, &bill.name, why);
         let registry = self.registry();
         let Some(resource) = registry.resource("", QUOTAS) else {
             return Ok(Vec::new());

@@ -8,7 +8,7 @@ use lockstep_merge::managers::Force;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::incoming::{FieldValidation, mistyped};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{GroupKind, Map, Status, Value, json};
+use lockstep_object::{ApiError, GroupKind, Map, Value, json};
 
 use super::decode::Document;
 use super::io::Io;
@@ -44,7 +44,7 @@ pub struct WriteRequest<'a> {
 }
 
 /// Authorizes another verb on the object of a request.
-pub type Permits<'a> = dyn Fn(Verb) -> Result<(), Status> + Send + Sync + 'a;
+pub type Permits<'a> = dyn Fn(Verb) -> Result<(), ApiError> + Send + Sync + 'a;
 
 /// Decoded body of a write.
 pub enum Input {
@@ -111,7 +111,7 @@ impl<'a> InFlight<'a> {
 
 impl WriteRequest<'_> {
     /// Subresource named by the path.
-    pub fn subresource(&self) -> Result<Option<Subresource>, Status> {
+    pub fn subresource(&self) -> Result<Option<Subresource>, ApiError> {
         subresource(self.route, &self.served)
     }
 
@@ -121,9 +121,9 @@ impl WriteRequest<'_> {
     }
 
     /// 404 for the object the request names.
-    pub(super) fn not_found(&self) -> Status {
+    pub(super) fn not_found(&self) -> ApiError {
         let resource = self.served.resource.group_resource();
-        Status::not_found(&resource, &self.route.name)
+        ApiError::not_found(&resource, &self.route.name)
     }
 
     /// Applies `fieldValidation` to duplicate and unknown fields: ignores, warns or refuses.
@@ -132,7 +132,7 @@ impl WriteRequest<'_> {
         duplicates: &[String],
         unknown: &[String],
         patched: Option<&Patched>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let unknown = json::in_document_order(&self.source, unknown.to_vec());
         let judged = self.options.field_validation.judge(duplicates, &unknown);
         let warnings = judged.map_err(|problem| match patched {
@@ -147,7 +147,10 @@ impl WriteRequest<'_> {
 }
 
 /// Subresource in a path, if the version has it and it supports the verb.
-pub fn subresource(route: &ResourceRoute, served: &Served) -> Result<Option<Subresource>, Status> {
+pub fn subresource(
+    route: &ResourceRoute,
+    served: &Served,
+) -> Result<Option<Subresource>, ApiError> {
     if route.subresource.is_empty() {
         return Ok(None);
     }
@@ -158,29 +161,29 @@ pub fn subresource(route: &ResourceRoute, served: &Served) -> Result<Option<Subr
     let is_custom = resource.origin == ResourceOrigin::Custom;
     match found {
         Some(subresource) if subresource.verbs().contains(&route.verb) => Ok(Some(subresource)),
-        Some(_) if is_custom => Err(Status::method_not_supported(
+        Some(_) if is_custom => Err(ApiError::method_not_supported(
             &resource.group_resource(),
             route.verb.as_str(),
         )),
-        Some(_) => Err(Status::method_not_allowed()),
-        None if is_custom => Err(Status::not_found(&resource.group_resource(), &route.name)),
-        None => Err(Status::no_such_resource()),
+        Some(_) => Err(ApiError::MethodNotAllowed),
+        None if is_custom => Err(ApiError::not_found(&resource.group_resource(), &route.name)),
+        None => Err(ApiError::NoSuchResource),
     }
 }
 
 /// 422 for an invalid option of a verb.
-pub fn invalid_options(verb: Verb, error: FieldError) -> Status {
+pub fn invalid_options(verb: Verb, error: FieldError) -> ApiError {
     let kind = match verb {
         Verb::Create => "CreateOptions",
         Verb::Patch => "PatchOptions",
         Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
         Verb::Update | Verb::Get | Verb::List | Verb::Watch => "UpdateOptions",
     };
-    Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[error])
+    ApiError::invalid(&GroupKind::new("meta.k8s.io", kind), "", [error])
 }
 
 /// Parses `dryRun`: absent, or `All` for every value.
-pub fn dry_run(verb: Verb, given: &[&str]) -> Result<DryRun, Status> {
+pub fn dry_run(verb: Verb, given: &[&str]) -> Result<DryRun, ApiError> {
     match given {
         [] => Ok(DryRun::No),
         given if given.iter().all(|value| *value == "All") => Ok(DryRun::All),

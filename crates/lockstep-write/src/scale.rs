@@ -7,7 +7,7 @@ use lockstep_object::incoming::{KindOwner, mistyped, take_object, type_name};
 use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::table::ColumnType;
-use lockstep_object::{GroupVersionKind, Object, Status, Value};
+use lockstep_object::{ApiError, GroupVersionKind, Object, Value};
 use serde_json::{Map, json};
 
 use super::apply::Wish;
@@ -35,7 +35,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let Document { value, duplicates } = document;
         let scale = accept(request, value, &duplicates)?;
         check_url_name(&scale, &request.route.name)?;
@@ -48,7 +48,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         patch: Patch,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         self.change_scale(request, |scale| patched(request, &patch, scale))
             .await
     }
@@ -59,7 +59,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         applied: Value,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let dry_run = request.options.dry_run;
         let gvk = gvk();
         let wish = Wish::of_kind(request, applied, "autoscaling/v1", &gvk.kind)?;
@@ -70,7 +70,7 @@ impl WritePath<'_> {
             })?;
         if let Some(unknown) = unknown.first() {
             let place = format!("{}/{}", scale.namespace(), scale.name());
-            return Err(Status::bad_request(format!(
+            return Err(ApiError::bad_request(format!(
                 "failed to create typed patch object ({place}; autoscaling/v1, Kind=Scale): .{unknown}: field not declared in schema"
             )));
         }
@@ -94,8 +94,8 @@ impl WritePath<'_> {
     async fn change_scale(
         &self,
         request: &InFlight<'_>,
-        change: impl Fn(Object) -> Result<Object, Status> + Sync,
-    ) -> Result<WriteAnswer, Status> {
+        change: impl Fn(Object) -> Result<Object, ApiError> + Sync,
+    ) -> Result<WriteAnswer, ApiError> {
         let dry_run = request.options.dry_run;
         let paths = request.served.scale_paths()?;
         let next = |current: &Current| {
@@ -124,33 +124,33 @@ impl WritePath<'_> {
 /// The `scale` subresource of objects of a served version.
 pub trait ServedScale {
     /// Object with the replicas of a scale and its identity, for an apply.
-    fn scaled(&self, scale: &Object) -> Result<Object, Status>;
+    fn scaled(&self, scale: &Object) -> Result<Object, ApiError>;
 
     /// Scale of an object.
-    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status>;
+    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, ApiError>;
 
     /// Sets the replicas of an object to those of a scale.
-    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status>;
+    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), ApiError>;
 
     /// Paths of the replicas; 404 if the version has no `scale`.
-    fn scale_paths(&self) -> Result<&ScalePaths, Status>;
+    fn scale_paths(&self) -> Result<&ScalePaths, ApiError>;
 
     /// `spec.replicas` of a scale.
-    fn replicas(&self, scale: &Object) -> Result<i64, Status>;
+    fn replicas(&self, scale: &Object) -> Result<i64, ApiError>;
 
     /// Scale of the object in a response.
-    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
+    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, ApiError>;
 
     /// Scale of an object that was written.
-    fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status>;
+    fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, ApiError>;
 
     /// Prints the scale of an object.
-    fn shown_scale(&self, answer: &WriteAnswer, object: &Object) -> Result<WriteAnswer, Status>;
+    fn shown_scale(&self, answer: &WriteAnswer, object: &Object) -> Result<WriteAnswer, ApiError>;
 }
 
 impl ServedScale for Served {
     /// Partial object with the replicas and the identifying metadata of a scale.
-    fn scaled(&self, scale: &Object) -> Result<Object, Status> {
+    fn scaled(&self, scale: &Object) -> Result<Object, ApiError> {
         let metadata = scale.metadata().iter();
         let metadata = metadata.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
         let metadata: Map<String, Value> = metadata.map(|(f, v)| (f.clone(), v.clone())).collect();
@@ -161,23 +161,23 @@ impl ServedScale for Served {
         Ok(object)
     }
 
-    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, Status> {
+    fn scale_view(&self, object: &Object, revision: &str) -> Result<Object, ApiError> {
         self.scale_paths()?.view(object, revision)
     }
 
-    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), Status> {
+    fn take_scale(&self, scale: &Object, object: &mut Object) -> Result<(), ApiError> {
         let replicas = self.replicas(scale)?;
         self.scale_paths()?.set_replicas(object, replicas)
     }
 
-    fn scale_paths(&self) -> Result<&ScalePaths, Status> {
+    fn scale_paths(&self) -> Result<&ScalePaths, ApiError> {
         let paths = self.resource.strategy.scale(self.version);
-        paths.ok_or_else(Status::no_such_resource)
+        paths.ok_or(ApiError::NoSuchResource)
     }
 
     /// `spec.replicas` of a scale; zero if absent, as in upstream's Go type. For a custom resource, validation of the
     /// object itself covers negative values.
-    fn replicas(&self, scale: &Object) -> Result<i64, Status> {
+    fn replicas(&self, scale: &Object) -> Result<i64, ApiError> {
         let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64);
         let replicas = replicas.unwrap_or(0);
         if replicas >= 0 || self.resource.origin == Origin::Custom {
@@ -186,23 +186,27 @@ impl ServedScale for Served {
         let spec = Path::ROOT.field("spec");
         let path = spec.field("replicas");
         let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
-        Err(Status::invalid(&gvk().group_kind(), scale.name(), &[error]))
+        Err(ApiError::invalid(
+            &gvk().group_kind(),
+            scale.name(),
+            [error],
+        ))
     }
 
     /// Scale of the object in a response.
-    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
+    fn scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, ApiError> {
         let object = answer.object()?;
         let paths = self.scale_paths()?;
         if paths.replicas(&object)?.is_none() {
             let path = &paths.spec_replicas;
             let why = format!("the spec replicas field {path:?} does not exist");
-            return Err(Status::internal_error(&why));
+            return Err(ApiError::internal(why));
         }
         self.shown_scale(answer, &object)
     }
 
     /// Scale of an object that was written. If a field gate removed the replicas, they count as zero.
-    fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, Status> {
+    fn written_scale_of(&self, answer: &WriteAnswer) -> Result<WriteAnswer, ApiError> {
         let mut object = answer.object()?;
         let paths = self.scale_paths()?;
         if paths.replicas(&object)?.is_none() {
@@ -211,7 +215,7 @@ impl ServedScale for Served {
         self.shown_scale(answer, &object)
     }
 
-    fn shown_scale(&self, answer: &WriteAnswer, object: &Object) -> Result<WriteAnswer, Status> {
+    fn shown_scale(&self, answer: &WriteAnswer, object: &Object) -> Result<WriteAnswer, ApiError> {
         let mut scale = self
             .scale_paths()?
             .view(object, object.resource_version())?;
@@ -257,17 +261,17 @@ pub fn columns() -> &'static Columns {
 /// Access to the replicas of an object by the paths of its resource.
 trait Replicas {
     /// Builds the `Scale` of an object. `spec.replicas` is absent if the object has none.
-    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status>;
+    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, ApiError>;
 
     /// Desired number of replicas.
-    fn replicas(&self, object: &Object) -> Result<Option<i64>, Status>;
+    fn replicas(&self, object: &Object) -> Result<Option<i64>, ApiError>;
 
     /// Sets the desired number of replicas.
-    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), Status>;
+    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), ApiError>;
 }
 
 impl Replicas for ScalePaths {
-    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, Status> {
+    fn view(&self, object: &Object, resource_version: &str) -> Result<Object, ApiError> {
         let shared = object.metadata().iter();
         let shared = shared.filter(|(field, _)| SHARED_METADATA.contains(&field.as_str()));
         let metadata: Map<String, Value> = shared.map(|(f, v)| (f.clone(), v.clone())).collect();
@@ -293,11 +297,11 @@ impl Replicas for ScalePaths {
         Ok(scale)
     }
 
-    fn replicas(&self, object: &Object) -> Result<Option<i64>, Status> {
+    fn replicas(&self, object: &Object) -> Result<Option<i64>, ApiError> {
         number(object, &self.spec_replicas)
     }
 
-    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), Status> {
+    fn set_replicas(&self, object: &mut Object, replicas: i64) -> Result<(), ApiError> {
         let Some((parents, last)) = names(&self.spec_replicas).rsplit_once('.') else {
             return Err(wrong_type(&self.spec_replicas));
         };
@@ -347,25 +351,25 @@ fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
 }
 
 /// Integer at a path.
-fn number(object: &Object, path: &str) -> Result<Option<i64>, Status> {
+fn number(object: &Object, path: &str) -> Result<Option<i64>, ApiError> {
     match at(object, path) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value.as_i64().map(Some).ok_or_else(|| wrong_type(path)),
     }
 }
 
-fn wrong_type(path: &str) -> Status {
-    Status::internal_error(&format!("the field {path:?} is of another type"))
+fn wrong_type(path: &str) -> ApiError {
+    ApiError::internal(format!("the field {path:?} is of another type"))
 }
 
-fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Object, Status> {
+fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Object, ApiError> {
     let had_replicas = scale.at(&["spec", "replicas"]).is_some();
     let revision = scale.resource_version().to_owned();
     let mut value = scale.into_value();
     patch.apply(&mut value)?;
     let shown = patch.shown(value.clone());
     let (mut scale, unknown) = read(value, &request.source).map_err(|unfit| match unfit {
-        Unfit::Kind(status) => shown.refused(&status.message),
+        Unfit::Kind(error) => shown.refused(&error.to_string()),
         Unfit::Type(problem) => shown.refused(&problem),
     })?;
     request.report_fields(&patch.complaints, &unknown, Some(&shown))?;
@@ -377,13 +381,13 @@ fn patched(request: &InFlight<'_>, patch: &Patch, scale: Object) -> Result<Objec
     if !had_replicas && scale.at(&["spec", "replicas"]).is_none_or(Value::is_null) {
         let place = &request.served.scale_paths()?.spec_replicas;
         let why = format!("the spec replicas field {place:?} cannot be empty");
-        return Err(Status::bad_request(why));
+        return Err(ApiError::bad_request(why));
     }
     Ok(scale)
 }
 
 /// Checks that a value is a `Scale`, and applies field validation to unknown and duplicate fields.
-fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result<Object, Status> {
+fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result<Object, ApiError> {
     let gvk = gvk();
     let (scale, unknown) = read(value, &request.source).map_err(|unfit| match unfit {
         Unfit::Kind(status) => status,

@@ -8,7 +8,7 @@ use lockstep_merge::managers::Force;
 use lockstep_mvcc::BucketKey;
 use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Map, Object, Status, Value, json as text};
+use lockstep_object::{ApiError, Map, Object, Value, json as text};
 use serde_json::json;
 
 use super::offline::Offline;
@@ -96,7 +96,7 @@ fn now() -> Seconds {
 }
 
 struct Answered {
-    written: Result<WriteAnswer, Status>,
+    written: Result<WriteAnswer, ApiError>,
     warnings: Vec<String>,
     needs: Vec<&'static str>,
 }
@@ -110,7 +110,7 @@ impl Answered {
     fn code(&self) -> u16 {
         match &self.written {
             Ok(written) => written.code,
-            Err(status) => status.code,
+            Err(error) => error.code(),
         }
     }
 }

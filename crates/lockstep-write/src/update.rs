@@ -7,7 +7,7 @@ use lockstep_object::metadata::{
     StatusField, check_namespace, check_url_name, drop_duplicate_owners, finalizer_warnings,
     next_generation, prepare_update, validate_finalizers_of_builtin, validate_update,
 };
-use lockstep_object::{GroupKind, Object, Status};
+use lockstep_object::{ApiError, GroupKind, Object};
 
 use super::admission::{Attributes, Mutated, Operation};
 use super::apply::Wish;
@@ -38,7 +38,7 @@ struct Admitted {
 /// Computation of the next state of an object.
 pub(super) enum Next<'n> {
     /// A function of the current object.
-    Made(&'n (dyn Fn(&Current) -> Result<Incoming, Status> + Sync)),
+    Made(&'n (dyn Fn(&Current) -> Result<Incoming, ApiError> + Sync)),
     /// Server-side apply of a configuration.
     Applied(&'n Wish),
 }
@@ -49,7 +49,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         document: Document,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let subresource = request.subresource()?;
         if subresource == Some(Subresource::Scale) {
             return self.update_scale(request, document).await;
@@ -81,7 +81,7 @@ impl WritePath<'_> {
         dry_run: DryRun,
         absent: LastWrite,
         next: Next<'_>,
-    ) -> Result<WriteAnswer, Status> {
+    ) -> Result<WriteAnswer, ApiError> {
         let said = request.notes.warning_count();
         for _ in 0..=RETRIES_MAX {
             let current = self.current(request).await?;
@@ -121,7 +121,7 @@ impl WritePath<'_> {
             }
         }
         let resource = request.served.resource.group_resource();
-        Err(Status::modified(&resource, &request.route.name))
+        Err(ApiError::modified(&resource, &request.route.name))
     }
 
     /// Runs admission and validation for the next state. Returns the result of field gates and the quota charge.
@@ -132,7 +132,7 @@ impl WritePath<'_> {
         current: &Current,
         next: &mut Object,
         dry_run: DryRun,
-    ) -> Result<Admitted, Status> {
+    ) -> Result<Admitted, ApiError> {
         let old = &current.object;
         if subresource == Some(Subresource::Binding) {
             // Admission already ran on the `Binding`.
@@ -177,7 +177,7 @@ impl WritePath<'_> {
         subresource: Option<Subresource>,
         current: &Current,
         next: &mut Object,
-    ) -> Result<Gated, Status> {
+    ) -> Result<Gated, ApiError> {
         let old = &current.object;
         let gated = self.gate(request, next, Some(current)).await?;
         count(request, subresource, next, old);
@@ -197,7 +197,7 @@ impl WritePath<'_> {
         admitted: &Admitted,
         current: Current,
         dry_run: DryRun,
-    ) -> Result<Option<WriteAnswer>, Status> {
+    ) -> Result<Option<WriteAnswer>, ApiError> {
         let served = &request.served;
         let resource = &served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
@@ -247,7 +247,7 @@ impl Seen {
         subresource: Option<Subresource>,
         current: &Current,
         next: &Object,
-    ) -> Result<Self, Status> {
+    ) -> Result<Self, ApiError> {
         let (mut old, mut seen) = (None, None);
         if subresource == Some(Subresource::Scale) {
             let revision = current.revision.0.to_string();
@@ -265,7 +265,7 @@ fn next_state(
     incoming: Incoming,
     current: &Current,
     absent: LastWrite,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     let (served, old) = (&request.served, &current.object);
     let Incoming {
         mut object,
@@ -370,7 +370,7 @@ fn check(
     object: &Object,
     old: &Object,
     gated: &Gated,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let served = &request.served;
     let strategy = &served.resource.strategy;
     let mut errors = validate_update(object, old);
@@ -388,7 +388,7 @@ fn check(
         return Ok(());
     }
     let kind = served.resource.group_kind();
-    Err(Status::invalid(&kind, object.name(), &errors))
+    Err(ApiError::invalid(&kind, object.name(), errors))
 }
 
 /// True if the object has no finalizers left; of a namespace, neither in `metadata` nor in `spec`.
@@ -402,42 +402,44 @@ pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
 }
 
 /// 409 if the UID or resourceVersion in the request differs from the current one.
-fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Result<(), Status> {
+fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Result<(), ApiError> {
     let resource = request.served.resource.group_resource();
     let name = &request.route.name;
     let (asked, is) = (object.uid(), current.object.uid());
     // In a patch, the UID is an immutable field like others, which validation covers.
     if request.route.verb != Verb::Patch && !asked.is_empty() && asked != is {
-        return Err(Status::precondition_failed(
+        return Err(ApiError::precondition_failed(
             &resource, name, "UID", asked, is,
         ));
     }
     let (asked, is) = (object.resource_version(), current.revision.0.to_string());
     if !asked.is_empty() && asked != is {
-        return Err(Status::modified(&resource, name));
+        return Err(ApiError::modified(&resource, name));
     }
     Ok(())
 }
 
 /// Create on update: 409 if the body has a UID, and drops its resourceVersion.
-fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), Status> {
+fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), ApiError> {
     if !object.uid().is_empty() {
         let resource = request.served.resource.group_resource();
         let (name, uid) = (&request.route.name, object.uid());
-        return Err(Status::precondition_failed(&resource, name, "UID", uid, ""));
+        return Err(ApiError::precondition_failed(
+            &resource, name, "UID", uid, "",
+        ));
     }
     object.set_meta_text("resourceVersion", "");
     Ok(())
 }
 
 /// 422: an update of this resource requires a resourceVersion.
-fn no_version(request: &InFlight<'_>) -> Status {
+fn no_version(request: &InFlight<'_>) -> ApiError {
     let metadata = Path::ROOT.field("metadata");
     let path = metadata.field("resourceVersion");
     let error = FieldError::invalid(&path, 0, "must be specified for an update");
     let resource = &request.served.resource;
     let kind = GroupKind::new(&*resource.group, &*resource.plural);
-    Status::invalid(&kind, &request.route.name, &[error])
+    ApiError::invalid(&kind, &request.route.name, [error])
 }
 
 /// Restores the fields that an endpoint does not write: `status` for the main endpoint, all but `status` for

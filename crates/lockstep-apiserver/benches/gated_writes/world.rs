@@ -167,7 +167,7 @@ impl World {
             notes: &Notes::new(String::new()),
         };
         let answer = self.api.answer(&request).await;
-        answer.unwrap_or_else(|status| panic!("{target}: {}", status.message));
+        answer.unwrap_or_else(|error| panic!("{target}: {error}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{Seconds, check_namespace};
-use lockstep_object::{GroupKind, GroupResource, GroupVersionKind, Object, Status, Value, json};
+use lockstep_object::{ApiError, GroupKind, GroupResource, GroupVersionKind, Object, Value, json};
 use serde_json::json;
 
 use super::{Bound, Claims, Reference, ServiceAccounts};
@@ -23,7 +23,7 @@ pub(crate) async fn create(
     server: &Server,
     accounts: &ServiceAccounts,
     request: &Request<'_>,
-) -> Result<Answer, Status> {
+) -> Result<Answer, ApiError> {
     check_scope(request)?;
     let dry_run = request.dry_run()?;
     let gvk = GroupVersionKind::new(GROUP, "v1", KIND);
@@ -37,7 +37,7 @@ pub(crate) async fn create(
         let path = path.field("name");
         let text = "must match the service account name if specified";
         let error = FieldError::invalid(&path, given, text);
-        return Err(Status::invalid(&kind, name, &[error]));
+        return Err(ApiError::invalid(&kind, name, [error]));
     }
     let account = find(server, "serviceaccounts", namespace, name).await?;
     let account_uid = account.uid().to_owned();
@@ -47,7 +47,7 @@ pub(crate) async fn create(
             "the UID in the token request ({given}) does not match the UID of the service account ({account_uid})"
         );
         let resource = GroupResource::new(GROUP, KIND);
-        return Err(Status::conflict(&resource, name, &text));
+        return Err(ApiError::conflict(&resource, name, text));
     }
     let subresource = Some(Subresource::Token);
     let admitted = server.api.admit(request, subresource, asked, dry_run);
@@ -72,7 +72,7 @@ pub(crate) async fn create(
         bound,
     };
     let token = accounts.sign(&claims);
-    let token = token.ok_or_else(|| Status::internal_error("the token cannot be signed"))?;
+    let token = token.ok_or_else(|| ApiError::internal("the token cannot be signed"))?;
     let expires = Seconds::from_unix(claims.expires);
     let expires = expires.map(|expires| expires.to_string());
     asked.set_gvk(&gvk);
@@ -122,7 +122,7 @@ impl Wanted {
         }
     }
 
-    fn check(&self, kind: &GroupKind) -> Result<(), Status> {
+    fn check(&self, kind: &GroupKind) -> Result<(), ApiError> {
         let text = match self.seconds {
             ..LIFETIME_SECONDS_MIN => "may not specify a duration less than 10 minutes",
             LIFETIME_SECONDS_MIN..=LIFETIME_SECONDS_MAX => return Ok(()),
@@ -131,7 +131,7 @@ impl Wanted {
         let path = Path::ROOT.field("spec");
         let path = path.field("expirationSeconds");
         let error = FieldError::invalid(&path, self.seconds, text);
-        Err(Status::invalid(kind, "", &[error]))
+        Err(ApiError::invalid(kind, "", [error]))
     }
 
     /// Lifetime of the token, at most that of the server.
@@ -157,7 +157,7 @@ async fn bind(
     namespace: &str,
     account: &str,
     wanted: &Wanted,
-) -> Result<Option<Bound>, Status> {
+) -> Result<Option<Bound>, ApiError> {
     if !wanted.bound.is_object() {
         return Ok(None);
     }
@@ -172,11 +172,11 @@ async fn bind(
             let (group, version) = version.split_once('/').unwrap_or(("", version));
             let text =
                 format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
-            return Err(Status::bad_request(text));
+            return Err(ApiError::bad_request(text));
         }
     };
     if name.is_empty() {
-        return Err(Status::bad_request("Name parameter required."));
+        return Err(ApiError::bad_request("Name parameter required."));
     }
     let place = if kind == "Node" { "" } else { namespace };
     let object = find(server, plural, place, name).await?;
@@ -188,14 +188,18 @@ async fn bind(
         let text = format!(
             "cannot bind token for serviceaccount \"{account}\" to pod running with different serviceaccount name."
         );
-        return Err(Status::bad_request(text));
+        return Err(ApiError::bad_request(text));
     }
     let own = object.uid().to_owned();
     if !uid.is_empty() && uid != own {
         let text = format!(
             "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
         );
-        return Err(Status::conflict(&GroupResource::new("", kind), name, &text));
+        return Err(ApiError::conflict(
+            &GroupResource::new("", kind),
+            name,
+            text,
+        ));
     }
     let reference = Reference {
         name: name.to_owned(),
@@ -225,12 +229,12 @@ async fn find(
     plural: &str,
     namespace: &str,
     name: &str,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     let key = match namespace {
         "" => name.to_owned(),
         namespace => format!("{namespace}/{name}"),
     };
     let found = server.api.read_internally("", plural, &key).await;
-    let missing = || Status::not_found(&GroupResource::new("", plural), name);
+    let missing = || ApiError::not_found(&GroupResource::new("", plural), name);
     found.map(|(object, _)| object).ok_or_else(missing)
 }

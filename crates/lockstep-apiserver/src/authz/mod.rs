@@ -4,7 +4,7 @@ mod modes;
 mod stored;
 
 pub use lockstep_authz::{Attributes, Authorizer, Decision, Target};
-use lockstep_object::{GroupResource, Status};
+use lockstep_object::{ApiError, GroupResource};
 
 pub use modes::{allow_all, stored_rules_only};
 pub use stored::StoredRules;
@@ -27,16 +27,16 @@ pub fn target(info: &RequestInfo) -> Target<'_> {
 }
 
 /// 403 for a denied request.
-pub fn forbidden(attributes: &Attributes<'_>, decision: &Decision) -> Status {
+pub fn forbidden(attributes: &Attributes<'_>, decision: &Decision) -> ApiError {
     let why = attributes.denial(&decision.reason);
     match attributes.target {
-        Target::Path(_) => Status::forbidden_path(&why),
+        Target::Path(_) => ApiError::ForbiddenPath(why),
         Target::Resource {
             group,
             resource,
             name,
             ..
-        } => Status::forbidden(&GroupResource::new(group, resource), name, &why),
+        } => ApiError::forbidden(&GroupResource::new(group, resource), name, why),
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         let told = |verb, target| {
             let user = &user;
             let attributes = Attributes { user, verb, target };
-            forbidden(&attributes, &Decision::no_opinion()).message
+            forbidden(&attributes, &Decision::no_opinion()).to_string()
         };
         assert_eq!(
             told("get", Target::Path("/foo")),

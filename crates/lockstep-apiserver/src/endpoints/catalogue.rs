@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Method, StatusCode};
-use lockstep_object::{Status, json};
+use lockstep_object::{ApiError, json};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -35,7 +35,7 @@ pub(super) fn answer(server: &Server, request: &Request) -> Option<Response> {
         _ => return None,
     };
     if request.method != Method::GET && request.method != Method::HEAD {
-        return Some(respond(&Status::method_not_allowed()));
+        return Some(respond(&ApiError::MethodNotAllowed));
     }
     Some(document)
 }
@@ -95,7 +95,7 @@ fn plain(request: &Request, document: Option<Value>) -> Response {
             let response = response::bytes(StatusCode::OK, JSON, json::encode(&document));
             mark(response, form.encoding)
         }
-        Err(status) => respond(&status),
+        Err(error) => respond(&error),
     }
 }
 

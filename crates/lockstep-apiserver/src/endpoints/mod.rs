@@ -14,7 +14,7 @@ use std::sync::Arc;
 use http::header::CACHE_CONTROL;
 use http::{HeaderValue, Method, StatusCode};
 use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use serde_json::json;
 
 pub use health::Milestone;
@@ -97,7 +97,7 @@ const fn row_and_below(path: &'static str, endpoint: Endpoint) -> Row {
 /// Routes an authorized request.
 pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
     if !is_known_method(&request.method) {
-        return respond(&Status::method_not_allowed());
+        return respond(&ApiError::MethodNotAllowed);
     }
     if let Some(handler) = &server.handler
         && HANDLED
@@ -120,7 +120,7 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         return response::page_not_found();
     };
     if request.method != Method::GET && request.method != Method::HEAD {
-        return respond(&Status::method_not_allowed());
+        return respond(&ApiError::MethodNotAllowed);
     }
     let below = path
         .get(row.path.len() + 1..)

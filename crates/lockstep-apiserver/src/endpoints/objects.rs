@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http_body::{Body, Frame};
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_object::metadata::Seconds;
 use tokio_util::sync::ReusableBoxFuture;
 
@@ -40,14 +40,14 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
     let asked = asked(&route, &found);
     match Form::negotiate(&request.headers, &request.query, asked) {
         Ok(form) if !is_written(form, &route, &found) => {
-            let refusal = Status::not_acceptable(&body_types());
+            let refusal = ApiError::not_acceptable(&body_types());
             mark(respond(&refusal), form.encoding)
         }
         Ok(form) => {
             let response = answer_in(form, server, request, &route, found).await;
             mark(response, form.encoding)
         }
-        Err(status) => respond(&status),
+        Err(error) => respond(&error),
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) async fn answer(server: &Server, request: &mut Request) -> Response {
 #[expect(clippy::result_large_err, reason = "it is the answer")]
 fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), Response> {
     let Some(route) = request.info.route() else {
-        return Err(respond(&Status::method_not_allowed()));
+        return Err(respond(&ApiError::MethodNotAllowed));
     };
     let path = request.info.resource.as_ref();
     if path.is_some_and(|path| !path.rest.is_empty() && path.subresource != "proxy") {
@@ -72,7 +72,7 @@ fn find(server: &Server, request: &Request) -> Result<(ResourceRoute, Served), R
         *resource.group == *route.group && resource.served_version(&route.version).is_some()
     });
     Err(if known.any(|resource| resource.origin != Origin::Custom) {
-        respond(&Status::no_such_resource())
+        respond(&ApiError::NoSuchResource)
     } else {
         response::page_not_found()
     })
@@ -161,7 +161,7 @@ async fn answer_in(
     };
     match answer {
         Ok(answer) => print(answer, request, form.encoding, watched),
-        Err(status) => respond(&status),
+        Err(error) => respond(&error),
     }
 }
 

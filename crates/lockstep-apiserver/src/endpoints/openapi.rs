@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
-use lockstep_object::{Map, Status, Value, json};
+use lockstep_object::{ApiError, Map, Value, json};
 
 use super::accept;
 use crate::clock;
@@ -29,10 +29,10 @@ pub(super) async fn v2(server: &Server, request: &Request) -> Response {
             _ => None,
         });
     let Some((form, media_type)) = form else {
-        return respond(&Status::not_acceptable(&[JSON, PROTOBUF_V2]));
+        return respond(&ApiError::not_acceptable(&[JSON, PROTOBUF_V2]));
     };
     match server.openapi.v2(&server.api, form).await {
-        None => respond(&Status::internal_error("the document could not be made")),
+        None => respond(&ApiError::internal("the document could not be made")),
         Some(document) => tagged(request, media_type, document),
     }
 }
@@ -43,7 +43,7 @@ pub(super) async fn v3(server: &Server, request: &Request, path: &str) -> Respon
         .iter()
         .any(|range| [JSON, "application/*", "*/*"].contains(&range.media_type.as_str()));
     if !takes_json {
-        return respond(&Status::not_acceptable(&[JSON]));
+        return respond(&ApiError::not_acceptable(&[JSON]));
     }
     if path.is_empty() {
         return paths(server);

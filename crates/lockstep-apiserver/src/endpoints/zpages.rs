@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use jiff::Timestamp;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use serde_json::{Value, json};
 
 use super::accept;
@@ -55,7 +55,7 @@ pub(super) fn answer(server: &Server, request: &Request, page: Page) -> Response
     let Some(form) = negotiate(request, page) else {
         let wanted = |media| format!("{media};as={};v={VERSION};g={GROUP}", page.kind());
         let (json, yaml) = (wanted("application/json"), wanted("application/yaml"));
-        return respond(&Status::not_acceptable(&["text/plain", &json, &yaml]));
+        return respond(&ApiError::not_acceptable(&["text/plain", &json, &yaml]));
     };
     let now = clock::now().wall;
     match form {

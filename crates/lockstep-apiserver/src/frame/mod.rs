@@ -62,7 +62,7 @@ pub(crate) async fn answer(
     let (mut response, refusal) = match outcome {
         Ok(response) => (response, None),
         Err(refusal) => {
-            let response = respond(&refusal.status());
+            let response = respond(&refusal.error());
             (views::mark_as_asked(response, &request), Some(refusal))
         }
     };

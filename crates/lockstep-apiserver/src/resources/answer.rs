@@ -1,6 +1,6 @@
 //! Response of a handler, before encoding for the wire.
 
-use lockstep_object::{Object, Status, json};
+use lockstep_object::{ApiError, Object, json};
 
 use super::watch::WatchStream;
 use crate::whole::Whole;
@@ -32,8 +32,8 @@ impl Answer {
     }
 
     /// Parses the object of a complete body.
-    pub(super) fn object(&self) -> Result<Object, Status> {
-        let broken = || Status::internal_error("the answer cannot be read");
+    pub(super) fn object(&self) -> Result<Object, ApiError> {
+        let broken = || ApiError::internal("the answer cannot be read");
         let Body::Whole(body) = &self.body else {
             return Err(broken());
         };
@@ -46,15 +46,6 @@ impl Answer {
         Self {
             code: 201,
             ..Self::ok(body)
-        }
-    }
-}
-
-impl From<&Status> for Answer {
-    fn from(status: &Status) -> Self {
-        Self {
-            code: status.code,
-            ..Self::ok(json::encode(&status.to_value()))
         }
     }
 }

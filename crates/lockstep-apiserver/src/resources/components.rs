@@ -1,7 +1,7 @@
 //! `componentstatuses`, a deprecated resource that some clients still read. Its objects are not stored. The store is
 //! the only component with a health of its own.
 
-use lockstep_object::{GroupResource, Object, Status, json};
+use lockstep_object::{ApiError, GroupResource, Object, json};
 use lockstep_storage::{Consistency, Revision};
 use serde_json::json;
 
@@ -33,7 +33,7 @@ impl Api {
     }
 
     /// Answers a get or a list of components.
-    pub(super) async fn components(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    pub(super) async fn components(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let (labels, fields) = (request.labels()?, request.fields()?);
         let is_listed = request.route.verb == Verb::List;
         if !is_listed && request.route.name != STORE {
@@ -42,7 +42,7 @@ impl Api {
                 resource: request.served.resource.singular.clone(),
                 ..request.served.resource.group_resource()
             };
-            return Err(Status::not_found(&named, &request.route.name));
+            return Err(ApiError::not_found(&named, &request.route.name));
         }
         let is_selected = labels.matches(&Facts::default())
             && fields.matches(|field| (field == "metadata.name").then_some(STORE));

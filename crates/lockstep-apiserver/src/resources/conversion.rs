@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_write::{Direct, ServedVersion as _};
 
 use super::Served;
@@ -14,7 +14,7 @@ use crate::cache::Object;
 pub(super) async fn converted_all(
     served: &Served,
     mut objects: Vec<Arc<Object>>,
-) -> Result<Vec<Arc<Object>>, Status> {
+) -> Result<Vec<Arc<Object>>, ApiError> {
     if !served.has_webhook() {
         return Ok(objects);
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::go::is_printable;
 
@@ -14,7 +14,7 @@ const MANAGER_BYTES_MAX: usize = 128;
 
 impl Request<'_> {
     /// `fieldManager`, or the default that is derived from `User-Agent`.
-    pub(super) fn field_manager(&self) -> Result<Cow<'_, str>, Status> {
+    pub(super) fn field_manager(&self) -> Result<Cow<'_, str>, ApiError> {
         self.check_force()?;
         Ok(match self.named_manager()? {
             Some(manager) => Cow::Borrowed(manager),
@@ -23,14 +23,14 @@ impl Request<'_> {
     }
 
     /// `fieldManager` of an apply patch, where it is required.
-    pub(super) fn applier(&self) -> Result<&str, Status> {
+    pub(super) fn applier(&self) -> Result<&str, ApiError> {
         self.named_manager()?.ok_or_else(|| {
             let path = Path::ROOT.field("fieldManager");
             self.invalid_options(FieldError::required(&path, "is required for apply patch"))
         })
     }
 
-    fn named_manager(&self) -> Result<Option<&str>, Status> {
+    fn named_manager(&self) -> Result<Option<&str>, ApiError> {
         let manager = self.query.get("fieldManager").unwrap_or_default();
         let path = Path::ROOT.field("fieldManager");
         if manager.len() > MANAGER_BYTES_MAX {
@@ -48,7 +48,7 @@ impl Request<'_> {
     }
 
     /// Rejects `force` on patches other than apply.
-    fn check_force(&self) -> Result<(), Status> {
+    fn check_force(&self) -> Result<(), ApiError> {
         if self.route.verb == Verb::Patch && self.query.get("force").is_some() {
             let path = Path::ROOT.field("force");
             let error = FieldError::forbidden(&path, "may not be specified for non-apply patch");

@@ -1,6 +1,6 @@
 //! Gets.
 
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_storage::Revision;
 
 use super::list_options::catch_up_failed;
@@ -9,7 +9,7 @@ use lockstep_write::{Direct, ServedScale as _, ServedVersion as _, WriteAnswer};
 
 impl Api {
     /// Answers a get with the newest object, or with one not older than `resourceVersion`.
-    pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    pub(super) async fn get(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let subresource = request.subresource()?;
         let (served, route) = (&request.served, request.route);
         let key = served.resource.object_key(&route.namespace, &route.name);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_storage::{Consistency, KeyRange, Range, ReadError, ReadFailure, Revision};
 
 use super::conversion::converted_all;
@@ -39,7 +39,7 @@ struct State {
 
 impl Api {
     /// Answers a list request: a complete list or one page.
-    pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    pub(super) async fn list(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let state = self.state(request).await?;
         let printer = Printer::of(request);
         if let Some(listing) = state.whole(request) {
@@ -58,12 +58,12 @@ impl Api {
     }
 
     /// Objects of a list request.
-    pub(super) async fn page(&self, request: &Request<'_>) -> Result<Page, Status> {
+    pub(super) async fn page(&self, request: &Request<'_>) -> Result<Page, ApiError> {
         let state = self.state(request).await?;
         self.page_of(request, state).await
     }
 
-    async fn state(&self, request: &Request<'_>) -> Result<State, Status> {
+    async fn state(&self, request: &Request<'_>) -> Result<State, ApiError> {
         let options = ListOptions::of(request)?;
         let selection = Selection::of(request)?;
         let resource = &request.served.resource;
@@ -91,7 +91,7 @@ impl Api {
         })
     }
 
-    async fn page_of(&self, request: &Request<'_>, state: State) -> Result<Page, Status> {
+    async fn page_of(&self, request: &Request<'_>, state: State) -> Result<Page, ApiError> {
         let State {
             options,
             selection,
@@ -125,7 +125,7 @@ impl Api {
     }
 
     /// Waits until the cache has reached the requested revision, and returns the revision of the cache.
-    async fn reach(&self, at: &At) -> Result<Revision, Status> {
+    async fn reach(&self, at: &At) -> Result<Revision, ApiError> {
         let reached = match at {
             At::Newest => self.cache.caught_up().await,
             At::Any => Ok(self.cache.seen()),
@@ -146,7 +146,7 @@ impl Api {
         resource: &Resource,
         at: Revision,
         token: Option<&Token>,
-    ) -> Result<Snapshot, Status> {
+    ) -> Result<Snapshot, ApiError> {
         let prefix = resource.store_key(&self.prefix, "");
         let range = Range {
             at: Some(at),
@@ -191,24 +191,18 @@ impl Page {
 }
 
 /// 410 with a `continue` token that resumes at the current revision.
-fn expired(token: Option<&Token>) -> Status {
-    let mut status = Status::expired(
-        "The provided continue parameter is too old to display a consistent list result. You can \
-         start a new list without the continue parameter, or use the continue token in this \
-         response to retrieve the remainder of the results. Continuing with the provided token \
-         results in an inconsistent list - objects that were created, modified, or deleted between \
-         the time the first chunk was returned and now may show up in the list.",
-    );
+fn expired(token: Option<&Token>) -> ApiError {
     match token {
         Some(token) => {
             let going_on = Token::new(None, token.after().as_bytes(), token.seen());
-            status.continue_token = going_on.to_text();
+            ApiError::ContinueExpired {
+                continue_token: going_on.to_text(),
+            }
         }
         None => {
-            "The resourceVersion for the provided list is too old.".clone_into(&mut status.message);
+            ApiError::Expired("The resourceVersion for the provided list is too old.".to_owned())
         }
     }
-    status
 }
 
 /// Objects of a page and one more, converted to the requested version because selectors apply to that version.
@@ -218,7 +212,7 @@ async fn converted_matches(
     selection: &Selection,
     options: &ListOptions,
     token: Option<&Token>,
-) -> Result<Vec<Arc<Object>>, Status> {
+) -> Result<Vec<Arc<Object>>, ApiError> {
     let after = after(token);
     let candidates = snapshot.objects(&selection.scope, after.as_ref());
     let candidates: Vec<Arc<Object>> = candidates.cloned().collect();

@@ -1,7 +1,7 @@
 //! Options of lists and watches: `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`.
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::{GroupKind, Status};
+use lockstep_object::{ApiError, GroupKind};
 use lockstep_storage::Revision;
 
 use super::Request;
@@ -44,19 +44,19 @@ impl ListOptions {
         }
     }
 
-    pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
+    pub(super) fn of(request: &Request<'_>) -> Result<Self, ApiError> {
         let limit = request.number("limit")?.unwrap_or_default();
         let limit = usize::try_from(limit).unwrap_or_default();
         request.number("timeoutSeconds")?;
         check(request.query)?;
-        let revision = request.revision().map_err(|status| {
-            Status::bad_request(format!("invalid resource version: {}", status.message))
-        })?;
+        let revision = request
+            .revision()
+            .map_err(|error| ApiError::bad_request(format!("invalid resource version: {error}")))?;
         let query = &request.query;
         if let Some(token) = query.get("continue").filter(|token| !token.is_empty()) {
             let at = At::After(Token::parse(token)?);
             if revision.is_some_and(|revision| revision > Revision::NONE) {
-                return Err(Status::bad_request(
+                return Err(ApiError::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
@@ -75,7 +75,7 @@ impl ListOptions {
 }
 
 /// Rejects combinations of list options that upstream forbids, with all errors in one 422.
-fn check(query: &Query) -> Result<(), Status> {
+fn check(query: &Query) -> Result<(), ApiError> {
     let text = |name: &str| query.get(name).unwrap_or_default();
     let (version, matching) = (text("resourceVersion"), text("resourceVersionMatch"));
     let begins = query.get("sendInitialEvents").is_some();
@@ -113,7 +113,7 @@ fn check(query: &Query) -> Result<(), Status> {
 }
 
 /// Rejects combinations of watch options that upstream forbids.
-pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), Status> {
+pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), ApiError> {
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
     let begins = query.get("sendInitialEvents").is_some();
     let is_matching = !matching.is_empty();
@@ -155,7 +155,7 @@ pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), Status>
 }
 
 /// 422 with the errors whose condition is true.
-fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), Status> {
+fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), ApiError> {
     let so = rows.into_iter().filter(|(is_so, _)| *is_so);
     let errors: Vec<FieldError> = so.map(|(_, error)| error).collect();
     if errors.is_empty() {
@@ -165,16 +165,17 @@ fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), Status> {
 }
 
 /// 422 for `ListOptions`.
-fn invalid(errors: &[FieldError]) -> Status {
-    Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
+fn invalid(errors: &[FieldError]) -> ApiError {
+    ApiError::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
 }
 
-/// Status for a cache that did not reach the requested revision in time.
-pub(super) fn catch_up_failed(error: &CatchUpError) -> Status {
+/// Error for a cache that did not reach the requested revision in time.
+pub(super) fn catch_up_failed(error: &CatchUpError) -> ApiError {
     match error {
-        CatchUpError::Behind { wanted, current } => {
-            Status::resource_version_too_large(wanted.0, current.0)
-        }
+        CatchUpError::Behind { wanted, current } => ApiError::ResourceVersionTooLarge {
+            requested: wanted.0,
+            current: current.0,
+        },
         CatchUpError::Store(failure) => lockstep_write::read_failed(failure),
     }
 }

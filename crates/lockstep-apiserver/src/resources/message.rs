@@ -3,7 +3,7 @@
 use lockstep_kinds::proto::{Envelope, decode};
 use lockstep_kinds::{Table, TypeId};
 use lockstep_object::incoming::{mistyped, unrecognized};
-use lockstep_object::{GroupVersionKind, Map, Status, Value};
+use lockstep_object::{ApiError, GroupVersionKind, Map, Value};
 
 use super::{Origin, Request};
 use crate::views::{PROTOBUF, body_types};
@@ -12,9 +12,9 @@ use lockstep_write::Document;
 impl Request<'_> {
     /// Decodes a protobuf body as the kind of the resource, or as a kind that every resource accepts (such as
     /// `DeleteOptions`). Custom resources have no protobuf encoding.
-    pub(super) fn message(&self, kind: &str) -> Result<Document, Status> {
+    pub(super) fn message(&self, kind: &str) -> Result<Document, ApiError> {
         let Some((gvk, id)) = self.message_type(kind) else {
-            return Err(Status::unsupported_media_type(&self.media_types()));
+            return Err(ApiError::unsupported_media_type(&self.media_types()));
         };
         let envelope = Envelope::open(&self.body)
             .map_err(|error| unrecognized(kind, &self.body, &error.to_string()))?;

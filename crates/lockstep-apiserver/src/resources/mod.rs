@@ -33,7 +33,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use lockstep_builtins::services::ServiceRange;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_storage::{KeyValue, Revision, Store};
 use tokio::sync::watch as watch_channel;
 
@@ -221,7 +221,7 @@ impl Api {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let resource = &request.served.resource;
         let verb = request.route.verb;
         if resource.special == SpecialKind::Binding {
@@ -229,10 +229,10 @@ impl Api {
         }
         let is_known = resource.verbs.contains(&verb);
         if !is_known && resource.origin == Origin::BuiltIn {
-            return Err(Status::method_not_allowed());
+            return Err(ApiError::MethodNotAllowed);
         }
         if !is_known {
-            return Err(Status::method_not_supported(
+            return Err(ApiError::method_not_supported(
                 &resource.group_resource(),
                 verb.as_str(),
             ));
@@ -257,7 +257,7 @@ impl Api {
 
     /// Dispatches to the handler of the verb. All futures except that of a get are boxed: they are large, and without
     /// the box each of the frequent gets would move as many bytes.
-    async fn act(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    async fn act(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         if components::is_of_components(&request.served.resource) {
             return Box::pin(self.components(request)).await;
         }
@@ -273,7 +273,7 @@ impl Api {
     }
 
     /// Writes or deletes one object.
-    async fn write(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    async fn write(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let mut request = request.write_request()?;
         let io = Io::default();
         let path = WritePath::new(self, &io);
@@ -282,10 +282,10 @@ impl Api {
     }
 
     /// Deletes every object that the equivalent list selects, and returns that list.
-    async fn delete_collection(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    async fn delete_collection(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let mut deletion = request.write_request()?;
         let Some(Input::Delete(options)) = deletion.input.take() else {
-            return Err(Status::method_not_allowed());
+            return Err(ApiError::MethodNotAllowed);
         };
         let page = self.page(request).await?;
         let keys = page.objects.iter();
@@ -300,13 +300,13 @@ impl Api {
     }
 
     /// Binds a pod through the `bindings` resource, whose path does not name the pod: the body does.
-    async fn bind(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    async fn bind(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let route = request.route;
         if route.namespace.is_empty() || route.is_named() {
-            return Err(Status::no_such_resource());
+            return Err(ApiError::NoSuchResource);
         }
         if route.verb != Verb::Create {
-            return Err(Status::method_not_allowed());
+            return Err(ApiError::MethodNotAllowed);
         }
         let mut request = request.write_request()?;
         let io = Io::default();
@@ -316,9 +316,9 @@ impl Api {
     }
 
     /// 404 for the object that a request names.
-    fn not_found(request: &Request<'_>) -> Status {
+    fn not_found(request: &Request<'_>) -> ApiError {
         let resource = request.served.resource.group_resource();
-        Status::not_found(&resource, &request.route.name)
+        ApiError::not_found(&resource, &request.route.name)
     }
 
     /// Newest stored bytes under a key.
@@ -326,7 +326,7 @@ impl Api {
         &self,
         resource: &Resource,
         key: &str,
-    ) -> Result<Option<Arc<KeyValue>>, Status> {
+    ) -> Result<Option<Arc<KeyValue>>, ApiError> {
         let found = self.read(resource, key).await;
         found.map_err(|failure| read_failed(&failure))
     }
@@ -346,38 +346,38 @@ fn services(cache: &Cache, registry: &Registry) -> Option<Services> {
 }
 
 /// Rejects update and patch without a name, create of a built-in resource with one, and subresources of collections.
-fn check_name(request: &Request<'_>) -> Result<(), Status> {
+fn check_name(request: &Request<'_>) -> Result<(), ApiError> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_custom = resource.origin == Origin::Custom;
     match (route.verb, route.is_named()) {
         (Verb::Update | Verb::Patch, false) if is_custom => {
-            Err(Status::bad_request("name must be provided"))
+            Err(ApiError::bad_request("name must be provided"))
         }
-        (Verb::Update | Verb::Patch, false) => Err(Status::method_not_allowed()),
+        (Verb::Update | Verb::Patch, false) => Err(ApiError::MethodNotAllowed),
         (Verb::Create, true) if !is_custom && route.subresource.is_empty() => {
-            Err(Status::method_not_allowed())
+            Err(ApiError::MethodNotAllowed)
         }
         // Collections have no subresources, whatever verbs the subresource of an object allows.
         (verb, _) if verb.is_of_collection() && !route.subresource.is_empty() => {
-            Err(Status::no_such_resource())
+            Err(ApiError::NoSuchResource)
         }
         _ => Ok(()),
     }
 }
 
 /// Rejects namespaced resources without a namespace, except list and watch, and cluster-scoped resources with one.
-pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), Status> {
+pub(crate) fn check_scope(request: &Request<'_>) -> Result<(), ApiError> {
     let (route, resource) = (request.route, &request.served.resource);
     let is_read = matches!(route.verb, Verb::List | Verb::Watch);
     let at_cluster = route.namespace.is_empty();
     match (resource.is_namespaced(), at_cluster) {
         (true, true) if !is_read && resource.origin == Origin::BuiltIn && !route.is_named() => {
-            Err(Status::method_not_allowed())
+            Err(ApiError::MethodNotAllowed)
         }
-        (true, true) if !is_read => Err(Status::no_such_resource()),
+        (true, true) if !is_read => Err(ApiError::NoSuchResource),
         // A Namespace object is addressed under its own namespace only.
         (false, false) if !resource.is_namespace() || route.namespace != route.name => {
-            Err(Status::no_such_resource())
+            Err(ApiError::NoSuchResource)
         }
         _ => Ok(()),
     }

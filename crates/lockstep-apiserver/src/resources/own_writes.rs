@@ -1,7 +1,7 @@
 //! Writes of the server's own controllers, through the write path.
 
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 use lockstep_storage::{Expected, Revision};
 
 use super::{Api, DryRun, Internal, Left, Propagation, Request, Served, Subresource};
@@ -118,7 +118,7 @@ impl Api {
         subresource: Option<Subresource>,
         object: Object,
         dry_run: DryRun,
-    ) -> Result<Object, Status> {
+    ) -> Result<Object, ApiError> {
         let request = request.without_input()?;
         drive!(self, admit(&request, subresource, object, dry_run))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 use lockstep_storage::Revision;
 
 use super::list::Page;
@@ -54,7 +54,7 @@ impl<'a> Printer<'a> {
 
     /// Converts a response with one whole object to the requested representation. Lists and watches are encoded in it
     /// from the start, and a `Status` has no other representation.
-    pub(super) fn shaped(&self, answer: Answer) -> Result<Answer, Status> {
+    pub(super) fn shaped(&self, answer: Answer) -> Result<Answer, ApiError> {
         let is_done = matches!(self.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
         let (Body::Whole(body), false) = (&answer.body, is_done || self.shape == Shape::Whole)
         else {
@@ -84,7 +84,7 @@ impl<'a> Printer<'a> {
         revision: Revision,
         headers: Headers,
         out: &mut Vec<u8>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         match self.shape {
             Shape::Whole => serve(self.served, value, revision, false, out),
             Shape::Metadata(version) => self.partial(value, revision, version, out),
@@ -103,7 +103,7 @@ impl<'a> Printer<'a> {
         revision: Revision,
         version: MetaVersion,
         out: &mut Vec<u8>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), ApiError> {
         let layout = Layout::of(value).ok();
         let start = out.len();
         out.extend_from_slice(partial_start(version).as_bytes());
@@ -116,14 +116,14 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn parsed(&self, value: &Bytes, revision: Revision) -> Result<Object, Status> {
+    fn parsed(&self, value: &Bytes, revision: Revision) -> Result<Object, ApiError> {
         let mut object = parse(self.served, value, revision)?;
         object.set_meta_text("resourceVersion", &revision.0.to_string());
         Ok(object)
     }
 
     /// Encodes a list.
-    pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, Status> {
+    pub(super) fn list(&self, page: &Page) -> Result<Vec<u8>, ApiError> {
         let mut out = self.list_head(page);
         self.write_items(|| page.objects.iter(), &mut out)?;
         Ok(out)
@@ -161,7 +161,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Encodes the items of a list and the end of the list.
-    pub(super) fn items<'o, O>(&self, objects: impl Fn() -> O) -> Result<Vec<u8>, Status>
+    pub(super) fn items<'o, O>(&self, objects: impl Fn() -> O) -> Result<Vec<u8>, ApiError>
     where
         O: Iterator<Item = &'o Arc<Stored>>,
     {
@@ -170,7 +170,7 @@ impl<'a> Printer<'a> {
         Ok(out)
     }
 
-    fn write_items<'o, O>(&self, objects: impl Fn() -> O, out: &mut Vec<u8>) -> Result<(), Status>
+    fn write_items<'o, O>(&self, objects: impl Fn() -> O, out: &mut Vec<u8>) -> Result<(), ApiError>
     where
         O: Iterator<Item = &'o Arc<Stored>>,
     {
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Encodes one item of a list.
-    fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), Status> {
+    fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), ApiError> {
         match self.shape {
             Shape::Whole => serve(self.served, value, revision, true, out),
             Shape::Metadata(version) => self.partial(value, revision, version, out),

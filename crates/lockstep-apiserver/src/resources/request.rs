@@ -4,7 +4,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use bytes::Bytes;
 use lockstep_authz::User;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_object::field::FieldError;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::selector::{FieldSelector, LabelSelector};
@@ -45,7 +45,7 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// Parses an integer query parameter.
-    pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+    pub fn number(&self, name: &str) -> Result<Option<i64>, ApiError> {
         let Some(text) = self.query.get(name) else {
             return Ok(None);
         };
@@ -54,13 +54,13 @@ impl Request<'_> {
                 IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
             };
-            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {problem}"))
+            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: {problem}"))
         })?;
         Ok(Some(number))
     }
 
     /// Parses `resourceVersion`; none if it is absent or empty.
-    pub fn revision(&self) -> Result<Option<Revision>, Status> {
+    pub fn revision(&self) -> Result<Option<Revision>, ApiError> {
         let Some(text) = self.query.get("resourceVersion") else {
             return Ok(None);
         };
@@ -68,7 +68,7 @@ impl Request<'_> {
             "" => Ok(None),
             text => match text.parse() {
                 Ok(number) => Ok(Some(Revision(number))),
-                Err(_) => Err(Status::bad_request(format!(
+                Err(_) => Err(ApiError::bad_request(format!(
                     "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
                 ))),
             },
@@ -76,18 +76,18 @@ impl Request<'_> {
     }
 
     /// Parses `labelSelector`.
-    pub fn labels(&self) -> Result<LabelSelector, Status> {
+    pub fn labels(&self) -> Result<LabelSelector, ApiError> {
         let text = self.query.get("labelSelector").unwrap_or_default();
         let parsed = text.parse::<LabelSelector>();
-        parsed.map_err(|error| Status::bad_request(error.to_string()))
+        parsed.map_err(|error| ApiError::bad_request(error.to_string()))
     }
 
     /// Parses `fieldSelector` and rejects fields that the resource does not support.
-    pub fn fields(&self) -> Result<FieldSelector, Status> {
+    pub fn fields(&self) -> Result<FieldSelector, ApiError> {
         let text = self.query.get("fieldSelector").unwrap_or_default();
         let selector: FieldSelector = text
             .parse()
-            .map_err(|error| Status::bad_request(format!("{error}")))?;
+            .map_err(|error| ApiError::bad_request(format!("{error}")))?;
         let resource = &self.served.resource;
         let known = resource.strategy.selectable_fields(self.served.version);
         for requirement in selector.requirements() {
@@ -95,7 +95,7 @@ impl Request<'_> {
             let is_known = matches!(field, "metadata.name" | "metadata.namespace")
                 || known.iter().any(|known| *known.name == *field);
             if !is_known {
-                return Err(Status::bad_request(match resource.origin {
+                return Err(ApiError::bad_request(match resource.origin {
                     Origin::BuiltIn if known.is_empty() => format!(
                         "{field:?} is not a known field selector: only \"metadata.name\", \
                          \"metadata.namespace\""
@@ -108,12 +108,12 @@ impl Request<'_> {
     }
 
     /// 422 for invalid request options.
-    pub(super) fn invalid_options(&self, error: FieldError) -> Status {
+    pub(super) fn invalid_options(&self, error: FieldError) -> ApiError {
         write::invalid_options(self.route.verb, error)
     }
 
     /// Subresource named by the path.
-    pub(super) fn subresource(&self) -> Result<Option<Subresource>, Status> {
+    pub(super) fn subresource(&self) -> Result<Option<Subresource>, ApiError> {
         write::subresource(self.route, &self.served)
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lockstep_object::selector::{FieldSelector, LabelSelector};
-use lockstep_object::{Object as ApiObject, Status};
+use lockstep_object::{ApiError, Object as ApiObject};
 use serde_json::Value;
 
 use super::{Origin, Request, SelectableField, Served};
@@ -24,7 +24,7 @@ pub(super) struct Selection {
 impl Selection {
     /// Parses the selectors of a request. A field selector on `metadata.name` or `metadata.namespace` narrows the
     /// scope.
-    pub(super) fn of(request: &Request<'_>) -> Result<Self, Status> {
+    pub(super) fn of(request: &Request<'_>) -> Result<Self, ApiError> {
         let (labels, mut fields) = (request.labels()?, request.fields()?);
         let (resource, route) = (&request.served.resource, request.route);
         if route.is_named() {

@@ -1,16 +1,15 @@
 //! Streaming subresources of containers, which require a kubelet.
 
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 
 use super::{Api, Request};
 
 /// Streaming subresources.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
-const NOT_IMPLEMENTED: u16 = 501;
 
 impl Api {
     /// 501 for streaming subresources of objects that exist.
-    pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), Status> {
+    pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), ApiError> {
         let (route, resource) = (request.route, &request.served.resource);
         let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");
         let is_stream = STREAMS.contains(&route.subresource.as_str());
@@ -23,10 +22,6 @@ impl Api {
         }
         let what = format!("{}/{}", resource.plural, route.subresource);
         let why = format!("{what} is not served: there are no kubelets behind this server");
-        Err(Status {
-            code: NOT_IMPLEMENTED,
-            reason: None,
-            ..Status::bad_request(why)
-        })
+        Err(ApiError::NotImplemented(why))
     }
 }

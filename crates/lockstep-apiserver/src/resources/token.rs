@@ -2,7 +2,7 @@
 
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine};
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_storage::Revision;
 use serde::{Deserialize, Serialize};
 
@@ -53,9 +53,9 @@ impl Token {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, Status> {
+    pub(super) fn parse(text: &str) -> Result<Self, ApiError> {
         let bad = |why: &str| {
-            Status::bad_request(format!(
+            ApiError::bad_request(format!(
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object as ApiObject, Status, json};
+use lockstep_object::{ApiError, Object as ApiObject, Status, json};
 use lockstep_storage::Revision;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::list_options::{catch_up_failed, check_watch};
@@ -80,7 +80,7 @@ fn next_bookmark(now: Instant, ends: Instant) -> Instant {
 
 impl Api {
     /// Starts a watch.
-    pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, Status> {
+    pub(super) async fn watch(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let begin = begin(request, self.watch_list)?;
         let selection = Selection::of(request)?;
         request.number("limit")?;
@@ -107,7 +107,7 @@ impl Api {
         begin: Begin,
         selection: Selection,
         lasts: Duration,
-    ) -> Result<WatchStream, Status> {
+    ) -> Result<WatchStream, ApiError> {
         let bucket = self.cache.bucket(&request.served.resource.bucket);
         let bookmarks = request.query.flag("allowWatchBookmarks");
         let scope = selection.scope.clone();
@@ -119,8 +119,8 @@ impl Api {
                 let reached = self.reach_for_watch(at_least).await;
                 let (snapshot, watching) = bucket.snapshot_and_watch(scope);
                 match reached {
-                    Err(status) => {
-                        ready.push_back(line("ERROR", &status.to_value()));
+                    Err(error) => {
+                        ready.push_back(error_line(&error));
                         (watching, snapshot.revision())
                     }
                     Ok(seen) => {
@@ -171,7 +171,7 @@ impl Api {
         })
     }
 
-    async fn reach_for_watch(&self, at_least: Option<Revision>) -> Result<Revision, Status> {
+    async fn reach_for_watch(&self, at_least: Option<Revision>) -> Result<Revision, ApiError> {
         let reached = match at_least {
             Some(Revision::NONE) => Ok(self.cache.seen()),
             Some(revision) => self.cache.at_least(revision).await,
@@ -182,7 +182,7 @@ impl Api {
 }
 
 /// Start of a watch by `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
-fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, Status> {
+fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, ApiError> {
     let query = &request.query;
     check_watch(query, watch_list)?;
     let revision = request.revision()?;
@@ -365,9 +365,9 @@ impl WatchStream {
         let printed = self.printer().stored(&object.value, revision, headers, out);
         match printed {
             Ok(()) => out.extend_from_slice(b"}\n"),
-            Err(status) => {
+            Err(error) => {
                 out.truncate(start);
-                out.extend_from_slice(&line("ERROR", &status.to_value()));
+                out.extend_from_slice(&error_line(&error));
             }
         }
     }
@@ -419,12 +419,13 @@ impl WatchStream {
 /// 410 event: changes after the requested revision are no longer in the history.
 fn gone(asked: Revision, oldest: Revision) -> Bytes {
     let message = format!("too old resource version: {} ({})", asked.0, oldest.0);
-    line("ERROR", &Status::expired(message).to_value())
+    error_line(&ApiError::Expired(message))
 }
 
-pub(super) fn line(event: &str, object: &Value) -> Bytes {
-    let mut out = format!(r#"{{"type":"{event}","object":"#).into_bytes();
-    json::encode_into(object, &mut out);
+/// `ERROR` event with the `Status` of an error.
+pub(super) fn error_line(error: &ApiError) -> Bytes {
+    let mut out = br#"{"type":"ERROR","object":"#.to_vec();
+    json::encode_into(&Status::from(error).to_value(), &mut out);
     out.extend_from_slice(b"}\n");
     out.into()
 }

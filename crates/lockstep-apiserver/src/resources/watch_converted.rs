@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use lockstep_catalog::Turn;
+use lockstep_object::ApiError;
 
 use super::conversion::converted_all;
-use super::watch::{WatchStream, line};
+use super::watch::{WatchStream, error_line};
 use crate::cache::{Change, Frame, Object};
 use lockstep_write::CALL_OBJECTS_MAX;
 
@@ -23,7 +24,7 @@ impl WatchStream {
         let count = batch.len();
         let shown = match converted_all(&self.served, batch).await {
             Ok(shown) => shown,
-            Err(status) => return self.give_up(&status.to_value()),
+            Err(error) => return self.give_up(&error),
         };
         self.first.drain(..count);
         let mut out = Vec::new();
@@ -55,7 +56,7 @@ impl WatchStream {
         }
         let shown = match converted_all(&self.served, objects).await {
             Ok(shown) => shown,
-            Err(status) => return self.give_up(&status.to_value()),
+            Err(error) => return self.give_up(&error),
         };
         self.taken.drain(..batch.len());
         let mut shown = shown.into_iter();
@@ -91,8 +92,8 @@ impl WatchStream {
     }
 
     /// Ends the watch with an `ERROR` event. Clients react with a new list.
-    fn give_up(&mut self, status: &lockstep_object::Value) {
-        self.ready.push_back(line("ERROR", status));
+    fn give_up(&mut self, error: &ApiError) {
+        self.ready.push_back(error_line(error));
         self.first.clear();
         self.first_end = None;
         self.taken.clear();

@@ -2,7 +2,7 @@
 
 use lockstep_merge::managers::Force;
 use lockstep_object::incoming::FieldValidation;
-use lockstep_object::{Map, Status, Value};
+use lockstep_object::{ApiError, Map, Value};
 
 use super::{Request, Subresource};
 use crate::route::Verb;
@@ -15,7 +15,7 @@ use lockstep_write::{
 impl<'a> Request<'a> {
     /// Decodes the body and the options of a write. Options come first, so an invalid option is reported before an
     /// invalid body; only `fieldValidation` comes last, as in upstream.
-    pub(super) fn write_request(&self) -> Result<WriteRequest<'a>, Status> {
+    pub(super) fn write_request(&self) -> Result<WriteRequest<'a>, ApiError> {
         let verb = self.route.verb;
         if matches!(verb, Verb::Delete | Verb::DeleteCollection) {
             self.subresource()?;
@@ -46,13 +46,13 @@ impl<'a> Request<'a> {
     }
 
     /// Write request without a body, for admission of objects that are not stored.
-    pub(crate) fn without_input(&self) -> Result<WriteRequest<'a>, Status> {
+    pub(crate) fn without_input(&self) -> Result<WriteRequest<'a>, ApiError> {
         let options = self.options(self.dry_run()?, String::new());
         Ok(self.with_input(None, options))
     }
 
     /// Decodes the body of a create, update, patch or apply.
-    fn input(&self, is_apply: bool, subresource: Option<Subresource>) -> Result<Input, Status> {
+    fn input(&self, is_apply: bool, subresource: Option<Subresource>) -> Result<Input, ApiError> {
         if is_apply {
             return Ok(Input::Apply(self.apply_configuration()?));
         }
@@ -93,7 +93,7 @@ impl<'a> Request<'a> {
     }
 
     /// Parses `dryRun`, which is `All` or absent.
-    pub(crate) fn dry_run(&self) -> Result<DryRun, Status> {
+    pub(crate) fn dry_run(&self) -> Result<DryRun, ApiError> {
         let given: Vec<&str> = self.query.all("dryRun").collect();
         dry_run(self.route.verb, &given)
     }
@@ -119,7 +119,7 @@ impl<'a> Request<'a> {
     }
 
     /// `DeleteOptions` from the body, or from the query if the body is empty.
-    fn delete_options(&self) -> Result<Value, Status> {
+    fn delete_options(&self) -> Result<Value, ApiError> {
         if self.body.is_empty() {
             return from_query(self);
         }
@@ -130,7 +130,7 @@ impl<'a> Request<'a> {
     }
 }
 
-fn from_query(request: &Request<'_>) -> Result<Value, Status> {
+fn from_query(request: &Request<'_>) -> Result<Value, ApiError> {
     let query = request.query;
     let mut body = serde_json::json!({});
     if let Some(seconds) = request.number("gracePeriodSeconds")? {
@@ -158,10 +158,10 @@ fn from_query(request: &Request<'_>) -> Result<Value, Status> {
 }
 
 /// Rejects kinds other than `DeleteOptions`; its apiVersion is not checked.
-fn check_options_kind(body: &Value) -> Result<(), Status> {
+fn check_options_kind(body: &Value) -> Result<(), ApiError> {
     match body["kind"].as_str() {
         None | Some("" | "DeleteOptions") => Ok(()),
-        Some(kind) => Err(Status::bad_request(format!(
+        Some(kind) => Err(ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type DeleteOptions): {kind}"
         ))),
     }

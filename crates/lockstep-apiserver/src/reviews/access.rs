@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lockstep_authz::PolicyRule;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
-use lockstep_object::{Status, Value};
+use lockstep_object::{ApiError, Value};
 use serde_json::json;
 
 use super::spec::Spec;
@@ -15,7 +15,7 @@ use crate::server::Server;
 const EITHER: &str = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
 
 /// `SubjectAccessReview`.
-pub(super) fn of_anybody(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
+pub(super) fn of_anybody(server: &Server, spec: &Spec<'_>) -> Result<Value, ApiError> {
     let user = somebody(spec)?;
     let mut errors = check(spec)?;
     check_user(&user, &mut errors);
@@ -29,7 +29,7 @@ pub(super) fn of_anybody_in(
     server: &Server,
     spec: &Spec<'_>,
     namespace: &str,
-) -> Result<Value, Status> {
+) -> Result<Value, ApiError> {
     let user = somebody(spec)?;
     let mut errors = check(spec)?;
     check_user(&user, &mut errors);
@@ -53,7 +53,7 @@ pub(super) fn of_anybody_in(
 }
 
 /// `SelfSubjectAccessReview`.
-pub(super) fn of_self(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, Status> {
+pub(super) fn of_self(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, ApiError> {
     let mut errors = check(spec)?;
     spec.check_metadata(&[], "must be empty", &mut errors);
     spec.judge(&errors)?;
@@ -65,10 +65,10 @@ pub(super) fn rules_of_self(
     server: &Server,
     user: &User,
     spec: &Spec<'_>,
-) -> Result<Value, Status> {
+) -> Result<Value, ApiError> {
     let namespace = spec.text(&["namespace"])?;
     if namespace.is_empty() {
-        return Err(Status::bad_request("no namespace on request"));
+        return Err(ApiError::bad_request("no namespace on request"));
     }
     let (mut resources, mut paths): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
     let everything = may_do_everything(server, user).then(everything);
@@ -128,7 +128,7 @@ fn everything() -> [PolicyRule; 2] {
 }
 
 /// The user in the spec.
-fn somebody(spec: &Spec<'_>) -> Result<User, Status> {
+fn somebody(spec: &Spec<'_>) -> Result<User, ApiError> {
     let mut extra = BTreeMap::new();
     if let Some(Value::Object(entries)) = spec.map(&["extra"])? {
         for key in entries.keys() {
@@ -152,7 +152,7 @@ fn check_user(user: &User, errors: &mut FieldErrors) {
 }
 
 /// Validates that exactly one of resource and non-resource attributes is set.
-fn check(spec: &Spec<'_>) -> Result<FieldErrors, Status> {
+fn check(spec: &Spec<'_>) -> Result<FieldErrors, ApiError> {
     let resource = spec.map(&["resourceAttributes"])?;
     let path = spec.map(&["nonResourceAttributes"])?;
     let root = Path::ROOT.field("spec");
@@ -171,7 +171,7 @@ fn check(spec: &Spec<'_>) -> Result<FieldErrors, Status> {
     })
 }
 
-fn judge(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, Status> {
+fn judge(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, ApiError> {
     let of_resource = |field: &str| spec.text(&["resourceAttributes", field]);
     let of_path = |field: &str| spec.text(&["nonResourceAttributes", field]);
     let (verb, target) = if spec.at(&["resourceAttributes"]).is_some() {

@@ -1,6 +1,6 @@
 //! `TokenReview` and `SelfSubjectReview`.
 
-use lockstep_object::{Status, Value};
+use lockstep_object::{ApiError, Value};
 use serde_json::json;
 
 use super::spec::Spec;
@@ -10,11 +10,11 @@ use crate::clock;
 use crate::server::Server;
 
 /// `TokenReview`: authenticates a token. An invalid token is a result and not an error.
-pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, Status> {
+pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, ApiError> {
     let token = spec.text(&["token"])?;
     let audiences = spec.texts(&["audiences"])?;
     if token.is_empty() {
-        return Err(Status::bad_request(
+        return Err(ApiError::bad_request(
             "token is required for TokenReview in authentication",
         ));
     }

@@ -6,7 +6,7 @@ mod identity;
 mod spec;
 
 use lockstep_object::metadata::check_namespace;
-use lockstep_object::{Object, Status, Value, json};
+use lockstep_object::{ApiError, Object, Value, json};
 
 use crate::authn::User;
 use crate::resources::{Answer, Request, Served, check_scope};
@@ -52,10 +52,10 @@ impl Review {
         server: &Server,
         user: &User,
         request: &Request<'_>,
-    ) -> Result<Answer, Status> {
+    ) -> Result<Answer, ApiError> {
         check_scope(request)?;
         if request.route.verb != Verb::Create || request.route.is_named() {
-            return Err(Status::method_not_allowed());
+            return Err(ApiError::MethodNotAllowed);
         }
         let dry_run = request.dry_run()?;
         let incoming = request.object()?;
@@ -76,7 +76,7 @@ impl Review {
         user: &User,
         request: &Request<'_>,
         object: &mut Object,
-    ) -> Result<Value, Status> {
+    ) -> Result<Value, ApiError> {
         let spec = Spec::of(object, request);
         match self {
             Self::Token => identity::of_token(server, &spec).await,

@@ -3,7 +3,7 @@
 use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::incoming::mistyped;
 use lockstep_object::incoming::type_name;
-use lockstep_object::{GroupKind, GroupVersionKind, Object, Status, Value};
+use lockstep_object::{ApiError, GroupKind, GroupVersionKind, Object, Value};
 
 use crate::resources::Request;
 
@@ -31,7 +31,7 @@ impl<'a> Spec<'a> {
     }
 
     /// Optional object at a path.
-    pub(super) fn map(&self, path: &[&str]) -> Result<Option<&'a Value>, Status> {
+    pub(super) fn map(&self, path: &[&str]) -> Result<Option<&'a Value>, ApiError> {
         match self.at(path) {
             Some(value) if !value.is_object() => Err(self.mistyped(value, path, "object")),
             found => Ok(found),
@@ -39,7 +39,7 @@ impl<'a> Spec<'a> {
     }
 
     /// String at a path; empty if absent.
-    pub(super) fn text(&self, path: &[&str]) -> Result<&'a str, Status> {
+    pub(super) fn text(&self, path: &[&str]) -> Result<&'a str, ApiError> {
         match self.at(path) {
             None => Ok(""),
             Some(Value::String(text)) => Ok(text),
@@ -48,7 +48,7 @@ impl<'a> Spec<'a> {
     }
 
     /// List of strings at a path; empty if absent.
-    pub(super) fn texts(&self, path: &[&str]) -> Result<Vec<String>, Status> {
+    pub(super) fn texts(&self, path: &[&str]) -> Result<Vec<String>, ApiError> {
         let Some(value) = self.at(path) else {
             return Ok(Vec::new());
         };
@@ -84,15 +84,15 @@ impl<'a> Spec<'a> {
     }
 
     /// 422 if there are errors.
-    pub(super) fn judge(&self, errors: &[FieldError]) -> Result<(), Status> {
+    pub(super) fn judge(&self, errors: &[FieldError]) -> Result<(), ApiError> {
         if errors.is_empty() {
             return Ok(());
         }
         let kind = GroupKind::new(&*self.gvk.group, &*self.gvk.kind);
-        Err(Status::invalid(&kind, self.object.name(), errors))
+        Err(ApiError::invalid(&kind, self.object.name(), errors))
     }
 
-    fn mistyped(&self, value: &Value, path: &[&str], wanted: &str) -> Status {
+    fn mistyped(&self, value: &Value, path: &[&str], wanted: &str) -> ApiError {
         let found = type_name(value);
         let (kind, path) = (&self.gvk.kind, path.join("."));
         let problem = format!(

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, VARY};
-use lockstep_object::{Status, json, yaml};
+use lockstep_object::{ApiError, json, yaml};
 
 use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
@@ -54,12 +54,12 @@ pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response
         rewrite(body, encoding, compress)
     } else {
         let work = rewriters.run(move || rewrite(body, encoding, compress));
-        let failed = || Err(Status::internal_error("the answer could not be written"));
+        let failed = || Err(ApiError::internal("the answer could not be written"));
         work.await.unwrap_or_else(failed)
     };
     match rewritten {
         Ok(rewritten) => put(response, rewritten),
-        Err(status) => refuse(response, &status),
+        Err(error) => refuse(response, &error),
     }
 }
 
@@ -70,7 +70,7 @@ struct Rewritten {
     is_compressed: bool,
 }
 
-fn rewrite(body: Bytes, encoding: Encoding, compress: bool) -> Result<Rewritten, Status> {
+fn rewrite(body: Bytes, encoding: Encoding, compress: bool) -> Result<Rewritten, ApiError> {
     let bytes = match encoding {
         Encoding::Json => body,
         Encoding::IndentedJson => {
@@ -98,13 +98,13 @@ fn grown(bytes: usize) -> usize {
         .saturating_add(GROWTH_BYTES)
 }
 
-fn as_yaml(body: &[u8]) -> Result<String, Status> {
+fn as_yaml(body: &[u8]) -> Result<String, ApiError> {
     let decoded = json::decode(body);
-    let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let decoded = decoded.map_err(|error| ApiError::internal(error.to_string()))?;
     let bytes_max = grown(body.len());
     let written = on_deep_stack(|| yaml::encode_within(&decoded.value, bytes_max));
-    let written = written.map_err(|error| Status::internal_error(&error.to_string()))?;
-    written.ok_or_else(|| Status::internal_error("the answer is too large as YAML; ask for JSON"))
+    let written = written.map_err(|error| ApiError::internal(error.to_string()))?;
+    written.ok_or_else(|| ApiError::internal("the answer is too large as YAML; ask for JSON"))
 }
 
 fn put(response: &mut Response, rewritten: Rewritten) {
@@ -123,8 +123,8 @@ fn put(response: &mut Response, rewritten: Rewritten) {
 }
 
 /// Replaces a response by an error but keeps its headers.
-fn refuse(response: &mut Response, status: &Status) {
-    let (parts, body) = respond(status).into_parts();
+fn refuse(response: &mut Response, error: &ApiError) {
+    let (parts, body) = respond(error).into_parts();
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     *response.body_mut() = body;
     response.headers_mut().extend(parts.headers);

@@ -2,12 +2,12 @@
 
 use lockstep_kinds::proto::{self, Envelope};
 use lockstep_kinds::{Table, TypeId, typed};
-use lockstep_object::{Object, Status, Value, json};
+use lockstep_object::{ApiError, Object, Status, Value, json};
 
 /// Encodes a complete response: an object, a list or a `Status`.
-pub(super) fn as_message(body: &[u8]) -> Result<Vec<u8>, Status> {
+pub(super) fn as_message(body: &[u8]) -> Result<Vec<u8>, ApiError> {
     let decoded = json::decode(body);
-    let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let decoded = decoded.map_err(|error| ApiError::internal(error.to_string()))?;
     message(decoded.value)
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn as_frames(lines: &[u8]) -> Vec<u8> {
     let mut frames = Vec::new();
     for line in lines.split(|byte| *byte == b'\n') {
         if !line.is_empty() {
-            let event = event(line).unwrap_or_else(|status| failure(&status));
+            let event = event(line).unwrap_or_else(|error| failure(&error));
             let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
             frames.extend_from_slice(&length.to_be_bytes());
             frames.extend_from_slice(&event);
@@ -26,13 +26,14 @@ pub(crate) fn as_frames(lines: &[u8]) -> Vec<u8> {
 }
 
 /// `ERROR` event for an event that cannot be encoded.
-fn failure(status: &Status) -> Vec<u8> {
-    watch_event("ERROR", &message(status.to_value()).unwrap_or_default())
+fn failure(error: &ApiError) -> Vec<u8> {
+    let status = Status::from(error).to_value();
+    watch_event("ERROR", &message(status).unwrap_or_default())
 }
 
-fn event(line: &[u8]) -> Result<Vec<u8>, Status> {
+fn event(line: &[u8]) -> Result<Vec<u8>, ApiError> {
     let decoded = json::decode(line);
-    let decoded = decoded.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let decoded = decoded.map_err(|error| ApiError::internal(error.to_string()))?;
     let mut event = decoded.value;
     let object = message(event["object"].take())?;
     Ok(watch_event(
@@ -52,14 +53,14 @@ fn watch_event(kind: &str, object: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes one object in the `runtime.Unknown` envelope.
-fn message(value: Value) -> Result<Vec<u8>, Status> {
+fn message(value: Value) -> Result<Vec<u8>, ApiError> {
     let object = Object::from_value(value);
-    let object = object.map_err(|_| Status::internal_error("the answer is no object"))?;
+    let object = object.map_err(|_| ApiError::internal("the answer is no object"))?;
     let (api_version, kind) = (object.api_version(), object.kind());
     let id = type_of(api_version, kind)
-        .ok_or_else(|| Status::internal_error(&format!("{kind} has no message")))?;
+        .ok_or_else(|| ApiError::internal(format!("{kind} has no message")))?;
     let raw = proto::encode(Table::builtin(), id, object.fields());
-    let raw = raw.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let raw = raw.map_err(|error| ApiError::internal(error.to_string()))?;
     Ok(proto::wrap(api_version, kind, &raw))
 }
 

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::USER_AGENT;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_object::field::{FieldError, Path};
 
 use super::{Encoding, Form, Include, MetaVersion, Shape};
@@ -62,7 +62,7 @@ pub(crate) fn body_types() -> Vec<&'static str> {
 impl Form {
     /// Chooses the available representation that the client prefers; 406 if it accepts none. Objects are stored as
     /// JSON, so protobuf is chosen only if nothing else is accepted.
-    pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, Status> {
+    pub fn negotiate(headers: &HeaderMap, query: &Query, asked: Asked) -> Result<Self, ApiError> {
         let ranges = accept::ranges(headers);
         let mut taken = ranges.iter().filter_map(|range| {
             let (encoding, kind) = offered(range, asked)?;
@@ -111,7 +111,7 @@ fn message_shape(range: &MediaRange, asked: Asked) -> Option<Shape> {
     }
 }
 
-fn refusal(asked: Asked) -> Status {
+fn refusal(asked: Asked) -> ApiError {
     let offers = OFFERS
         .iter()
         .filter(|offer| offer.streams || asked != Asked::Watch);
@@ -121,7 +121,7 @@ fn refusal(asked: Asked) -> Status {
         _ => names.map(str::to_owned).collect(),
     };
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Status::not_acceptable(&names)
+    ApiError::not_acceptable(&names)
 }
 
 impl Offer {
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    fn shape(&self, query: &Query) -> Result<Shape, Status> {
+    fn shape(&self, query: &Query) -> Result<Shape, ApiError> {
         Ok(match self {
             Self::Own => Shape::Whole,
             Self::Metadata(version) => Shape::Metadata(*version),
@@ -172,7 +172,7 @@ impl Kind {
 }
 
 /// Parses `includeObject`.
-fn include(query: &Query) -> Result<Include, Status> {
+fn include(query: &Query) -> Result<Include, ApiError> {
     match query.get("includeObject").unwrap_or_default() {
         "None" => Ok(Include::None),
         "" | "Metadata" => Ok(Include::Metadata),
@@ -181,7 +181,7 @@ fn include(query: &Query) -> Result<Include, Status> {
             let path = Path::ROOT.field("includeObject");
             let detail = "must be 'Metadata', 'Object', 'None', or empty";
             let error = FieldError::invalid(&path, other, detail);
-            Err(Status::bad_request(format!(
+            Err(ApiError::bad_request(format!(
                 "Unable to convert to Table as requested: {error}"
             )))
         }

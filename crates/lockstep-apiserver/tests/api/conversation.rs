@@ -18,6 +18,7 @@ use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
 use lockstep_authz::User;
 use lockstep_object::metadata::Seconds;
+use lockstep_object::{ApiError, Status, json};
 use lockstep_storage::{Consistency, Key, Limits, MemoryStore, Op, Put, Revision, Store, Txn};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -27,6 +28,14 @@ use crate::masks::Moment;
 const PREFIX: &str = "/registry/";
 /// 2026-11-16T00:00:00Z
 const START: i64 = 1_794_787_200;
+
+/// Response to a refused request.
+fn refused(error: &ApiError) -> Answer {
+    Answer {
+        code: error.code(),
+        ..Answer::ok(json::encode(&Status::from(error).to_value()))
+    }
+}
 
 /// The store has a history before the server starts.
 async fn write_elsewhere(store: &MemoryStore) {
@@ -208,7 +217,7 @@ impl Conversation {
         };
         let form = match Form::negotiate(headers, &query, asked) {
             Ok(form) => form,
-            Err(status) => return (Answer::from(&status), Vec::new()),
+            Err(error) => return (refused(&error), Vec::new()),
         };
         let request = Request {
             route: &route,
@@ -230,7 +239,7 @@ impl Conversation {
             notes: &notes,
         };
         let answer = self.api.answer(&request).await;
-        let answer = answer.unwrap_or_else(|status| Answer::from(&status));
+        let answer = answer.unwrap_or_else(|error| refused(&error));
         (answer, notes.warnings())
     }
 

@@ -20,7 +20,7 @@ use lockstep_apiserver::{
     ResponseBody, ServiceRange, TlsVersion, bind, respond, text,
 };
 use lockstep_featuregate::Builder;
-use lockstep_object::Status;
+use lockstep_object::ApiError;
 use lockstep_storage::{MemoryStore, Store};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -239,7 +239,7 @@ async fn answer(request: &mut Request) -> Response {
     match path.resource.as_str() {
         "echoes" => match request.body.read().await {
             Ok(body) => text(StatusCode::OK, format!("{} bytes", body.len())),
-            Err(error) => respond(&Status::from(error)),
+            Err(error) => respond(&ApiError::from(error)),
         },
         "users" => {
             let user = &request.user;
@@ -270,7 +270,7 @@ async fn answer(request: &mut Request) -> Response {
             let stream = Ticks { first: true };
             http::Response::new(ResponseBody::stream(Box::pin(stream), request.stop.clone()))
         }
-        _ => respond(&Status::no_such_resource()),
+        _ => respond(&ApiError::NoSuchResource),
     }
 }
 

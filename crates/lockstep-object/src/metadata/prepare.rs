@@ -2,7 +2,7 @@
 
 use super::time::Seconds;
 use crate::object::Object;
-use crate::status::Status;
+use crate::status::ApiError;
 use serde_json::Value;
 
 /// Metadata that the server sets on a new object.
@@ -30,34 +30,34 @@ pub enum StatusField {
 }
 
 /// Refuses a resourceVersion on an object that is to be created; `0` is none.
-pub fn check_create(object: &Object) -> Result<(), Status> {
+pub fn check_create(object: &Object) -> Result<(), ApiError> {
     match object.resource_version() {
         "" | "0" => Ok(()),
-        _ => Err(Status::bad_request(
+        _ => Err(ApiError::bad_request(
             "resourceVersion should not be set on objects to be created",
         )),
     }
 }
 
 /// Rejects an object whose namespace differs from the request path. An empty namespace takes the path's.
-pub fn check_namespace(object: &Object, namespace: &str) -> Result<(), Status> {
+pub fn check_namespace(object: &Object, namespace: &str) -> Result<(), ApiError> {
     match object.namespace() {
         "" => Ok(()),
         found if found == namespace => Ok(()),
-        _ => Err(Status::bad_request(
+        _ => Err(ApiError::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         )),
     }
 }
 
 /// Rejects an object whose name differs from the request path.
-pub fn check_url_name(object: &Object, name: &str) -> Result<(), Status> {
+pub fn check_url_name(object: &Object, name: &str) -> Result<(), ApiError> {
     match object.name() {
         found if found == name => Ok(()),
-        "" => Err(Status::bad_request(format!(
+        "" => Err(ApiError::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         ))),
-        found => Err(Status::bad_request(format!(
+        found => Err(ApiError::bad_request(format!(
             "the name of the object ({found}) does not match the name on the URL ({name})"
         ))),
     }

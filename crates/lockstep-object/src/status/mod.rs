@@ -1,8 +1,15 @@
-//! `Status`: the result of a failed or successful request.
+//! `ApiError`, the failure of a request, and `Status`, the object that tells a client of it.
 
-mod build;
+mod error;
+mod map;
 
 use serde_json::{Map, Value, json};
+
+use crate::kinds::GroupResource;
+
+pub use error::{
+    ApiError, ApplyConflict, InvalidObject, ObjectRef, PreconditionFailed, WebhookDenial,
+};
 
 /// `status` of a `Status`: success or failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +122,27 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// Response of a failed request, or of a successful one without another result.
+/// Success of a request that has no object as its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Success {
+    /// 200: an object was removed.
+    Deleted {
+        /// The resource of the object.
+        resource: GroupResource,
+        /// The object's name.
+        name: String,
+        /// The object's uid.
+        uid: String,
+    },
+    /// 201: the body of a subresource, such as a binding or an eviction, took effect.
+    Created,
+}
+
+/// Response of a failed request, or of a successful one without another result.
+///
+/// It is made from an [`ApiError`] or a [`Success`], and in no other way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// Success or failure.
     pub outcome: Outcome,
@@ -159,7 +185,8 @@ impl Status {
         if let Some(details) = &self.details {
             entries.insert("details".to_owned(), details.to_value());
         }
-        if self.outcome == Outcome::Failure {
+        // Upstream answers a deletion, the one success with details, without a code.
+        if self.outcome == Outcome::Failure || self.details.is_none() {
             entries.insert("code".to_owned(), Value::from(self.code));
         }
         status

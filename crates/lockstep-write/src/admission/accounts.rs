@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lockstep_builtins::accounts::{self, DEFAULT_ACCOUNT, Looked, TOKEN_VOLUME_PREFIX};
 use lockstep_object::metadata::{GENERATE_NAME_SUFFIX_BYTES, generated_name};
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use super::super::WritePath;
 use super::{Attributes, Operation};
@@ -20,7 +20,7 @@ pub(super) async fn mount(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &mut Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     if !attributes.makes("", "pods") {
         return Ok(());
     }
@@ -43,7 +43,7 @@ pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let is_later = attributes.operation == Operation::Update
         && attributes.subresource == Some(Subresource::EphemeralContainers);
     let looked = match (attributes.makes("", "pods"), is_later) {
@@ -76,7 +76,7 @@ async fn find(
     attributes: &Attributes<'_>,
     pod: &Object,
     name: &str,
-) -> Result<Object, Status> {
+) -> Result<Object, ApiError> {
     let namespace = &attributes.request.route.namespace;
     let key = format!("{namespace}/{name}");
     if let Some((account, _)) = path.cached("", "serviceaccounts", &key) {
@@ -102,11 +102,11 @@ async fn find(
     Err(refused(attributes, pod, &why))
 }
 
-fn refused(attributes: &Attributes<'_>, pod: &Object, why: &str) -> Status {
+fn refused(attributes: &Attributes<'_>, pod: &Object, why: &str) -> ApiError {
     let resource = attributes.request.served.resource.group_resource();
     let name = match attributes.name {
         "" => pod.name(),
         name => name,
     };
-    Status::forbidden(&resource, name, why)
+    ApiError::forbidden(&resource, name, why)
 }

@@ -4,7 +4,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::pem::parse_x509_pem;
@@ -23,7 +23,7 @@ pub(super) fn check(
     plugin: Plugin,
     attributes: &Attributes<'_>,
     object: &Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let resource = &attributes.request.served.resource;
     let Some(old) = attributes.old else {
         return Ok(());
@@ -59,10 +59,10 @@ pub(super) fn check(
         return Ok(());
     }
     let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
-    Err(Status::forbidden(
+    Err(ApiError::forbidden(
         &resource.group_resource(),
         old.name(),
-        &why,
+        why,
     ))
 }
 
@@ -72,7 +72,7 @@ const CLIENTS: &str = "kubernetes.io/kube-apiserver-client";
 const MASTERS: &str = "system:masters";
 
 /// Rejects a new client certificate request whose subject has the organization `system:masters`.
-pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), Status> {
+pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Result<(), ApiError> {
     let resource = &attributes.request.served.resource;
     let is_request = resource.special == SpecialKind::CertificateSigningRequest;
     let is_new = attributes.operation == Operation::Create && attributes.subresource.is_none();
@@ -81,7 +81,7 @@ pub(super) fn check_subject(attributes: &Attributes<'_>, object: &Object) -> Res
         return Ok(());
     }
     let refused = |why: &str| {
-        Err(Status::forbidden(
+        Err(ApiError::forbidden(
             &resource.group_resource(),
             object.name(),
             why,

@@ -2,7 +2,7 @@
 //! claims outside their bounds.
 
 use lockstep_builtins::limits;
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use super::super::WritePath;
 use super::Attributes;
@@ -12,7 +12,7 @@ pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     object: &mut Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     if attributes.makes("", "pods") {
         let ranges = ranges(path, object.namespace()).await?;
         limits::fill(object, &ranges);
@@ -25,7 +25,7 @@ pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     object: &Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let check = if attributes.makes("", "pods") {
         limits::check_pod
     } else if attributes.makes("", "persistentvolumeclaims") {
@@ -40,18 +40,18 @@ pub(super) async fn check(
         several => format!("[{}]", several.join(", ")),
     };
     let resource = attributes.request.served.resource.group_resource();
-    Err(Status::forbidden(&resource, object.name(), &why))
+    Err(ApiError::forbidden(&resource, object.name(), why))
 }
 
 /// LimitRanges of a namespace, including those created a moment ago.
-async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, Status> {
+async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, ApiError> {
     let registry = path.registry();
     let Some(resource) = registry.resource("", "limitranges") else {
         return Ok(Vec::new());
     };
     if !path.io.catch_up().await {
         let why = "the store is not available";
-        return Err(Status::service_unavailable(why).with_retry_after(1));
+        return Err(ApiError::service_unavailable(why, 1));
     }
     let ranges = path.env.cached_list(&resource.bucket, Some(namespace));
     let ranges = ranges

@@ -27,7 +27,7 @@ pub mod webhooks;
 
 use std::time::Duration;
 
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 pub use attributes::{Attributes, Operation};
 pub use plugins::{Plugin, PluginError, Plugins};
@@ -73,7 +73,7 @@ impl WritePath<'_> {
         &self,
         attributes: &Attributes<'_>,
         object: Option<&mut Object>,
-    ) -> Result<Mutated, Status> {
+    ) -> Result<Mutated, ApiError> {
         if !attributes.request.origin.stages().admission {
             return Ok(Mutated::InShape);
         }
@@ -99,7 +99,7 @@ impl WritePath<'_> {
         &self,
         attributes: &Attributes<'_>,
         mut object: Option<&mut Object>,
-    ) -> Result<bool, Status> {
+    ) -> Result<bool, ApiError> {
         let mut rounds = Rounds::default();
         let mut is_changed = false;
         loop {
@@ -118,7 +118,7 @@ impl WritePath<'_> {
         attributes: &Attributes<'_>,
         mut object: Option<&mut Object>,
         rounds: &mut Rounds,
-    ) -> Result<bool, Status> {
+    ) -> Result<bool, ApiError> {
         let mut is_changed = false;
         for plugin in self.env.plugins().of(&CHAIN) {
             let began = self.env.elapsed();
@@ -155,7 +155,7 @@ impl WritePath<'_> {
         &self,
         attributes: &Attributes<'_>,
         object: Option<&Object>,
-    ) -> Result<Option<Bill>, Status> {
+    ) -> Result<Option<Bill>, ApiError> {
         if !attributes.request.origin.stages().admission {
             return Ok(None);
         }
@@ -176,7 +176,7 @@ impl WritePath<'_> {
         &self,
         attributes: &Attributes<'_>,
         object: Option<&Object>,
-    ) -> Result<Option<Bill>, Status> {
+    ) -> Result<Option<Bill>, ApiError> {
         let mut bill = None;
         for plugin in self.env.plugins().of(&CHAIN) {
             let began = self.env.elapsed();
@@ -217,7 +217,7 @@ impl WritePath<'_> {
         phase: &'static str,
         attributes: &Attributes<'_>,
         began: Duration,
-        outcome: &Result<(), Status>,
+        outcome: &Result<(), ApiError>,
     ) {
         let took = self.env.elapsed().saturating_sub(began);
         let operation = attributes.operation.as_str();

@@ -1,6 +1,6 @@
 //! `Priority` admission: sets a pod's priority from its PriorityClass.
 
-use lockstep_object::{Object, Status, Value};
+use lockstep_object::{ApiError, Object, Value};
 
 use super::super::WritePath;
 use super::{Attributes, classes};
@@ -15,13 +15,13 @@ pub(super) async fn resolve(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &mut Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     if !attributes.makes("", "pods") {
         return Ok(());
     }
     let resource = attributes.request.served.resource.group_resource();
     let name = pod.name().to_owned();
-    let refused = |why: String| Err(Status::forbidden(&resource, &name, &why));
+    let refused = |why: String| Err(ApiError::forbidden(&resource, &name, why));
     let named = pod
         .at(&["spec", "priorityClassName"])
         .and_then(Value::as_str);

@@ -1,6 +1,6 @@
 //! `RuntimeClass` admission: copies the class's pod overhead and scheduling constraints into pods that name it.
 
-use lockstep_object::{Map, Object, Status, Value};
+use lockstep_object::{ApiError, Map, Object, Value};
 
 use super::super::WritePath;
 use super::Attributes;
@@ -16,7 +16,7 @@ pub(super) async fn fill(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &mut Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let Some(class) = class_of(path, attributes, pod).await? else {
         return Ok(());
     };
@@ -51,7 +51,7 @@ pub(super) async fn check(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &Object,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     if !attributes.makes("", "pods") {
         return Ok(());
     }
@@ -70,7 +70,7 @@ async fn class_of(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     pod: &Object,
-) -> Result<Option<Object>, Status> {
+) -> Result<Option<Object>, ApiError> {
     let named = pod.at(&["spec", "runtimeClassName"]);
     let Some(named) = named.and_then(Value::as_str) else {
         return Ok(None);
@@ -116,7 +116,7 @@ fn select(spec: &mut Map<String, Value>, selector: &Map<String, Value>) -> Resul
     Ok(())
 }
 
-fn refusal(attributes: &Attributes<'_>, name: &str, why: &str) -> Status {
+fn refusal(attributes: &Attributes<'_>, name: &str, why: &str) -> ApiError {
     let resource = attributes.request.served.resource.group_resource();
-    Status::forbidden(&resource, name, why)
+    ApiError::forbidden(&resource, name, why)
 }

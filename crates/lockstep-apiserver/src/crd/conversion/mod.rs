@@ -6,8 +6,8 @@ mod review;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn, conversion_failed};
-use lockstep_object::{Object, Status, Value, json};
+use lockstep_catalog::{BoxFuture, ConversionWebhook, Turn};
+use lockstep_object::{ApiError, Object, Value, json};
 use tokio::sync::Semaphore;
 
 use super::Definition;
@@ -61,10 +61,10 @@ impl Converter {
         first: &Object,
         objects: &[Object],
         desired: &str,
-    ) -> Result<Vec<Object>, Status> {
+    ) -> Result<Vec<Object>, ApiError> {
         let (api_version, kind) = (first.api_version(), first.kind());
         let failed = |why: String| {
-            conversion_failed(&format!(
+            ApiError::ConversionFailed(format!(
                 "conversion webhook for {api_version}, Kind={kind} {why}"
             ))
         };
@@ -103,7 +103,7 @@ impl ConversionWebhook for Converter {
         &'a self,
         objects: &'a [Object],
         desired: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Object>, Status>> {
+    ) -> BoxFuture<'a, Result<Vec<Object>, ApiError>> {
         Box::pin(async move {
             let Some(first) = objects.first() else {
                 return Ok(Vec::new());

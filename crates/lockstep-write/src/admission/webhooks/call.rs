@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_object::{Status, json};
+use lockstep_object::{ApiError, json};
 
 use super::super::super::io::CallFailure;
 use super::super::super::{DryRun, WritePath};
@@ -40,11 +40,11 @@ pub(super) enum Failure {
         code: u16,
     },
     /// The webhook denied the request.
-    #[error("{}", .0.message)]
-    Denied(Box<Status>),
+    #[error("{0}")]
+    Denied(ApiError),
     /// The patch cannot be applied, or a webhook with side effects matched a dry run; `failurePolicy` does not apply.
-    #[error("{}", .0.message)]
-    Internal(Box<Status>),
+    #[error("{0}")]
+    Internal(ApiError),
 }
 
 impl Failure {
@@ -53,7 +53,7 @@ impl Failure {
     }
 
     pub(super) fn internal(why: &str) -> Self {
-        Self::Internal(Box::new(Status::internal_error(why)))
+        Self::Internal(ApiError::internal(why))
     }
 
     /// True if `failurePolicy` applies to the failure.
@@ -74,18 +74,18 @@ impl Failure {
     pub(super) fn code(&self) -> u16 {
         match self {
             Self::Call { code, .. } => *code,
-            Self::Denied(status) => status.code,
+            Self::Denied(error) => error.code(),
             Self::Internal(_) => 0,
         }
     }
 
-    /// Converts the failure to the status of the API response.
-    pub(super) fn into_status(self, webhook: &str) -> Status {
+    /// Converts the failure to the error of the API request.
+    pub(super) fn into_error(self, webhook: &str) -> ApiError {
         match self {
             Self::Call { reason, .. } => {
-                Status::internal_error(&format!("failed calling webhook {webhook:?}: {reason}"))
+                ApiError::internal(format!("failed calling webhook {webhook:?}: {reason}"))
             }
-            Self::Denied(status) | Self::Internal(status) => *status,
+            Self::Denied(error) | Self::Internal(error) => error,
         }
     }
 }
@@ -99,7 +99,7 @@ impl Call {
         view: &View<'_>,
     ) -> Result<(Self, WebhookCall), Failure> {
         if view.attributes().dry_run == DryRun::All && hook.has_side_effects {
-            return Err(Failure::Internal(Box::new(no_dry_run(&hook.name))));
+            return Err(Failure::Internal(no_dry_run(&hook.name)));
         }
         let review = hook.review.ok_or_else(|| {
             let why = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
@@ -154,8 +154,5 @@ pub(super) fn interpret(
     if answer.allowed {
         return Ok(answer);
     }
-    Err(Failure::Denied(Box::new(denied(
-        &hook.name,
-        &answer.result,
-    ))))
+    Err(Failure::Denied(denied(&hook.name, &answer.result)))
 }

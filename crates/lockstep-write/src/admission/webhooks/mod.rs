@@ -15,7 +15,7 @@ mod view;
 
 use std::sync::Arc;
 
-use lockstep_object::{Object, Status};
+use lockstep_object::{ApiError, Object};
 
 pub use call::WebhookCall;
 pub use rounds::Rounds;
@@ -35,7 +35,7 @@ pub(super) async fn mutate(
     attributes: &Attributes<'_>,
     object: Option<&mut Object>,
     rounds: &mut Rounds,
-) -> Result<bool, Status> {
+) -> Result<bool, ApiError> {
     let hooks = path.env.webhooks(Phase::Mutating);
     if hooks.is_empty() || attributes.is_about_admission() {
         return Ok(false);
@@ -76,7 +76,7 @@ pub(super) async fn validate(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     object: Option<&Object>,
-) -> Result<(), Status> {
+) -> Result<(), ApiError> {
     let hooks = path.env.webhooks(Phase::Validating);
     if hooks.is_empty() || attributes.is_about_admission() {
         return Ok(());
@@ -133,7 +133,7 @@ struct Noted<'a> {
 
 impl Noted<'_> {
     /// Calls a mutating webhook. Returns whether it changed the object.
-    async fn ask(&self, view: &mut View<'_>) -> Result<bool, Status> {
+    async fn ask(&self, view: &mut View<'_>) -> Result<bool, ApiError> {
         let began = self.path.env.elapsed();
         let outcome = self.change(view).await;
         let took = self.path.env.elapsed().saturating_sub(began);
@@ -163,7 +163,7 @@ impl Noted<'_> {
         &self,
         outcome: Result<(), Failure>,
         took: std::time::Duration,
-    ) -> Result<bool, Status> {
+    ) -> Result<bool, ApiError> {
         let operation = self.attributes.operation.as_str();
         let (name, phase) = (&*self.hook.name, self.phase.label());
         let Err(failure) = outcome else {
@@ -192,7 +192,7 @@ impl Noted<'_> {
             self.attributes.request.notes.annotate(&key, name);
             return Ok(false);
         }
-        Err(failure.into_status(name))
+        Err(failure.into_error(name))
     }
 
     fn observe_call(&self, code: u16, is_rejected: bool, took: std::time::Duration) {

@@ -1,12 +1,12 @@
-//! Statuses of writes that a webhook denied or cannot be called for.
+//! Errors of writes that a webhook denied or cannot be called for.
 
-use lockstep_object::{Cause, Details, Status, Value};
+use lockstep_object::{ApiError, Cause, Details, Value, WebhookDenial};
 
 /// Lowest status code of a denial.
 const REFUSAL_CODE_MIN: u16 = 400;
 
-/// Status of a denial: the webhook's own `Status` as far as it is valid, with the webhook's name in the message.
-pub fn denied(webhook: &str, result: &Value) -> Status {
+/// Error of a denial: the webhook's own `Status` as far as it is valid, with the webhook's name in the message.
+pub fn denied(webhook: &str, result: &Value) -> ApiError {
     let text = |field: &str| result[field].as_str().unwrap_or_default();
     let denied = format!("admission webhook {webhook:?} denied the request");
     let message = match (text("message"), text("reason")) {
@@ -17,19 +17,17 @@ pub fn denied(webhook: &str, result: &Value) -> Status {
     let code = result["code"].as_u64();
     let code = code.and_then(|code| u16::try_from(code).ok());
     let code = code.filter(|code| (REFUSAL_CODE_MIN..=999).contains(code));
-    Status {
+    ApiError::DeniedByWebhook(Box::new(WebhookDenial {
+        message,
+        reason: text("reason").to_owned(),
         code: code.unwrap_or(REFUSAL_CODE_MIN),
-        // The reason is the webhook's own text; no code of this server may match on it.
-        reason: None,
-        foreign_reason: text("reason").to_owned(),
         details: details(&result["details"]),
-        ..Status::bad_request(message)
-    }
+    }))
 }
 
 /// 400 for a dry run that matches a webhook with side effects.
-pub fn no_dry_run(webhook: &str) -> Status {
-    Status::bad_request(format!(
+pub fn no_dry_run(webhook: &str) -> ApiError {
+    ApiError::bad_request(format!(
         "admission webhook {webhook:?} does not support dry run"
     ))
 }

@@ -1,7 +1,7 @@
 //! Matches a webhook against a write, and selects the version of the resource to send.
 
 use lockstep_cel::authorizer::ResourceAttributes;
-use lockstep_object::{GroupResource, Map, Object, Status, Value};
+use lockstep_object::{ApiError, GroupResource, Map, Object, Value};
 
 use super::super::super::WritePath;
 use super::super::super::environment::Observation;
@@ -19,12 +19,12 @@ pub(super) async fn select(
     hook: &Hook,
     phase: Phase,
     view: &mut View<'_>,
-) -> Result<Option<Served>, Status> {
+) -> Result<Option<Served>, ApiError> {
     let attributes = view.attributes();
     let Some(asked) = matched(path, hook, attributes) else {
         return Ok(None);
     };
-    let internal = |why: String| Status::internal_error(&why);
+    let internal = |why: String| ApiError::internal(why);
     if hook.looks_at_namespaces() {
         let labels = namespace_labels(path, view).await?;
         let is_selected = |labels| hook.selects_namespace(labels);
@@ -83,7 +83,7 @@ fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> 
 async fn namespace_labels(
     path: &WritePath<'_>,
     view: &View<'_>,
-) -> Result<Option<Map<String, Value>>, Status> {
+) -> Result<Option<Map<String, Value>>, ApiError> {
     let attributes = view.attributes();
     let request = attributes.request;
     let is_whole = attributes.subresource.is_none() && attributes.operation != Operation::Delete;
@@ -103,7 +103,7 @@ async fn namespace_labels(
     }
     let stored = path.read_internally("", "namespaces", name).await;
     let resource = GroupResource::new("", "namespaces");
-    let stored = stored.ok_or_else(|| Status::not_found(&resource, name))?;
+    let stored = stored.ok_or_else(|| ApiError::not_found(&resource, name))?;
     Ok(labels(stored))
 }
 
@@ -114,7 +114,7 @@ fn decide(
     hook: &Hook,
     phase: Phase,
     view: &View<'_>,
-) -> Result<bool, Status> {
+) -> Result<bool, ApiError> {
     let attributes = view.attributes();
     let request = attributes.request;
     let resource = &request.served.resource;
@@ -147,7 +147,7 @@ fn decide(
         Verdict::Holds => return Ok(true),
         Verdict::Undecided(why) if hook.failure_policy == FailurePolicy::Fail => {
             let resource = resource.group_resource();
-            return Err(Status::forbidden(&resource, attributes.name, &why));
+            return Err(ApiError::forbidden(&resource, attributes.name, why));
         }
         Verdict::Fails | Verdict::Undecided(_) => {}
     }

@@ -95,7 +95,7 @@ impl<'a> View<'a> {
         &mut self,
         io: &Io,
         to: &Served,
-    ) -> Result<(), lockstep_object::Status> {
+    ) -> Result<(), lockstep_object::ApiError> {
         self.served = to.clone();
         if self
             .attributes
