@@ -14,6 +14,7 @@ use super::commit::put;
 use super::conversion::ServedVersion as _;
 use super::conversion::kept;
 use super::decode::Document;
+use super::environment::Observation;
 use super::fences::Known;
 use super::field_gates::Gated;
 use super::managed_fields::{Claims, take_requested_managed_fields};
@@ -99,6 +100,7 @@ impl WritePath<'_> {
                 self.prepare(request, &mut made, &uid);
             }
             self.assign(request, &mut made, None).await?;
+            self.env.observe(&Observation::BeforeValidation(&made));
             check(request, &made, &gated)?;
             gated.warn_of_deprecated(request);
             self.check_escalation(request, &made, None)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
+use lockstep_fieldgate::{Action, Gates};
 use lockstep_mvcc::Revision;
 use lockstep_object::{Object, Value};
 
@@ -155,7 +156,9 @@ pub enum Observation<'a> {
         /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
         operation: &'static str,
     },
-    /// The field gate step of one write, with gate and action of each change it made.
+    /// The next state of the object behind the last step that changes it.
+    BeforeValidation(&'a Object),
+    /// The field gate step of one write.
     FieldGates {
         /// Name of the CRD.
         crd: &'a str,
@@ -163,8 +166,10 @@ pub enum Observation<'a> {
         name: &'a str,
         /// Duration.
         took: Duration,
-        /// Gate and action of each change.
-        actions: &'a [(&'a str, &'static str)],
+        /// Gates of the CRD.
+        gates: &'a Gates,
+        /// Changes that they made.
+        actions: &'a [Action],
     },
     /// A write by the server itself, with the status code that it would have had as an API request.
     OwnWrite {

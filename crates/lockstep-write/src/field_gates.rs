@@ -100,15 +100,12 @@ impl WritePath<'_> {
         }
         let resource = &request.served.resource;
         let crd = format!("{}.{}", resource.plural, resource.group);
-        let changes = actions.iter();
-        let changes: Vec<_> = changes
-            .map(|action| (gates.name(action), action.kind.as_str()))
-            .collect();
         self.env.observe(&Observation::FieldGates {
             crd: &crd,
             name: &request.route.name,
             took,
-            actions: &changes,
+            gates,
+            actions,
         });
         if actions.is_empty() {
             return;

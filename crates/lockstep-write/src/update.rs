@@ -15,6 +15,7 @@ use super::codec::{Current, serve};
 use super::commit::put;
 use super::conversion::ServedVersion as _;
 use super::decode::Document;
+use super::environment::Observation;
 use super::field_gates::{ACTIONS, Gated};
 use super::managed_fields::{Claims, take_requested_managed_fields};
 use super::quota::Bill;
@@ -182,6 +183,7 @@ impl WritePath<'_> {
         let gated = self.gate(request, next, Some(current)).await?;
         count(request, subresource, next, old);
         self.assign(request, next, Some(old)).await?;
+        self.env.observe(&Observation::BeforeValidation(next));
         check(request, subresource, next, old, &gated)?;
         gated.warn_of_deprecated(request);
         self.check_escalation(request, next, Some(old))?;

@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use definition::{Moment, definition, object, rows};
-use lockstep_fieldgate::{Offline, Written};
-use lockstep_object::Object;
 use serde_json::{Value, json};
 
 /// Rows about patches of defaults, other endpoints, versions, policies and options that only a server has.
@@ -50,15 +48,11 @@ impl Bench {
     }
 
     /// Object stored before the request, after the gates of that moment were applied to it.
-    fn stored(row: &Value) -> Option<Value> {
+    fn stored(&self, row: &Value) -> Option<Value> {
         let made = object("v1", row.get("existing")?, &Value::Null);
-        let made = Object::from_value(made).unwrap();
-        let before = Object::from_value(definition(row, Moment::Before)).unwrap();
-        let before = Offline::of(&before).unwrap().unwrap();
-        let mut stored = before
-            .write(&made, None, Written::Object)
-            .object
-            .into_value();
+        let definition = self.file("before.json", &definition(row, Moment::Before));
+        let (mut answer, _) = Self::eval(&definition, &self.file("made.json", &made), &[]);
+        let mut stored = answer["object"].take();
         if let Some(status) = row.get("existingStatus") {
             stored["status"] = status.clone();
         }
@@ -66,7 +60,7 @@ impl Bench {
     }
 
     fn actual(&self, row: &Value) -> Value {
-        let (request, stored) = (&row["request"], Self::stored(row));
+        let (request, stored) = (&row["request"], self.stored(row));
         let definition = self.file("now.json", &definition(row, Moment::Now));
         let new = self.file("new.json", &wanted(request, stored.as_ref()));
         let old = stored.as_ref().map(|stored| self.file("old.json", stored));

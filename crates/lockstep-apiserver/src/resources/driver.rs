@@ -283,19 +283,19 @@ impl Environment for Api {
                 phase,
                 operation,
             } => meters.excluded(name, phase, operation),
+            Observation::BeforeValidation(_) => {}
             Observation::FieldGates {
                 crd,
                 name,
                 took,
+                gates,
                 actions,
             } => {
-                if !actions.is_empty() {
-                    tracing::debug!(crd, name, ?actions, "field gates changed a write");
-                }
+                tracing::debug!(crd, name, actions = actions.len(), "field gates ran");
                 let meters = &self.meters.field_gates;
                 meters.stepped(crd, took);
-                for (gate, action) in actions {
-                    meters.acted(crd, gate, action);
+                for action in actions {
+                    meters.acted(crd, gates.name(action), action.kind.as_str());
                 }
             }
             Observation::OwnWrite {

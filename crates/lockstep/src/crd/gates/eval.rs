@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use lockstep_fieldgate::{Answer, Offline, Refusal, Written};
-use lockstep_object::Object;
 use lockstep_object::incoming::FieldValidation;
+use lockstep_object::{ApiError, Object, Reason};
 use lockstep_schema::storage_version;
+use lockstep_write::offline::{Evaluated, Evaluation};
 use serde_json::{Value, json};
 
 use super::definition;
@@ -18,7 +18,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep crd gates eval -f crd.yaml --new crontab.yaml\n  lockstep crd gates eval -f crd.yaml --new wanted.yaml --old stored.yaml -o json\n  lockstep crd gates eval -f crd.yaml --new wanted.yaml --old stored.yaml --subresource status\n\nPrunes, gates, counts the generation and validates as a server does, in the version that objects are stored in. Admission, patches and conversion are left out. Ends with 1 if the write would be refused."
+    after_help = "Examples:\n  lockstep crd gates eval -f crd.yaml --new crontab.yaml\n  lockstep crd gates eval -f crd.yaml --new wanted.yaml --old stored.yaml -o json\n  lockstep crd gates eval -f crd.yaml --new wanted.yaml --old stored.yaml --subresource status\n\nThe write runs through the write path of the server, on a store in memory, in the version that objects are stored in. Webhooks are not called. Exits with 1 if the write would be refused."
 )]
 pub(crate) struct Arguments {
     /// The file with the definition, `-` for standard input
@@ -59,27 +59,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(refusal);
     }
     let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", definition.name()));
-    let offline = Offline::of(&definition)
-        .ok_or_else(|| wrong("no version that objects are stored in"))?
-        .map_err(|error| wrong(&error.to_string()))?;
     let new = object(&arguments.new, &definition)?;
     let old = arguments.old.as_deref();
     let old = old.map(|path| object(path, &definition)).transpose()?;
-    let written = match arguments.subresource {
-        Some(Subresource::Status) => Written::Status,
-        None => Written::Object,
-    };
-    let validation = match arguments.validate {
+    let field_validation = match arguments.validate {
         Level::Strict => FieldValidation::Strict,
         Level::Warn => FieldValidation::Warn,
         Level::Ignore => FieldValidation::Ignore,
     };
-    let answer = offline.answer(&new, old.as_ref(), written, validation);
+    let evaluation = Evaluation {
+        definition: &definition,
+        new: &new,
+        old: old.as_ref(),
+        subresource: match arguments.subresource {
+            Some(Subresource::Status) => "status",
+            None => "",
+        },
+        field_validation,
+    };
+    let answer = evaluation
+        .run()
+        .map_err(|error| wrong(&error.to_string()))?;
     output::data(&match arguments.output {
         Format::Table => as_text(&answer),
         format => format.render(&as_document(&answer)),
     });
-    Ok(if answer.refusal.is_none() {
+    Ok(if answer.error.is_none() {
         Exit::Yes
     } else {
         Exit::No
@@ -138,14 +143,14 @@ fn object(path: &Path, definition: &Object) -> Result<Object, Failure> {
     Ok(object)
 }
 
-fn as_document(answer: &Answer) -> Value {
+fn as_document(answer: &Evaluated) -> Value {
     let actions = answer
         .actions
         .iter()
-        .map(|done| json!({ "gate": done.gate, "path": done.place, "action": done.kind.as_str() }));
+        .map(|done| json!({ "gate": done.gate, "path": done.path, "action": done.action }));
     let actions: Vec<Value> = actions.collect();
     let fields = json!({
-        "allowed": answer.refusal.is_none(),
+        "allowed": answer.error.is_none(),
         "object": answer.object.as_ref().map(Object::as_value),
         "generationChanged": answer.is_new_generation,
         "warnings": answer.warnings,
@@ -156,13 +161,10 @@ fn as_document(answer: &Answer) -> Value {
 }
 
 /// Errors in the form of the causes of a `Status`.
-fn errors(answer: &Answer) -> Vec<Value> {
-    match &answer.refusal {
+fn errors(answer: &Evaluated) -> Vec<Value> {
+    match &answer.error {
         None => Vec::new(),
-        Some(Refusal::Undecodable(text)) => {
-            vec![json!({ "reason": "BadRequest", "message": text })]
-        }
-        Some(Refusal::Invalid(errors)) => {
+        Some(ApiError::Invalid(invalid)) => {
             let cause = |error: &lockstep_object::field::FieldError| {
                 json!({
                     "reason": error.error_type.reason(),
@@ -170,13 +172,18 @@ fn errors(answer: &Answer) -> Vec<Value> {
                     "message": error.to_string(),
                 })
             };
-            errors.iter().map(cause).collect()
+            invalid.errors.iter().map(cause).collect()
+        }
+        Some(error) => {
+            vec![
+                json!({ "reason": error.reason().map_or("", Reason::as_str), "message": error.to_string() }),
+            ]
         }
     }
 }
 
-fn as_text(answer: &Answer) -> String {
-    let mut text = match (&answer.refusal, answer.is_new_generation) {
+fn as_text(answer: &Evaluated) -> String {
+    let mut text = match (&answer.error, answer.is_new_generation) {
         (None, true) => "allowed, with a new generation\n".to_owned(),
         (None, false) => "allowed, the generation stays\n".to_owned(),
         (Some(_), _) => "refused\n".to_owned(),
@@ -190,8 +197,8 @@ fn as_text(answer: &Answer) -> String {
     }
     if !answer.actions.is_empty() {
         let rows = answer.actions.iter().map(|done| {
-            let action = done.kind.as_str().to_owned();
-            vec![done.gate.clone(), action, done.place.clone()]
+            let action = done.action.to_owned();
+            vec![done.gate.clone(), action, done.path.clone()]
         });
         text.push_str(&output::table(&["GATE", "ACTION", "PATH"], rows));
     }

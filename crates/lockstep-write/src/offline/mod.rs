@@ -3,6 +3,8 @@
 //! Webhooks are not called: a conversion fails, and an admission webhook is treated as unreachable. Every request is
 //! authorized, and randomness is a counter, so equal input gives equal output.
 
+mod evaluate;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,6 +23,8 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{ApiError, Object};
 use parking_lot::Mutex;
 
+pub use evaluate::{Evaluated, Evaluation, EvaluationError, GateAction};
+
 use crate::admission::{Hook, Phase, Plugins};
 use crate::{
     CachedBytes, CallFailure, Environment, Internal, Io, Machine, Need, Observation, Reply, Step,
@@ -37,6 +41,14 @@ pub struct Offline {
     randomness: AtomicU64,
     /// Needs in order of emission.
     needs: Mutex<Vec<&'static str>>,
+    trace: Mutex<Trace>,
+}
+
+/// Observations of the last write.
+#[derive(Default)]
+struct Trace {
+    actions: Vec<GateAction>,
+    before_validation: Option<Object>,
 }
 
 impl Default for Offline {
@@ -49,6 +61,7 @@ impl Default for Offline {
             plugins: Plugins::default(),
             randomness: AtomicU64::default(),
             needs: Mutex::default(),
+            trace: Mutex::default(),
         }
     }
 }
@@ -64,13 +77,7 @@ impl Offline {
                 return Err(CustomError::Incomplete);
             }
         };
-        let compilation = Compilation {
-            converter: None,
-            timer: Arc::new(Untimed),
-            schema_change: Arc::new(SchemaChange::default()),
-            field_gates: FieldGates::On,
-        };
-        let resource = crd::resource(definition, revision, compilation)?;
+        let resource = compile(definition, revision)?;
         let mut registry = Registry::clone(&self.registry);
         registry.insert(resource);
         self.registry = Arc::new(registry);
@@ -105,6 +112,7 @@ impl Offline {
 
     /// Performs a write.
     pub fn write(&self, request: &mut WriteRequest<'_>) -> Result<WriteAnswer, ApiError> {
+        *self.trace.lock() = Trace::default();
         let io = Io::default();
         let path = WritePath::new(self, &io);
         self.drive(Machine::new(io.clone(), path.write(request)))
@@ -176,6 +184,17 @@ impl Offline {
     }
 }
 
+/// Compiles a CRD without a conversion webhook.
+fn compile(definition: &Object, revision: Revision) -> Result<Resource, CustomError> {
+    let compilation = Compilation {
+        converter: None,
+        timer: Arc::new(Untimed),
+        schema_change: Arc::new(SchemaChange::default()),
+        field_gates: FieldGates::On,
+    };
+    crd::resource(definition, revision, compilation)
+}
+
 impl Environment for Offline {
     fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)
@@ -245,5 +264,20 @@ impl Environment for Offline {
         Arc::default()
     }
 
-    fn observe(&self, _observation: &Observation<'_>) {}
+    fn observe(&self, observation: &Observation<'_>) {
+        match observation {
+            Observation::FieldGates { gates, actions, .. } => {
+                let actions = actions.iter().map(|action| GateAction {
+                    gate: gates.name(action).to_owned(),
+                    path: action.place(),
+                    action: action.kind.as_str(),
+                });
+                self.trace.lock().actions = actions.collect();
+            }
+            Observation::BeforeValidation(object) => {
+                self.trace.lock().before_validation = Some(Object::clone(object));
+            }
+            _ => {}
+        }
+    }
 }
