@@ -179,14 +179,15 @@ fn failures_have_the_codes_reasons_and_texts_of_upstream() {
 }
 
 fn status(input: &Value) -> Status {
-    if text(input, "status") == "deleted" {
-        return Status::from(&Success::Deleted {
+    match text(input, "status") {
+        "created" => Status::from(&Success::Created),
+        "deleted" => Status::from(&Success::Deleted {
             resource: GroupResource::new(text(input, "group"), text(input, "resource")),
             name: text(input, "name").to_owned(),
             uid: "u".to_owned(),
-        });
+        }),
+        _ => Status::from(&error(input)),
     }
-    Status::from(&error(input))
 }
 
 fn error(input: &Value) -> ApiError {
@@ -205,6 +206,8 @@ fn error(input: &Value) -> ApiError {
         "not acceptable" => ApiError::not_acceptable(&["application/json", "application/yaml"]),
         "unsupported media type" => ApiError::unsupported_media_type(&["application/json"]),
         "already exists" => ApiError::already_exists(&resource, name),
+        "being deleted" => ApiError::being_deleted(&resource, name),
+        "conflict" => ApiError::conflict(&resource, name, why),
         "generated name taken" => ApiError::generated_name_taken(&resource, name),
         "modified" => ApiError::modified(&resource, name),
         "precondition failed" => ApiError::precondition_failed(&resource, name, "UID", "a", "b"),
@@ -216,6 +219,14 @@ fn error(input: &Value) -> ApiError {
         "too many requests" => ApiError::too_many_requests(why, 1),
         "internal error" => ApiError::internal(why),
         "unavailable" => ApiError::service_unavailable(why, 0),
+        "unavailable for a second" => ApiError::service_unavailable(why, 1),
+        "too large" => ApiError::too_large(why),
+        "disruption not allowed" => ApiError::DisruptionNotAllowed {
+            why: why.to_owned(),
+            retry_after_seconds: 10,
+        },
+        "conversion failed" => ApiError::ConversionFailed(why.to_owned()),
+        "not implemented" => ApiError::NotImplemented(why.to_owned()),
         "timeout" => ApiError::timeout(why, 0),
         "too large resource version" => ApiError::ResourceVersionTooLarge {
             requested: 9,

@@ -10,6 +10,27 @@ use tonic::Status;
 
 use crate::connection::Broken;
 
+/// Failure of one call to a member, before it is classified.
+#[derive(Debug)]
+pub(crate) enum MemberFailure {
+    /// The status that the member, or the connection to it, reports.
+    Status(Status),
+    /// The member's response is not one that etcd gives.
+    Unexpected(String),
+}
+
+impl MemberFailure {
+    pub(crate) fn unexpected(text: impl Into<String>) -> Self {
+        Self::Unexpected(text.into())
+    }
+}
+
+impl From<Status> for MemberFailure {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
 /// Error of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum CallError {
@@ -34,6 +55,16 @@ pub(crate) enum RetryElsewhere {
 }
 
 impl CallError {
+    /// Classifies a failure of the member at `url`.
+    pub(crate) fn of_failure(failure: MemberFailure, url: &str) -> Self {
+        match failure {
+            MemberFailure::Status(status) => Self::of(&status, url),
+            MemberFailure::Unexpected(text) => Self::Unknown {
+                reason: format!("`{url}`: {text}"),
+            },
+        }
+    }
+
     /// Classifies an error of the member at `url`.
     pub(crate) fn of(status: &Status, url: &str) -> Self {
         if let Some(broken) = broken(status) {

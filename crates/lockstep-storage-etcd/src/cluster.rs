@@ -11,9 +11,9 @@ use std::time::Duration;
 use lockstep_storage::{Revision, Unavailable};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout, timeout_at};
-use tonic::{Response, Status};
+use tonic::Response;
 
-use crate::call_error::{CallError, RetryElsewhere, unavailable};
+use crate::call_error::{CallError, MemberFailure, RetryElsewhere, unavailable};
 use crate::connection::{Connection, DialError};
 use crate::options::{Address, Options, OptionsError, Timeouts, TlsFiles, addresses};
 
@@ -164,13 +164,14 @@ impl Cluster {
 
     /// Sends a request to the member in use, then to others where that is safe and may help: each once, and the
     /// first idempotency, because its connection may have been stale.
-    pub(crate) async fn ask<Answer, Sent>(
+    pub(crate) async fn ask<Answer, Sent, Failure>(
         &self,
         idempotency: Idempotency,
         send: impl Fn(Connection) -> Sent,
     ) -> Result<Answer, CallError>
     where
-        Sent: Future<Output = Result<Response<Answer>, Status>>,
+        Sent: Future<Output = Result<Response<Answer>, Failure>>,
+        Failure: Into<MemberFailure>,
     {
         let deadline = Instant::now() + self.timeouts.request;
         let mut reasons = Vec::new();
@@ -188,7 +189,7 @@ impl Cluster {
             };
             let found = match timeout_at(deadline, send(connection.clone())).await {
                 Ok(Ok(answer)) => return Ok(answer.into_inner()),
-                Ok(Err(status)) => CallError::of(&status, connection.url()),
+                Ok(Err(failure)) => CallError::of_failure(failure.into(), connection.url()),
                 Err(_) => {
                     self.leave(&connection);
                     let reason = self.no_answer(connection.url());

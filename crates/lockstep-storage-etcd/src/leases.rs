@@ -2,9 +2,9 @@
 
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_storage::{GrantedLease, LeaseId, LeaseStatus, LeaseTtl, ReadFailure, WriteFailure};
-use tonic::{Response, Status};
+use tonic::Response;
 
-use crate::call_error::CallError;
+use crate::call_error::{CallError, MemberFailure};
 use crate::cluster::{Cluster, Idempotency};
 use crate::request::needs_leader;
 
@@ -42,7 +42,7 @@ pub(crate) async fn keep_alive(
         let answers = connection.leases().lease_keep_alive(once).await?;
         match answers.into_inner().message().await? {
             Some(answer) => Ok(Response::new(answer)),
-            None => Err(Status::unavailable("the member ended the stream")),
+            None => Err(MemberFailure::unexpected("the member ended the stream")),
         }
     });
     let renewed = answer.await.map_err(CallError::of_idempotent)?;

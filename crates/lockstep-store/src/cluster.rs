@@ -6,8 +6,8 @@ use lockstep_etcd_api::etcdserverpb as pb;
 use pb::cluster_server::Cluster;
 use tonic::{Request, Response as Reply, Status};
 
-use crate::dispatch::not_yet;
 use crate::member::Member;
+use crate::rpc_error::RpcError;
 
 pub(crate) struct ClusterService(pub(crate) Arc<Member>);
 
@@ -34,27 +34,27 @@ impl Cluster for ClusterService {
         &self,
         _: Request<pb::MemberAddRequest>,
     ) -> Result<Reply<pb::MemberAddResponse>, Status> {
-        Err(not_yet("adding a member"))
+        Err(RpcError::NotImplemented("adding a member").into())
     }
 
     async fn member_remove(
         &self,
         _: Request<pb::MemberRemoveRequest>,
     ) -> Result<Reply<pb::MemberRemoveResponse>, Status> {
-        Err(not_yet("removing a member"))
+        Err(RpcError::NotImplemented("removing a member").into())
     }
 
     async fn member_update(
         &self,
         _: Request<pb::MemberUpdateRequest>,
     ) -> Result<Reply<pb::MemberUpdateResponse>, Status> {
-        Err(not_yet("changing a member's peer URLs"))
+        Err(RpcError::NotImplemented("changing a member's peer URLs").into())
     }
 
     async fn member_promote(
         &self,
         _: Request<pb::MemberPromoteRequest>,
     ) -> Result<Reply<pb::MemberPromoteResponse>, Status> {
-        Err(not_yet("promoting a learner"))
+        Err(RpcError::NotImplemented("promoting a learner").into())
     }
 }

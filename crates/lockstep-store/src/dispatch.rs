@@ -24,6 +24,7 @@ use crate::kv::{self, KvService};
 use crate::lease::LeaseService;
 use crate::maintenance::MaintenanceService;
 use crate::member::Member;
+use crate::rpc_error::RpcError;
 use crate::unary::Body;
 use crate::watch::WatchService;
 
@@ -84,9 +85,7 @@ impl Dispatch {
         }
         match serves {
             Serves::Both | Serves::Grpc => self.grpc(request),
-            Serves::Http | Serves::Metrics => {
-                ready(Status::unimplemented("this address serves no gRPC").into_http())
-            }
+            Serves::Http | Serves::Metrics => ready(Status::from(RpcError::HttpOnly).into_http()),
         }
     }
 
@@ -146,7 +145,10 @@ impl Dispatch {
             "etcdserverpb.Cluster" => self.cluster.clone().call(request),
             "etcdserverpb.Maintenance" => self.maintenance.clone().call(request),
             "grpc.health.v1.Health" => self.health.clone().call(request),
-            service => Box::pin(std::future::ready(Ok(unknown(service).into_http()))),
+            service => {
+                let status = Status::from(unknown(service));
+                Box::pin(std::future::ready(Ok(status.into_http())))
+            }
         }
     }
 }
@@ -178,29 +180,20 @@ fn check_metadata(headers: &HeaderMap) -> Result<(), Status> {
         return Err(Refusal::InvalidClientVersion.into());
     }
     if let Some(feature) = headers.get("require-feature") {
-        let feature = String::from_utf8_lossy(feature.as_bytes());
-        let text = format!("etcdserver: required feature not enabled: {feature}");
-        return Err(Status::failed_precondition(text));
+        let feature = String::from_utf8_lossy(feature.as_bytes()).into_owned();
+        return Err(RpcError::FeatureRequired(feature).into());
     }
     Ok(())
 }
 
-fn unknown(service: &str) -> Status {
+fn unknown(service: &str) -> RpcError {
     match service {
-        "etcdserverpb.Auth" => not_yet("authentication"),
-        "v3lockpb.Lock" => not_yet("the lock service"),
-        "v3electionpb.Election" => not_yet("the election service"),
-        "etcdserverpb.KV" => Status::unimplemented("unknown method for service etcdserverpb.KV"),
-        _ => Status::unimplemented(format!("unknown service {service}")),
+        "etcdserverpb.Auth" => RpcError::NotImplemented("authentication"),
+        "v3lockpb.Lock" => RpcError::NotImplemented("the lock service"),
+        "v3electionpb.Election" => RpcError::NotImplemented("the election service"),
+        "etcdserverpb.KV" => RpcError::UnknownKvMethod,
+        _ => RpcError::UnknownService(service.to_owned()),
     }
-}
-
-/// Error for etcd features that this server does not implement.
-pub(crate) fn not_yet(what: &str) -> Status {
-    Status::unimplemented(format!(
-        "etcdserver: {what} is not implemented by lockstep store, which runs a single member \
-         without authentication"
-    ))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::member::Member;
 use crate::metrics::Call;
 use crate::quota;
 use crate::range_stream::RangeStream;
+use crate::rpc_error::RpcError;
 use crate::unary::{self, Body};
 
 /// Maximum key-values read and encoded on the connection's thread; larger reads would delay its other connections.
@@ -77,13 +78,14 @@ impl KvService {
         if !matches!(method, Method::Range | Method::Compact) {
             self.0.check_size(message.len())?;
         }
-        match method {
-            Method::Range => self.range(unary::decode(message)?).await,
+        let encoded = match method {
+            Method::Range => return self.range(unary::decode(message)?).await,
             Method::Put => unary::encode(&self.put(unary::decode(message)?).await?),
             Method::DeleteRange => unary::encode(&self.delete(unary::decode(message)?).await?),
             Method::Txn => unary::encode(&self.txn(unary::decode(message)?).await?),
             Method::Compact => unary::encode(&self.compact(unary::decode(message)?).await?),
-        }
+        };
+        Ok(encoded?)
     }
 
     async fn range(&self, wire: pb::RangeRequest) -> Result<Bytes, Status> {
@@ -94,12 +96,12 @@ impl KvService {
         }
         let kv = self.clone();
         let read = tokio::task::spawn_blocking(move || kv.read(&range)).await;
-        read.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
+        read.unwrap_or_else(|error| Err(RpcError::ReadAborted(error).into()))
     }
 
     fn read(&self, range: &Range) -> Result<Bytes, Status> {
         let answer = self.0.range(range)?;
-        unary::encode(&self.0.origin().range(&answer))
+        Ok(unary::encode(&self.0.origin().range(&answer))?)
     }
 
     /// True if a read is too large for the connection's thread.
@@ -199,7 +201,7 @@ impl ServerStreamingService<pb::RangeRequest> for KvService {
         let range = request::range_from_wire(request.into_inner());
         let stream = range
             .map_err(Status::from)
-            .and_then(|range| RangeStream::new(self.0.clone(), range));
+            .and_then(|range| Ok(RangeStream::new(self.0.clone(), range)?));
         ready(stream.map(Reply::new))
     }
 }

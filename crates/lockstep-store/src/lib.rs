@@ -13,6 +13,7 @@ mod level;
 mod member;
 mod quota;
 mod request_timeout;
+mod rpc_error;
 
 mod cluster;
 mod kv;

@@ -9,9 +9,9 @@ use pb::alarm_request::AlarmAction;
 use pb::maintenance_server::Maintenance;
 use tonic::{Request, Response as Reply, Status};
 
-use crate::dispatch::not_yet;
 use crate::level::Level;
 use crate::member::Member;
+use crate::rpc_error::RpcError;
 use crate::snapshot::SnapshotStream;
 
 pub(crate) struct MaintenanceService(pub(crate) Arc<Member>);
@@ -60,12 +60,12 @@ fn copy(member: &Member) -> Machine {
 }
 
 /// Decodes an alarm kind; `NONE` is `None`.
-fn alarm_kind(wire: i32) -> Result<Option<AlarmKind>, Status> {
+fn alarm_kind(wire: i32) -> Result<Option<AlarmKind>, RpcError> {
     match pb::AlarmType::try_from(wire) {
         Ok(pb::AlarmType::None) => Ok(None),
         Ok(pb::AlarmType::Nospace) => Ok(Some(AlarmKind::NoSpace)),
         Ok(pb::AlarmType::Corrupt) => Ok(Some(AlarmKind::Corrupt)),
-        Err(_) => Err(Status::invalid_argument("etcdserver: unknown alarm type")),
+        Err(_) => Err(RpcError::UnknownAlarmType),
     }
 }
 
@@ -108,7 +108,7 @@ impl Maintenance for MaintenanceService {
     ) -> Result<Reply<pb::StatusResponse>, Status> {
         let member = &self.0;
         let size = member.store.state_size();
-        let size = size.map_err(|error| Status::unavailable(error.to_string()))?;
+        let size = size.map_err(|error| RpcError::Store(error.to_string()))?;
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         let index = member.store.applied_index();
         let level = member.config.level;
@@ -144,7 +144,7 @@ impl Maintenance for MaintenanceService {
             }
             Ok(AlarmAction::Activate) => self.change_alarms(request, true).await?,
             Ok(AlarmAction::Deactivate) => self.change_alarms(request, false).await?,
-            Err(_) => return Err(Status::invalid_argument("etcdserver: unknown alarm action")),
+            Err(_) => return Err(RpcError::UnknownAlarmAction.into()),
         };
         Ok(Reply::new(pb::AlarmResponse {
             header: Some(self.header()),
@@ -157,7 +157,7 @@ impl Maintenance for MaintenanceService {
         _: Request<pb::DefragmentRequest>,
     ) -> Result<Reply<pb::DefragmentResponse>, Status> {
         let packed = self.0.store.defragment().await;
-        packed.map_err(|error| Status::unavailable(error.to_string()))?;
+        packed.map_err(|error| RpcError::Store(error.to_string()))?;
         self.0.metrics.defragmentations.add(1);
         self.0.measure();
         let header = Some(self.header());
@@ -222,14 +222,14 @@ impl Maintenance for MaintenanceService {
         &self,
         _: Request<pb::DowngradeRequest>,
     ) -> Result<Reply<pb::DowngradeResponse>, Status> {
-        Err(not_yet("downgrading a cluster"))
+        Err(RpcError::NotImplemented("downgrading a cluster").into())
     }
 }
 
 /// Runs long work on the blocking pool.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Status> {
+) -> Result<T, RpcError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| Status::internal("the work was given up"))
+    done.map_err(|_| RpcError::WorkAborted)
 }

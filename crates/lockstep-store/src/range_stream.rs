@@ -12,6 +12,7 @@ use tonic::Status;
 
 use crate::level::Level;
 use crate::member::Member;
+use crate::rpc_error::RpcError;
 
 /// Target size of a chunk.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -34,23 +35,20 @@ pub(crate) struct RangeStream {
 }
 
 impl RangeStream {
-    pub(crate) fn new(member: Arc<Member>, range: Range) -> Result<Self, Status> {
+    pub(crate) fn new(member: Arc<Member>, range: Range) -> Result<Self, RpcError> {
         if member.config.level < Level::V3_7 {
-            let text = "unknown method RangeStream for service etcdserverpb.KV";
-            return Err(Status::unimplemented(text));
+            return Err(RpcError::NoRangeStream);
         }
         let key_order = Sort {
             target: SortTarget::Key,
             order: SortOrder::Ascend,
         };
         if range.sort.is_some_and(|sort| sort != key_order) {
-            let text = "RangeStream does not support custom sort orders";
-            return Err(Status::unimplemented(text));
+            return Err(RpcError::RangeStreamOption("custom sort orders"));
         }
         let unbounded = Bounds::default();
         if range.mod_revisions != unbounded || range.create_revisions != unbounded {
-            let text = "RangeStream does not support revision filters";
-            return Err(Status::unimplemented(text));
+            return Err(RpcError::RangeStreamOption("revision filters"));
         }
         Ok(Self {
             member,

@@ -13,6 +13,8 @@ use hyper::body::{Frame, SizeHint};
 use prost::Message;
 use tonic::Status;
 
+use crate::rpc_error::RpcError;
+
 /// Length of the gRPC message prefix: compression flag and length.
 const PREFIX_BYTES: usize = 5;
 
@@ -52,44 +54,39 @@ where
             return Ok(data);
         }
     }
-    Err(Status::internal("Missing request message."))
+    Err(RpcError::NoRequest.into())
 }
 
 /// Length of the message, once its prefix is complete.
-fn length_of(received: &[u8], bytes_max: usize) -> Result<Option<usize>, Status> {
+fn length_of(received: &[u8], bytes_max: usize) -> Result<Option<usize>, RpcError> {
     let Some([compressed, length @ ..]) = received.first_chunk::<PREFIX_BYTES>() else {
         return Ok(None);
     };
     if *compressed != 0 {
-        let text = "grpc: Decompressor is not installed for the encoding of the message";
-        return Err(Status::unimplemented(text));
+        return Err(RpcError::Compressed);
     }
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
     if length > bytes_max {
-        return Err(Status::resource_exhausted(format!(
-            "grpc: received message larger than max ({length} vs. {bytes_max})"
-        )));
+        return Err(RpcError::RequestTooLarge { length, bytes_max });
     }
     Ok(Some(length))
 }
 
 /// Decodes a request.
-pub(crate) fn decode<M: Message + Default>(message: Bytes) -> Result<M, Status> {
-    M::decode(message).map_err(|error| Status::internal(error.to_string()))
+pub(crate) fn decode<M: Message + Default>(message: Bytes) -> Result<M, RpcError> {
+    Ok(M::decode(message)?)
 }
 
 /// Encodes a message with its prefix.
-pub(crate) fn encode(message: &impl Message) -> Result<Bytes, Status> {
+pub(crate) fn encode(message: &impl Message) -> Result<Bytes, RpcError> {
     let length = message.encoded_len();
     let Ok(length) = u32::try_from(length) else {
-        let text = format!("grpc: message too large ({length} bytes)");
-        return Err(Status::resource_exhausted(text));
+        return Err(RpcError::ResponseTooLarge(length));
     };
     let mut bytes = BytesMut::with_capacity(PREFIX_BYTES + message.encoded_len());
     bytes.put_u8(0);
     bytes.put_u32(length);
-    let encoded = message.encode(&mut bytes);
-    encoded.map_err(|error| Status::internal(error.to_string()))?;
+    message.encode(&mut bytes)?;
     Ok(bytes.freeze())
 }
 

@@ -101,7 +101,7 @@ fn check_size(value: &Bytes) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Converts a write that the store did not confirm to the status of the API response.
+/// Converts a write that the store did not confirm to the error of the API request.
 fn write_failed(failure: &WriteFailure) -> ApiError {
     match failure {
         WriteFailure::Invalid(error) => ApiError::internal(error.to_string()),
@@ -116,7 +116,7 @@ fn write_failed(failure: &WriteFailure) -> ApiError {
     }
 }
 
-/// Converts a failed read of the store to the status of the API response.
+/// Converts a failed read of the store to the error of the API request.
 pub fn read_failed(failure: &ReadFailure) -> ApiError {
     match failure {
         ReadFailure::Refused(error) => ApiError::internal(error.to_string()),

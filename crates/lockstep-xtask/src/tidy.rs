@@ -14,6 +14,7 @@ mod prose;
 mod ratchet;
 mod rust;
 mod size;
+mod statuses;
 mod text;
 
 use std::collections::BTreeSet;
@@ -97,6 +98,7 @@ fn check(files: &[SourceFile], metadata: &Metadata) -> Vec<Finding> {
     findings.extend(cycles::check(files));
     findings.extend(gates::check(files));
     findings.extend(prose::check(files));
+    findings.extend(statuses::check(files));
     findings.extend(layers::check(metadata, files));
     findings.extend(graph::check(metadata));
     findings.sort();

@@ -11,9 +11,9 @@ use pb::watch_request::RequestUnion;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::Stream;
-use tonic::{Status, Streaming};
+use tonic::Streaming;
 
-use crate::call_error::{CallError, RetryElsewhere, describe};
+use crate::call_error::{CallError, MemberFailure, RetryElsewhere, describe};
 use crate::cluster::Cluster;
 use crate::connection::Connection;
 use crate::request::needs_leader;
@@ -46,7 +46,7 @@ impl WatchStream {
         let opened = open_whole(connection.clone(), selector, from);
         let call_error = match timeout(cluster.timeouts().request, opened).await {
             Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(status)) => CallError::of(&status, connection.url()),
+            Ok(Err(failure)) => CallError::of_failure(failure, connection.url()),
             Err(_) => away(cluster.no_answer(connection.url())),
         };
         cluster.leave(&connection);
@@ -81,7 +81,7 @@ async fn open_whole(
     connection: Connection,
     selector: &WatchSelector,
     from: Revision,
-) -> Result<WatchStream, Status> {
+) -> Result<WatchStream, MemberFailure> {
     let is_whole = connection.member().version.keeps_deletes_at_compaction();
     let stream = open_at(connection, selector, from).await?;
     if is_whole || stream.created_at < from || from == Revision::FIRST {
@@ -94,7 +94,7 @@ async fn open_at(
     connection: Connection,
     selector: &WatchSelector,
     from: Revision,
-) -> Result<WatchStream, Status> {
+) -> Result<WatchStream, MemberFailure> {
     let (requests, queue) = mpsc::channel(REQUESTS_MAX);
     let create = pb::WatchCreateRequest {
         progress_notify: true,
@@ -105,14 +105,14 @@ async fn open_at(
     let first = request(RequestUnion::CreateRequest(create));
     requests
         .try_send(first)
-        .map_err(|_| Status::internal("a new queue has no room"))?;
+        .map_err(|_| MemberFailure::unexpected("a new queue has no room"))?;
     let opened = connection.watches().watch(needs_leader(Queue(queue))).await;
     let mut responses = opened?.into_inner();
     let created = responses.message().await?;
     let created = created.filter(|response| response.created);
-    let mut created = created.ok_or_else(|| Status::internal("the watch was not made"))?;
+    let mut created = created.ok_or_else(|| MemberFailure::unexpected("the watch was not made"))?;
     let created_at = revision_of(created.header.take());
-    let created_at = created_at.map_err(|error| Status::internal(error.to_string()))?;
+    let created_at = created_at.map_err(|error| MemberFailure::unexpected(error.to_string()))?;
     Ok(WatchStream {
         connection,
         created_at,

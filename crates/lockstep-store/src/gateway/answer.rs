@@ -13,13 +13,14 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 
 use super::transcode::{take_message, to_json};
+use crate::rpc_error::RpcError;
 
 /// Converts the response of a unary method.
 pub(super) async fn one(method: &MethodDescriptor, response: Response<Body>) -> Response<Body> {
     match message_of(response).await {
         Ok(message) => match to_json(method, message) {
             Ok(text) => respond(StatusCode::OK, text),
-            Err(error) => failed(&Status::internal(error)),
+            Err(error) => failed(&RpcError::GatewayResponse(error).into()),
         },
         Err(status) => failed(&status),
     }
@@ -33,7 +34,7 @@ async fn message_of(response: Response<Body>) -> Result<Bytes, Status> {
         check(trailers)?;
     }
     let mut bytes = BytesMut::from(&body.to_bytes()[..]);
-    take_message(&mut bytes).ok_or_else(|| Status::internal("there is no answer"))
+    take_message(&mut bytes).ok_or_else(|| RpcError::NoResponse.into())
 }
 
 fn check(headers: &http::HeaderMap) -> Result<(), Status> {
@@ -70,7 +71,7 @@ impl Lines {
     fn line(&mut self, message: Bytes) -> Vec<u8> {
         match to_json(&self.method, message) {
             Ok(text) => [b"{\"result\":", text.as_slice(), b"}\n"].concat(),
-            Err(error) => self.last(&Status::internal(error)),
+            Err(error) => self.last(&RpcError::GatewayResponse(error).into()),
         }
     }
 
@@ -129,8 +130,7 @@ pub(super) fn failed(status: &Status) -> Response<Body> {
 
 /// Response to a method other than POST.
 pub(super) fn wrong_method() -> Response<Body> {
-    let status = Status::unimplemented("Method Not Allowed");
-    let mut response = failed(&status);
+    let mut response = failed(&RpcError::GatewayMethod.into());
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     let post = header::HeaderValue::from_static("POST");
     response.headers_mut().insert(header::ALLOW, post);

@@ -13,10 +13,11 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use lockstep_etcd_api::Refusal;
 use prost_reflect::MethodDescriptor;
+use tonic::Status;
 use tonic::body::Body;
-use tonic::{Code, Status};
 
 use crate::dispatch::Dispatch;
+use crate::rpc_error::RpcError;
 
 /// Prefix of HTTP headers forwarded as gRPC metadata.
 const METADATA_PREFIX: &str = "grpc-metadata-";
@@ -35,7 +36,7 @@ pub(crate) async fn answer(
     let method = match paths::method(request.uri().path()) {
         Ok(method) if request.method() == Method::POST => method,
         Ok(_) => return answer::wrong_method(),
-        Err(status) => return answer::failed(&status),
+        Err(error) => return answer::failed(&error.into()),
     };
     let translated = match to_grpc(&method, request, bytes_max).await {
         Ok(translated) => translated,
@@ -58,11 +59,11 @@ async fn to_grpc(
     let (head, body) = request.into_parts();
     let body = Limited::new(body, bytes_max).collect().await;
     let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-        Ok(error) => Status::new(Code::Cancelled, error.to_string()),
+        Ok(error) => Status::from(RpcError::GatewayBody(*error)),
         Err(_) => Refusal::RequestTooLarge.into(),
     })?;
-    let messages = transcode::messages(method, &body.to_bytes())
-        .map_err(|error| Status::invalid_argument(error.to_string()))?;
+    let messages =
+        transcode::messages(method, &body.to_bytes()).map_err(RpcError::GatewayRequest)?;
     let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
     let mut translated = Request::new(Full::new(messages));
     *translated.method_mut() = Method::POST;

@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use lockstep_etcd_api::DESCRIPTORS;
 use prost_reflect::{DescriptorPool, MethodDescriptor};
-use tonic::Status;
 
-use crate::dispatch::not_yet;
 use crate::methods::{METHODS, Method, PACKAGE};
+use crate::rpc_error::RpcError;
 
 /// Protobuf descriptors, decoded on first use.
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
@@ -25,17 +24,16 @@ pub(super) fn behind_version(path: &str) -> Option<&str> {
 }
 
 /// The method of a path.
-pub(super) fn method(path: &str) -> Result<MethodDescriptor, Status> {
-    let unknown = || Status::not_found("Not Found");
-    let rest = behind_version(path).ok_or_else(unknown)?;
+pub(super) fn method(path: &str) -> Result<MethodDescriptor, RpcError> {
+    let rest = behind_version(path).ok_or(RpcError::GatewayPath)?;
     if rest.starts_with("lock/") {
-        return Err(not_yet("the lock service"));
+        return Err(RpcError::NotImplemented("the lock service"));
     }
     if rest.starts_with("election/") {
-        return Err(not_yet("the election service"));
+        return Err(RpcError::NotImplemented("the election service"));
     }
     let row = METHODS.iter().find(|row| row.paths.contains(&rest));
-    row.and_then(described).ok_or_else(unknown)
+    row.and_then(described).ok_or(RpcError::GatewayPath)
 }
 
 fn described(row: &Method) -> Option<MethodDescriptor> {

@@ -10,6 +10,7 @@ use tonic::codec::{BufferSettings, Codec, EncodeBuf, Encoder};
 use tonic_prost::ProstCodec;
 
 use super::shared::Content;
+use crate::rpc_error::RpcError;
 
 /// A response message.
 pub(crate) enum Frame {
@@ -180,7 +181,7 @@ impl Encoder for FrameEncoder {
         match frame {
             Frame::Control(response) => {
                 let encoded = response.encode(out);
-                encoded.map_err(|error| Status::internal(error.to_string()))
+                encoded.map_err(|error| RpcError::Encode(error).into())
             }
             Frame::Events(events) => {
                 events.encode(out);

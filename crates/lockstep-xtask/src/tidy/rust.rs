@@ -235,7 +235,7 @@ pub(super) fn is_punct(tree: &TokenTree, character: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == character)
 }
 
-fn is_ident(tree: &TokenTree, name: &str) -> bool {
+pub(super) fn is_ident(tree: &TokenTree, name: &str) -> bool {
     matches!(tree, TokenTree::Ident(ident) if ident == name)
 }
 
