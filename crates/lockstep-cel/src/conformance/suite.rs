@@ -3,7 +3,8 @@
 use super::tagged::{double, tagged};
 use super::{Observed, Outcome};
 use crate::activation::{Activation, Budget};
-use crate::env::{Env, Profile, Version};
+use crate::dialect::{Profile, Version};
+use crate::env::Env;
 use crate::issue::Phase;
 use crate::types::Type;
 use crate::value::{Arena, Duration, List, Timestamp, Value};

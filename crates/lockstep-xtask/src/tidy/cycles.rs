@@ -52,12 +52,6 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "stages are methods of one `WritePath`, and an update may become a create",
     },
     Exception {
-        krate: "lockstep-cel",
-        folder: "",
-        lines_max: 9_500,
-        reason: "environment, checker and planner call the function libraries, which are declared with their types",
-    },
-    Exception {
         krate: "lockstep-store",
         folder: "",
         lines_max: 5_450,
