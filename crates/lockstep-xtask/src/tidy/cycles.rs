@@ -34,12 +34,6 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        krate: "lockstep",
-        folder: "",
-        lines_max: 4_400,
-        reason: "`cli` names every subcommand, which reads the global options of `cli`",
-    },
-    Exception {
         krate: "lockstep-apiserver",
         folder: "",
         lines_max: 23_600,
