@@ -1,6 +1,6 @@
 //! Evaluation inputs: variable bindings and the cost budget.
 
-use crate::program::Program;
+use crate::plan::Plan;
 use crate::value::{Fault, Opaque, Value};
 use serde_json::Value as Json;
 use std::cell::OnceCell;
@@ -37,7 +37,7 @@ pub(crate) enum Binding<'a> {
 #[derive(Debug)]
 pub(crate) struct Lazy<'a> {
     pub(crate) name: &'a str,
-    pub(crate) program: &'a Program,
+    pub(crate) plan: &'a Plan,
     pub(crate) outcome: OnceCell<Result<Value<'a>, Fault<'a>>>,
 }
 
@@ -74,12 +74,10 @@ impl<'a> Activation<'a> {
         self
     }
 
-    /// Adds `variables.name`, computed at most once for this activation.
-    #[must_use]
-    pub fn with_lazy(mut self, name: &'a str, program: &'a Program) -> Self {
+    pub(crate) fn with_lazy_plan(mut self, name: &'a str, plan: &'a Plan) -> Self {
         self.lazies.push(Lazy {
             name,
-            program,
+            plan,
             outcome: OnceCell::new(),
         });
         self

@@ -3,7 +3,7 @@
 use crate::activation::{Activation, Budget};
 use crate::ast::Ast;
 use crate::check::{self, Checked, Reference};
-use crate::env::Env;
+use crate::env::{Env, Expression};
 use crate::estimate::{self, Estimate};
 use crate::eval;
 use crate::issue::{Issue, Phase};
@@ -11,15 +11,13 @@ use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
 use crate::value::{Arena, Fault, Value};
+use std::sync::Arc;
 
 /// A compiled expression. It can be shared between threads and run any number of times.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) ast: Ast,
-    pub(crate) checked: Option<Checked>,
-    pub(crate) env: Env,
+    pub(crate) expression: Arc<Expression>,
     plan: Plan,
-    ty: Type,
 }
 
 /// A checked expression that was not planned: enough for types, estimates and paths.
@@ -74,13 +72,7 @@ impl Env {
         let CheckedExpression { ast, checked } = self.check(text)?;
         let plan = plan::plan(&ast, self, Some(&checked))?;
         let ty = checked.ty(ast.root()).clone();
-        Ok(Program {
-            ast,
-            checked: Some(checked),
-            env: self.clone(),
-            plan,
-            ty,
-        })
+        Ok(self.program(ast, Some(checked), ty, plan))
     }
 
     /// Compiles an expression whose result type must be exactly one of these; `dyn` does not match.
@@ -110,30 +102,49 @@ impl Env {
     pub fn compile_unchecked(&self, text: &str) -> Result<Program, Vec<Issue>> {
         let ast = parser::parse(text, self.syntax())?;
         let plan = plan::plan(&ast, self, None)?;
-        Ok(Program {
-            ast,
-            checked: None,
-            env: self.clone(),
+        Ok(self.program(ast, None, Type::Dyn, plan))
+    }
+
+    fn program(&self, ast: Ast, checked: Option<Checked>, ty: Type, plan: Plan) -> Program {
+        let env = self.clone();
+        Program {
+            expression: Arc::new(Expression {
+                ast,
+                checked,
+                env,
+                ty,
+            }),
             plan,
-            ty: Type::Dyn,
-        })
+        }
+    }
+
+    /// Adds `variables.name`, computed by a compiled expression when it is first used.
+    ///
+    /// Only expressions compiled after this call see the name.
+    #[must_use]
+    pub fn with_lazy_variable(self, name: &str, program: &Program) -> Self {
+        self.with_lazy_expression(name, Arc::clone(&program.expression))
     }
 }
 
 impl Program {
     /// The type of the result.
     pub fn static_type(&self) -> &Type {
-        &self.ty
+        &self.expression.ty
     }
 
     /// The expression's text.
     pub fn text(&self) -> &str {
-        self.ast.source().text()
+        self.expression.ast.source().text()
     }
 
     /// True if the expression refers to this variable.
     pub fn uses_variable(&self, name: &str) -> bool {
-        let references = self.checked.iter().flat_map(|checked| &checked.references);
+        let references = self
+            .expression
+            .checked
+            .iter()
+            .flat_map(|checked| &checked.references);
         references
             .into_iter()
             .any(|reference| matches!(reference, Reference::Variable(used) if **used == *name))
@@ -141,13 +152,12 @@ impl Program {
 
     /// The most this expression can cost on data its environment's schemas allow; nothing when it was not checked.
     pub fn estimate(&self) -> Option<Estimate> {
-        self.checked
+        let Expression {
+            ast, checked, env, ..
+        } = &*self.expression;
+        checked
             .as_ref()
-            .map(|checked| estimate::estimate(&self.ast, checked, &self.env))
-    }
-
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
+            .map(|checked| estimate::estimate(ast, checked, env))
     }
 
     /// Runs the expression. The value borrows from the data, this program and the arena; what was spent is in the
@@ -159,5 +169,13 @@ impl Program {
         budget: &mut Budget<'_>,
     ) -> Result<Value<'a>, EvalError> {
         eval::run(&self.plan, activation, arena, budget, 0).map_err(EvalError::from)
+    }
+}
+
+impl<'a> Activation<'a> {
+    /// Adds `variables.name`, computed at most once for this activation.
+    #[must_use]
+    pub fn with_lazy(self, name: &'a str, program: &'a Program) -> Self {
+        self.with_lazy_plan(name, &program.plan)
     }
 }

@@ -201,8 +201,8 @@ fn only_string_keys_and_plain_types_become_json() {
 #[test]
 fn a_variable_is_paid_for_once() {
     let env = env();
-    let slow = Arc::new(env.compile("object.l.map(x, x * 2)").unwrap());
-    let env = env.with_lazy_variable("doubled", Arc::clone(&slow));
+    let slow = env.compile("object.l.map(x, x * 2)").unwrap();
+    let env = env.with_lazy_variable("doubled", &slow);
     let first = env.compile("variables.doubled.size() == 3").unwrap();
     let second = env.compile("variables.doubled[0] == 2").unwrap();
     let object = json!({"l": [1, 2, 3]});

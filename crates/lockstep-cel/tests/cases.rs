@@ -67,5 +67,6 @@ sections! {
     mutations_build_objects_and_patches: "mutation.json",
     running_costs_what_the_table_says: "cost.json",
     estimates_follow_the_schema: "estimate.json",
+    rules_of_a_crd_cost_what_the_table_says: "rules.json",
     values_that_fit_no_overload_are_told_so: "dispatch.json",
 }

@@ -3,7 +3,6 @@
 use lockstep_cel::schema::{Resource, Schema};
 use lockstep_cel::{Activation, Arena, Budget, Env, EvalError, Type, Version};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
 
 fn env() -> Env {
     Env::kubernetes(Version::LATEST)
@@ -69,12 +68,11 @@ fn the_deepest_trees_run_on_a_small_stack() {
 fn chains_of_variables_end_in_a_value_or_an_error() {
     for (count, expected) in [(100, Ok("100".to_owned())), (2_000, Err(()))] {
         let mut env = env();
-        let mut programs = vec![("v0".to_owned(), Arc::new(env.compile("1").unwrap()))];
+        let mut programs = vec![("v0".to_owned(), env.compile("1").unwrap())];
         for index in 1..=count {
-            env =
-                env.with_lazy_variable(&programs[index - 1].0, Arc::clone(&programs[index - 1].1));
+            env = env.with_lazy_variable(&programs[index - 1].0, &programs[index - 1].1);
             let text = format!("variables.v{} + {}", index - 1, i32::from(index < count));
-            programs.push((format!("v{index}"), Arc::new(env.compile(&text).unwrap())));
+            programs.push((format!("v{index}"), env.compile(&text).unwrap()));
         }
         let arena = Arena::new();
         let activation = programs

@@ -24,10 +24,6 @@ features! {
         ComponentStatusz { "1.32": Alpha, "1.36": Beta on, owner: "apiserver" },
         /// Single fields of a custom resource have gates of their own.
         CRDFieldLevelVersioning { "1.36": Alpha, api, owner: "fieldgate" },
-        /// A custom resource that became invalid may be updated where it did not change.
-        CRDValidationRatcheting { "1.28": Alpha, "1.30": Beta on, "1.33": GA on locked, owner: "schema" },
-        /// Field selectors on the fields a CRD names.
-        CustomResourceFieldSelectors { "1.30": Alpha, "1.31": Beta on, "1.32": GA on locked, owner: "apiserver" },
         /// A watch can begin with the objects that exist.
         WatchList { "1.27": Alpha, "1.32": Beta on, "1.33": Beta, "1.34": Beta on, owner: "apiserver" },
     }
@@ -141,10 +137,34 @@ mod tests {
             (COMPONENT_FLAGZ, true),
             (COMPONENT_STATUSZ, true),
             (WATCH_LIST, true),
-            (CRD_VALIDATION_RATCHETING, true),
-            (CUSTOM_RESOURCE_FIELD_SELECTORS, true),
         ] {
             assert_eq!(gates.enabled(gate), on, "{}", gate.name());
+        }
+    }
+
+    /// feature-gates.md §11, §4/removed, §4/tolerated: the feature is always on, so its gate is gone.
+    #[test]
+    fn a_gate_that_was_locked_on_at_every_emulated_version_is_removed() {
+        use lockstep_featuregate::{Options, RemovedGates};
+        let options = Options {
+            removed: RemovedGates::Warn,
+            ..Options::default()
+        };
+        for (gate, locked) in [
+            ("CRDValidationRatcheting", "1.33"),
+            ("CustomResourceFieldSelectors", "1.32"),
+        ] {
+            let refused = |value: bool| {
+                let builder = Builder::new(registry()).flag(format!("{gate}={value}"));
+                let strict = builder.clone().check().unwrap_err().to_string();
+                (strict, builder.options(options).check().is_err())
+            };
+            let reason = format!(
+                "unrecognized feature gate: {gate} (removed in 1.36; it was locked to true since {locked}; delete it \
+                 from the configuration)"
+            );
+            assert_eq!(refused(true), (reason.clone(), false));
+            assert_eq!(refused(false), (reason, true));
         }
     }
 

@@ -1,10 +1,13 @@
 //! The outside programs that tests and benchmarks talk to: one row each.
 
 pub(crate) mod install;
+mod npm;
+
+pub(crate) use npm::Npm;
 
 use std::fmt::Write;
 
-/// A program that is not built here.
+/// A program, library or test suite that is not part of this repository.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Program {
     /// Its name in the search path.
@@ -28,6 +31,8 @@ pub(crate) enum Source {
         package: &'static str,
         inside: &'static str,
     },
+    /// A module of an npm package, whose exports become a JSON file under `target/tools`.
+    Npm(Npm),
 }
 
 /// Use of a program.
@@ -117,6 +122,19 @@ pub(crate) const PROGRAMS: &[Program] = &[
         needed_by: &["lockstep-dashboard"],
     },
     Program {
+        name: "cel-spec",
+        why: "the language suite of CEL",
+        source: Source::Npm(Npm {
+            package: "@bufbuild/cel-spec",
+            version: "0.6.1",
+            integrity: "sha512-m0Ac9qA669yxxC0Hy45qGsUZemjImVfxPl6r9jLbkJviEvv3R9hSYyH2ItGRbDguekX6eId0cb62ulNBK97ezg==",
+            module: "dist/cjs/testdata/conformance.js",
+        }),
+        purpose: Purpose::Tests,
+        variable: Some("LOCKSTEP_TEST_CEL_SUITE"),
+        needed_by: &["lockstep-cel"],
+    },
+    Program {
         name: "valgrind",
         why: "counts instructions",
         source: Source::Debian("valgrind"),
@@ -165,6 +183,7 @@ impl std::fmt::Display for Source {
         match self {
             Self::Debian(package) => write!(f, "Debian {package}"),
             Self::Python { package, .. } => write!(f, "Python {package}"),
+            Self::Npm(npm) => write!(f, "npm {}@{}", npm.package, npm.version),
         }
     }
 }
@@ -214,12 +233,12 @@ mod tests {
     #[test]
     fn a_program_for_benchmarks_is_not_needed_for_tests() {
         let needed = |purpose| needed(purpose, |name| name == "lockstep-cel");
-        assert_eq!(needed(Purpose::Tests), Vec::<&Program>::new());
-        let names: Vec<_> = needed(Purpose::Benches)
-            .iter()
-            .map(|program| program.name)
-            .collect();
-        assert_eq!(names, ["valgrind"]);
+        let names = |purpose| -> Vec<_> {
+            let needed = needed(purpose);
+            needed.iter().map(|program| program.name).collect()
+        };
+        assert_eq!(names(Purpose::Tests), ["cel-spec"]);
+        assert_eq!(names(Purpose::Benches), ["valgrind"]);
     }
 
     #[test]
@@ -252,6 +271,7 @@ mod tests {
                 "kubernetes",
                 "kopf",
                 "chromium",
+                "cel-spec",
                 "valgrind"
             ]
         );

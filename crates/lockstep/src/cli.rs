@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     cel, completion, crd, dropin, envtest,
     failure::{Exit, Failure},
-    features, output, run, serve, store, version,
+    features, output, run, serve, store, usage, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     };
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, usage_exit),
+        Err(error) => return usage::report(&error, usage_exit),
     };
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);
@@ -93,20 +93,25 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
             } else {
                 serve::Words::All
             };
-            serve::run(&arguments, serve::shown_flags(&matches), words, &notes)
+            serve::run(
+                &arguments,
+                serve::shown_flags(&command(), &matches),
+                words,
+                &notes,
+            )
         }
         Command::Run(arguments) => run::run(&arguments, cli.quiet),
         Command::Envtest(command) => envtest::run(&command),
         Command::Store(arguments) => store::run(arguments, cli.quiet),
         #[cfg(feature = "dashboard")]
         Command::Dashboard(arguments) => crate::dashboard::run(&arguments),
-        Command::Completion(arguments) => Ok(completion::run(&arguments)),
+        Command::Completion(arguments) => Ok(completion::run(&arguments, &mut command())),
         Command::Version(arguments) => Ok(version::run(&arguments)),
     }
 }
 
 /// The whole tree of commands, for parsing, help and completion.
-pub(crate) fn command() -> clap::Command {
+fn command() -> clap::Command {
     let command = Cli::command().mut_subcommand("serve", |serve| {
         let serve = serve.mut_arg("feature_gates", |flag| flag.help(serve::gates_help()));
         serve::with_variables(serve)
@@ -123,37 +128,6 @@ fn examples_first(command: clap::Command) -> clap::Command {
         command
     };
     command.mut_subcommands(examples_first)
-}
-
-/// Help is an answer; anything else the parser says is wrong use.
-pub(crate) fn usage(error: &clap::Error, exit: Exit) -> Result<Exit, Failure> {
-    let asked = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    );
-    if asked {
-        output::data(&format!(
-            "{}\n",
-            error.render().ansi().to_string().trim_end()
-        ));
-        return Ok(Exit::Yes);
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        output::tell(&error.render().ansi().to_string());
-        return Ok(exit);
-    }
-    let text = error.render().to_string();
-    let text = text
-        .strip_prefix("error: ")
-        .unwrap_or(&text)
-        .trim_end()
-        .to_owned();
-    Err(Failure {
-        exit,
-        message: text,
-        causes: Vec::new(),
-        help: None,
-    })
 }
 
 fn choose_color(choice: ColorChoice) {

@@ -2,7 +2,7 @@
 
 use clap_complete::Shell;
 
-use crate::{cli, failure::Exit, output};
+use crate::{failure::Exit, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -10,14 +10,10 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
+/// Writes the script for this tree of commands.
+pub(crate) fn run(arguments: &Arguments, commands: &mut clap::Command) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut cli::command(),
-        "lockstep",
-        &mut script,
-    );
+    clap_complete::generate(arguments.shell, commands, "lockstep", &mut script);
     output::data(&String::from_utf8_lossy(&script));
     Exit::Yes
 }

@@ -19,6 +19,7 @@ mod remote;
 mod run;
 mod serve;
 mod store;
+mod usage;
 mod version;
 
 use std::process::ExitCode;

@@ -100,9 +100,10 @@ fn a_hangup_changes_nothing() {
     let flags = [
         "--feature-gates",
         "WatchList=false,CRDValidationRatcheting=true",
+        "--removed-feature-gates=warn",
     ];
     let server = Server::start(folder.path(), &flags);
-    let warning = "Warning: setting GA feature gate. It will be removed in a future release. featureGate=CRDValidationRatcheting value=true";
+    let warning = "ignoring feature gate removed in 1.36, delete it from the configuration featureGate=CRDValidationRatcheting value=true";
     assert_eq!(server.announced.matches(warning).count(), 1);
     let kubeconfig = folder.path().join("data/admin.kubeconfig");
     let list = || {
@@ -132,8 +133,8 @@ fn wrong_gates_end_a_start_with_status_64_before_anything_is_written() {
         "--feature-gates",
         "Nobody=true,WatchList=maybe,CRDValidationRatcheting=false",
     ]);
-    let errors = "[cannot set feature gate CRDValidationRatcheting to false, feature is locked to true, \
-                  unrecognized feature gate: Nobody, invalid value of WatchList=maybe]";
+    let errors = "[unrecognized feature gate: CRDValidationRatcheting (removed in 1.36; it was locked to true since \
+                  1.33; delete it from the configuration), unrecognized feature gate: Nobody, invalid value of WatchList=maybe]";
     assert_eq!(
         (code, told.matches(errors).count()),
         (Some(64), 1),

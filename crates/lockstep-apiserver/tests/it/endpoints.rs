@@ -259,7 +259,7 @@ async fn metrics_have_the_names_that_dashboards_know_and_no_series_twice() {
         "authenticated_user_requests{username=\"kubernetes-admin\"} 4",
         "authorization_attempts_total{result=\"allowed\"} 4",
         "kubernetes_feature_enabled{name=\"ComponentFlagz\",stage=\"BETA\"} 1",
-        "kubernetes_feature_enabled{name=\"CRDValidationRatcheting\",stage=\"\"} 1",
+        "kubernetes_feature_enabled{name=\"CRDFieldLevelVersioning\",stage=\"ALPHA\"} 0",
         "version_info{component=\"kube\",binary=\"1.36.4\",emulation=\"1.36\",min_compat=\"1.35\"} 1",
         "# TYPE apiserver_request_duration_seconds histogram",
         "# TYPE apiserver_request_sli_duration_seconds histogram",

@@ -3,7 +3,8 @@
 use super::unify::most_general;
 use super::{Checker, Reference};
 use crate::ast::{Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};
-use crate::env::{Feature, Profile, Resolved};
+use crate::dialect::{Feature, Profile};
+use crate::env::Resolved;
 use crate::schema::{ObjectType, is_reserved};
 use crate::types::Type;
 

@@ -147,7 +147,7 @@ pub(crate) fn lookup(
     local: impl Fn(&str) -> Option<Type>,
 ) -> Option<Resolved> {
     let as_local = |ty| Resolved::Variable("".into(), ty);
-    if env.profile == crate::env::Profile::Spec {
+    if env.profile == crate::dialect::Profile::Spec {
         return match local(name) {
             Some(ty) => Some(as_local(ty)),
             None => env

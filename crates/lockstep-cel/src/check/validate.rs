@@ -6,7 +6,8 @@ use lockstep_gotext::timestamp::Timestamp;
 
 use super::{Checked, Reference, format, type_mismatch};
 use crate::ast::{Ast, Element, Entry, Expr, Literal, NodeId, for_each_child};
-use crate::env::{Env, Feature, Profile};
+use crate::dialect::{Feature, Profile};
+use crate::env::Env;
 use crate::issue::{Issue, Phase};
 use crate::types::Type;
 

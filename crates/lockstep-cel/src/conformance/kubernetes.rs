@@ -6,7 +6,8 @@ use super::{Observed, Outcome};
 use crate::activation::{Activation, Budget};
 use crate::authorizer::{Attributes, Authorization, Authorizer, Decision, Target};
 use crate::context;
-use crate::env::{Env, Version};
+use crate::dialect::Version;
+use crate::env::Env;
 use crate::issue::{Issue, Phase};
 use crate::program::Program;
 use crate::schema::{Resource, Schema};
@@ -144,7 +145,7 @@ fn observe_policy(case: &Json) -> Report {
         })))
     });
     let mut env = policy_env(case, authorizer.is_some());
-    let mut lazies: Vec<(String, Arc<Program>)> = Vec::new();
+    let mut lazies: Vec<(String, Program)> = Vec::new();
     for variable in case
         .get("variables")
         .and_then(Json::as_array)
@@ -153,8 +154,7 @@ fn observe_policy(case: &Json) -> Report {
     {
         match env.compile(text(variable, "Expression")) {
             Ok(program) => {
-                let program = Arc::new(program);
-                env = env.with_lazy_variable(text(variable, "Name"), Arc::clone(&program));
+                env = env.with_lazy_variable(text(variable, "Name"), &program);
                 lazies.push((text(variable, "Name").to_owned(), program));
             }
             Err(issues) => return Report::refused(issues),

@@ -11,7 +11,7 @@ mod tagged;
 pub use suite::Deviations;
 pub use tagged::tagged;
 
-use crate::env::Profile;
+use crate::dialect::Profile;
 use crate::issue::{Issue, Phase};
 use serde_json::Value as Json;
 

@@ -3,7 +3,8 @@
 use super::tagged::{double, tagged};
 use super::{Observed, Outcome};
 use crate::activation::{Activation, Budget};
-use crate::env::{Env, Profile, Version};
+use crate::dialect::{Profile, Version};
+use crate::env::Env;
 use crate::issue::Phase;
 use crate::types::Type;
 use crate::value::{Arena, Duration, List, Timestamp, Value};
@@ -20,7 +21,8 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Reads the list of deviations.
+    /// Reads the list of deviations. A row without `name` stands for all cases of a section, and one without
+    /// `section` for all cases of a file; the most specific row holds.
     pub fn from_json(text: &str) -> Result<Self, super::FileError> {
         let file: Json = serde_json::from_str(text)?;
         let list = file
@@ -41,6 +43,15 @@ impl Deviations {
                 .collect(),
         })
     }
+
+    /// The row for a test.
+    fn of(&self, file: &str, section: &str, name: &str) -> Option<&Json> {
+        let rows = [(section, name), (section, ""), ("", "")];
+        rows.into_iter().find_map(|(section, name)| {
+            let key = (file.to_owned(), section.to_owned(), name.to_owned());
+            self.outcomes.get(&key)
+        })
+    }
 }
 
 fn string(json: &Json, name: &str) -> String {
@@ -58,11 +69,7 @@ pub(super) fn run(file: &str, test: &Json, profile: Profile, deviations: &Deviat
     let id = format!("{}/{}", string(test, "section"), string(test, "name"));
     let deviation = match profile {
         Profile::Spec => None,
-        Profile::Kubernetes => deviations.outcomes.get(&(
-            file.to_owned(),
-            string(test, "section"),
-            string(test, "name"),
-        )),
+        Profile::Kubernetes => deviations.of(file, &string(test, "section"), &string(test, "name")),
     };
     let (observed, ty) = observe(test, profile);
     let expected = match deviation {

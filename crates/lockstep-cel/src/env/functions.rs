@@ -1,7 +1,7 @@
 //! Function declarations of an environment.
 
-use super::{Profile, Version};
 use crate::cost::Cost;
+use crate::dialect::{Profile, Version};
 use crate::library::{self, Row, Run};
 use crate::types::{Signature, Type};
 use std::collections::{BTreeMap, HashMap};

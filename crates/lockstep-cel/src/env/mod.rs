@@ -1,26 +1,17 @@
 //! Environments: variables, functions, types and syntax available to an expression.
 
 mod functions;
-mod version;
 
 pub(crate) use functions::Functions;
-pub use version::{Feature, Version, VersionError};
 
+use crate::ast::Ast;
+use crate::check::Checked;
+use crate::dialect::{Feature, Profile, Version};
 use crate::parser::Syntax;
-use crate::program::Program;
 use crate::schema::{Fields, ObjectType, Schema};
 use crate::types::Type;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Dialect of the language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// The specification with all its optional libraries.
-    Spec,
-    /// The language of Kubernetes.
-    Kubernetes,
-}
 
 /// Everything an expression is compiled against. Cheap to clone and to extend.
 #[derive(Debug, Clone)]
@@ -31,7 +22,18 @@ pub struct Env {
     pub(crate) variables: BTreeMap<Box<str>, Variable>,
     pub(crate) functions: Arc<Functions>,
     pub(crate) mutation: bool,
-    pub(crate) lazies: Vec<(Box<str>, Arc<Program>)>,
+    pub(crate) lazies: Vec<(Box<str>, Arc<Expression>)>,
+}
+
+/// A parsed expression with its environment.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    pub(crate) ast: Ast,
+    /// Types and references; nothing for an expression that was compiled without them.
+    pub(crate) checked: Option<Checked>,
+    pub(crate) env: Env,
+    /// Type of the result.
+    pub(crate) ty: Type,
 }
 
 /// A name the caller binds when the expression runs.
@@ -137,16 +139,12 @@ impl Env {
         self
     }
 
-    /// Adds `variables.name`, computed by a compiled expression when it is first used.
-    ///
-    /// Only expressions compiled after this call see the name.
-    #[must_use]
-    pub fn with_lazy_variable(mut self, name: &str, program: Arc<Program>) -> Self {
-        self.lazies.push((name.into(), program));
+    pub(crate) fn with_lazy_expression(mut self, name: &str, expression: Arc<Expression>) -> Self {
+        self.lazies.push((name.into(), expression));
         let fields = self
             .lazies
             .iter()
-            .map(|(name, program)| (name.clone(), program.static_type().clone()));
+            .map(|(name, expression)| (name.clone(), expression.ty.clone()));
         let fields = Fields::Typed(fields.collect());
         let object = ObjectType {
             name: "kubernetes.variables".into(),

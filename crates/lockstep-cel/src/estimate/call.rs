@@ -4,7 +4,7 @@ use super::{Estimate, Estimator, Known, Path, path_size};
 use crate::ast::{Expr, Literal, NodeId};
 use crate::check::Reference;
 use crate::cost::Cost;
-use crate::env::Feature;
+use crate::dialect::Feature;
 use crate::types::Type;
 
 /// Length of the longest regular expression of a named format.

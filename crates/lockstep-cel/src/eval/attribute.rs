@@ -3,7 +3,7 @@
 use super::Machine;
 use super::overload::no_qualifier;
 use crate::activation::{Binding, Lazy};
-use crate::env::Profile;
+use crate::dialect::Profile;
 use crate::plan::{Attribute, Key, Root};
 use crate::schema::Schema;
 use crate::value::{Eval, Fault, List, Map, Value, of_json, of_typed};
@@ -153,7 +153,7 @@ impl<'a> Machine<'a, '_, '_> {
         if let Some(outcome) = lazy.outcome.get() {
             return *outcome;
         }
-        let plan = lazy.program.plan();
+        let plan = lazy.plan;
         let outcome = super::run(
             plan,
             self.activation,

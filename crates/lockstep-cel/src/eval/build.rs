@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::cost;
-use crate::env::Profile;
+use crate::dialect::Profile;
 use crate::plan::{FieldPart, ListPart, MapPart, Step};
 use crate::value::{Arena, BuiltMap, Eval, Fault, List, Map, Object, Value, equal, key_order};
 use std::cmp::Ordering;

@@ -1,10 +1,11 @@
 //! Evaluation of function calls.
 
+use super::Machine;
 use super::overload::no_overload;
-use super::{Machine, Scope};
 use crate::cost::Cost;
 use crate::env::Functions;
 use crate::plan::{Call, Dispatch, Regex, RegexKind, Step};
+use crate::scope::Scope;
 use crate::types::Type;
 use crate::value::{Constant, Eval, Fault, List, Value, code_points, equal};
 

@@ -5,16 +5,15 @@ mod build;
 mod call;
 mod fold;
 mod overload;
-mod scope;
 mod sort;
 
 pub(crate) use build::build_map;
 pub(crate) use call::dispatch_first;
 pub(crate) use overload::upstream_name;
-pub(crate) use scope::Scope;
 
 use crate::activation::{Activation, Budget};
 use crate::plan::{Op, Plan, Step};
+use crate::scope::Scope;
 use crate::value::{Arena, Eval, Fault, Value, equal};
 
 /// Deepest total nesting of plans that run inside one another through `variables`.

@@ -1,6 +1,6 @@
 //! Runtime errors for missing overloads.
 
-use super::Scope;
+use crate::scope::Scope;
 use crate::value::{Fault, List, Map, Value};
 
 /// Error for a call without a matching overload. An operator is named only if its first operand has no such operator at

@@ -2,8 +2,8 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{Both, One};
-use crate::eval::Scope;
 use crate::schema::{ListKind, Shape};
+use crate::scope::Scope;
 use crate::value::{Digests, Duration, Eval, Fault, List, Merged, Value, digest, equal};
 
 pub(super) const ROWS: &[Row] = &[

@@ -4,7 +4,7 @@ use super::{Row, row};
 use crate::authorizer::{Authorization, Decision, ResourceAttributes, ResourceCheck};
 use crate::cost::AUTHORIZATION_CHECK;
 use crate::cost::Cost::{Fixed, One, Selector};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Opaque, Value};
 use lockstep_gotext::formats::NamedFormat;
 

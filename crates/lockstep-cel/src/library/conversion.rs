@@ -3,7 +3,7 @@
 use super::arithmetic::{OVERFLOW, UNSIGNED_OVERFLOW};
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Opaque, Value};
 use lockstep_gotext::number_text;
 

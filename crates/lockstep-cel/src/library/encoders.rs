@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::Tenth;
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

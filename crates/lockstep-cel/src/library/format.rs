@@ -1,7 +1,7 @@
 //! `"…".format([…])`: parsing of format strings and formatting of values.
 
-use crate::env::Profile;
-use crate::eval::Scope;
+use crate::dialect::Profile;
+use crate::scope::Scope;
 use crate::value::{Eval, Map, Value};
 use lockstep_gotext::number_text::{self, HexCase, Integer, NumberStyle};
 use lockstep_gotext::text::quote;

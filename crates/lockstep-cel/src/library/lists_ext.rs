@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{Flatten, NewList, Pairs};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, List, Value, compare};
 use std::cmp::Ordering;
 

@@ -2,7 +2,7 @@
 
 use super::{Row, arithmetic, row};
 use crate::cost::Cost::One;
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Value, compare_numbers};
 use std::cmp::Ordering;
 

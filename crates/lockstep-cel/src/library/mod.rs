@@ -23,8 +23,8 @@ mod url;
 pub(crate) use lists_ext::ordered;
 
 use crate::cost::Cost;
-use crate::env::{Feature, Profile, Version};
-use crate::eval::Scope;
+use crate::dialect::{Feature, Profile, Version};
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Value};
 
 /// An implementation. It may trust the number of its arguments, not their types.

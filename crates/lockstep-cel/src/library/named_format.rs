@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Validate};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, List, Opaque, Value};
 use lockstep_gotext::formats::NamedFormat;
 

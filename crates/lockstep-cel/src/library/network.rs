@@ -4,8 +4,8 @@ use super::{Row, row};
 use crate::cost::Cost::{
     ContainsCidr, ContainsCidrText, ContainsIp, ContainsIpText, Fifth, One, Tenth,
 };
-use crate::env::Profile;
-use crate::eval::Scope;
+use crate::dialect::Profile;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Opaque, Value};
 use lockstep_gotext::ip::{self, Cidr, Ip};
 use std::net::Ipv6Addr;

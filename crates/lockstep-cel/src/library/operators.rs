@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Second, Smaller};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Value, compare, equal};
 use std::cmp::Ordering;
 

@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, Opaque, Value};
 use lockstep_gotext::quantity::{Quantity, QuantityError};
 use std::cmp::Ordering;

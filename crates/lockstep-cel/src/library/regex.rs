@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::Regex;
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, List, Value};
 
 /// Error prefix of `find` and `findAll` for invalid patterns; `matches` has none.

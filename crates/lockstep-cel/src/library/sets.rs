@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Product};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Eval, Fault, List, Value};
 
 pub(super) const ROWS: &[Row] = &[

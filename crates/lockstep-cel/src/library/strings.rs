@@ -2,8 +2,8 @@
 
 use super::{Row, format, row};
 use crate::cost::Cost::{Elements, Fifth, Join, One, Search, Tenth};
-use crate::env::Profile;
-use crate::eval::Scope;
+use crate::dialect::Profile;
+use crate::scope::Scope;
 use crate::value::{Eval, List, Value};
 use lockstep_gotext::text::{self, OffsetBeyondEnd, TextError};
 

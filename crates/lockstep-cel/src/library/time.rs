@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::One;
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Duration, Eval, Fault, Timestamp, Value};
 use lockstep_gotext::timestamp::{CivilTime, Zone};
 

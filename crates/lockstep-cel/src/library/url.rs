@@ -2,7 +2,7 @@
 
 use super::{Row, row};
 use crate::cost::Cost::{One, Tenth};
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{BuiltMap, Eval, Fault, List, Map, Opaque, Value};
 use lockstep_gotext::url::{Url, parse_request_uri};
 

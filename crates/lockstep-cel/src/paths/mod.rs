@@ -52,29 +52,29 @@ impl fmt::Display for Write {
 impl Program {
     /// Paths that this expression reads and writes. An unchecked expression reads and writes everything.
     pub fn paths(&self) -> Paths {
-        let Some(mut walker) = read::Walker::of(self) else {
-            let variables = self.env.variables.keys();
+        let Some(mut walker) = read::Walker::of(&self.expression) else {
+            let variables = self.expression.env.variables.keys();
             return Paths {
                 reads: variables.map(|name| FieldPath::variable(name)).collect(),
                 writes: BTreeSet::from([write::anything()]),
             };
         };
-        walker.read(self.ast.root());
+        walker.read(self.expression.ast.root());
         let mut paths = Paths {
             reads: walker.reads,
             writes: BTreeSet::new(),
         };
-        write::collect(self, &mut paths);
+        write::collect(&self.expression, &mut paths);
         paths
     }
 
     /// Paths tested for presence by `has()`, `.?field` or `[?key]`, which need not exist. Empty for an unchecked
     /// expression.
     pub fn probed_paths(&self) -> BTreeSet<FieldPath> {
-        let Some(mut walker) = read::Walker::of(self) else {
+        let Some(mut walker) = read::Walker::of(&self.expression) else {
             return BTreeSet::new();
         };
-        walker.read(self.ast.root());
+        walker.read(self.expression.ast.root());
         walker.probed
     }
 }

@@ -3,8 +3,7 @@
 use super::segment::{FieldPath, Segment};
 use crate::ast::{Ast, Expr, Fold, FoldKind, Literal, NodeId, SelectMode, for_each_child};
 use crate::check::{Checked, Reference};
-use crate::env::Env;
-use crate::program::Program;
+use crate::env::{Env, Expression};
 use crate::schema::Fields;
 use crate::types::Type;
 use std::collections::BTreeSet;
@@ -32,10 +31,10 @@ pub(super) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    /// A walker for a checked program.
-    pub(super) fn of(program: &'a Program) -> Option<Self> {
-        let checked = program.checked.as_ref()?;
-        let (ast, env) = (&program.ast, &program.env);
+    /// A walker for a checked expression.
+    pub(super) fn of(expression: &'a Expression) -> Option<Self> {
+        let checked = expression.checked.as_ref()?;
+        let (ast, env) = (&expression.ast, &expression.env);
         Some(Self {
             ast,
             checked,
@@ -277,12 +276,12 @@ impl<'a> Walker<'a> {
     /// `variables.name`: what its expression reads, or the place it names.
     fn lazy(&mut self, name: &str) -> Origin {
         let env = self.env;
-        let program = env
+        let expression = env
             .lazies
             .iter()
             .find(|(known, _)| **known == *name)
-            .map(|(_, program)| program);
-        let Some(mut walker) = program.and_then(|program| Walker::of(program)) else {
+            .map(|(_, expression)| expression);
+        let Some(mut walker) = expression.and_then(|expression| Walker::of(expression)) else {
             return Origin::Computed;
         };
         let origin = walker.origin(walker.ast.root());

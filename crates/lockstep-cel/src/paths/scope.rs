@@ -88,10 +88,10 @@ impl Program {
             return None;
         };
         let finder = Finder {
-            ast: &self.ast,
+            ast: &self.expression.ast,
             list_keys,
         };
-        let root = self.ast.root();
+        let root = self.expression.ast.root();
         match &*object.name {
             name if !is_mutation(name) => None,
             JSON_PATCH if patches => Some(finder.patches(root)),

@@ -2,7 +2,6 @@
 
 use crate::context;
 use crate::{Env, Type, Version};
-use std::sync::Arc;
 
 mod scope;
 
@@ -116,11 +115,11 @@ fn reads_and_writes_are_those_of_the_table() {
 #[test]
 fn variables_read_what_their_expressions_read() {
     let env = env();
-    let spec = Arc::new(env.compile("object.spec").unwrap());
-    let count = Arc::new(env.compile("size(object.items) + params.n").unwrap());
+    let spec = env.compile("object.spec").unwrap();
+    let count = env.compile("size(object.items) + params.n").unwrap();
     let env = env
-        .with_lazy_variable("spec", spec)
-        .with_lazy_variable("count", count);
+        .with_lazy_variable("spec", &spec)
+        .with_lazy_variable("count", &count);
     check(
         &env,
         "variables.spec.replicas > 1",

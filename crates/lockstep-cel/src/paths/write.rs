@@ -4,9 +4,8 @@ use super::pointer::{pointer, text};
 use super::segment::{FieldPath, Segment};
 use super::{Paths, Write};
 use crate::ast::{Ast, Expr, FieldInit, FoldKind, Literal, NodeId};
-use crate::env::Env;
+use crate::env::{Env, Expression};
 use crate::mutation::JSON_PATCH;
-use crate::program::Program;
 use crate::types::Type;
 
 /// A write nothing is known of.
@@ -18,9 +17,9 @@ pub(super) fn anything() -> Write {
     }
 }
 
-/// Collects the writes of a program whose result is a mutation.
-pub(super) fn collect(program: &Program, paths: &mut Paths) {
-    let mutates = match program.static_type() {
+/// Collects the writes of an expression whose result is a mutation.
+pub(super) fn collect(expression: &Expression, paths: &mut Paths) {
+    let mutates = match &expression.ty {
         Type::Object(object) => is_mutation(&object.name),
         Type::List(element) => {
             matches!(&**element, Type::Object(object) if is_mutation(&object.name))
@@ -29,11 +28,11 @@ pub(super) fn collect(program: &Program, paths: &mut Paths) {
     };
     if mutates {
         let mut collector = Collector {
-            ast: &program.ast,
-            env: &program.env,
+            ast: &expression.ast,
+            env: &expression.env,
             paths,
         };
-        collector.result(program.ast.root(), false);
+        collector.result(expression.ast.root(), false);
     }
 }
 
@@ -100,19 +99,19 @@ impl<'a> Collector<'a, '_> {
             }
         };
         let env = self.env;
-        let program = env
+        let expression = env
             .lazies
             .iter()
             .find(|(known, _)| known == name)
-            .map(|(_, program)| program);
-        match program {
-            Some(program) => {
+            .map(|(_, expression)| expression);
+        match expression {
+            Some(expression) => {
                 let mut inner = Collector {
-                    ast: &program.ast,
-                    env: &program.env,
+                    ast: &expression.ast,
+                    env: &expression.env,
                     paths: self.paths,
                 };
-                inner.result(program.ast.root(), conditional);
+                inner.result(expression.ast.root(), conditional);
             }
             None => {
                 self.paths.writes.insert(Write {

@@ -3,7 +3,8 @@
 use super::{FieldPart, ListPart, MapPart, Op, Plan, Step};
 use crate::ast::{Ast, Element, Entry, Expr, FieldInit, Literal, NodeId, SelectMode};
 use crate::check::{Checked, Reference};
-use crate::env::{Env, Profile, Resolved};
+use crate::dialect::Profile;
+use crate::env::{Env, Resolved};
 use crate::issue::{Issue, Phase};
 use crate::types::Type;
 use crate::value::{Arena, Constant, Value};

@@ -5,7 +5,7 @@ use super::{Call, Candidate, Dispatch, Op, Regex, RegexKind, SortBy, Step};
 use crate::ast::NodeId;
 use crate::check::{Reference, dotted};
 use crate::cost::Cost;
-use crate::eval::Scope;
+use crate::scope::Scope;
 use crate::value::{Arena, Constant, code_points};
 use lockstep_gotext::re2::Pattern;
 

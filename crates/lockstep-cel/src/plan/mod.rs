@@ -8,7 +8,7 @@ mod fold;
 pub(crate) use build::plan;
 
 use crate::cost::Cost;
-use crate::env::Profile;
+use crate::dialect::Profile;
 use crate::library::Run;
 use crate::schema::Schema;
 use crate::types::Type;

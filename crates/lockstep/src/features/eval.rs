@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::registry::{self};
 use crate::{
-    cli,
     failure::{Exit, Failure},
     gate_flags::ServerFlags,
     output::{self, Format},
+    usage,
 };
 
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
                 .expect("clap checked these arguments")
                 .flags
         }
-        Err(error) => return cli::usage(&error, Exit::ServerFlags),
+        Err(error) => return usage::report(&error, Exit::ServerFlags),
     };
     if let (Some(_), Some(_)) = (&arguments.config, &flags.settings.config) {
         return Err(Failure::bad_input(

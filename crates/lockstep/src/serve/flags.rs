@@ -379,12 +379,11 @@ pub(crate) struct ShownFlag {
 }
 
 /// Every flag of `serve`, by name. An address with a password is not shown.
-pub(crate) fn shown_flags(matches: &ArgMatches) -> Vec<ShownFlag> {
+pub(crate) fn shown_flags(commands: &clap::Command, matches: &ArgMatches) -> Vec<ShownFlag> {
     let Some(("serve", matches)) = matches.subcommand() else {
         return Vec::new();
     };
-    let command = crate::cli::command();
-    let command = command.find_subcommand("serve");
+    let command = commands.find_subcommand("serve");
     let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
     let mut shown: Vec<ShownFlag> = arguments
         .filter_map(|argument| {

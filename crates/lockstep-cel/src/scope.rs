@@ -1,6 +1,6 @@
 //! Context of library functions during an evaluation.
 
-use crate::env::Profile;
+use crate::dialect::Profile;
 use crate::value::{Arena, Eval, Fault, Value, code_points, decode, equal_counted};
 use lockstep_gotext::re2::Pattern;
 use std::cell::{Cell, RefCell};
