@@ -2,9 +2,9 @@
 //! clients who write at the same time: api-machinery.md §5, §6, §11, §14.
 
 use base64::Engine as _;
+use lockstep_testkit::client::{Answer, Client, config, raw};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client, config, raw};
 use crate::server::{Setup, TestServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

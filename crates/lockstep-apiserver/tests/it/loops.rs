@@ -1,10 +1,10 @@
 //! Controllers of running servers: api-machinery.md §8.
 
+use lockstep_testkit::client::{Answer, Client};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer, memory};
 
 const CORE: &str = "/api/v1";
