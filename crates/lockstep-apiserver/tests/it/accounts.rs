@@ -5,9 +5,9 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD as STANDARD, BASE64_URL_SAFE_NO_PAD as BASE64};
 use jiff::Timestamp;
+use lockstep_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";

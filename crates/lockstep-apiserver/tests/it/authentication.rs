@@ -1,12 +1,12 @@
 //! Authentication: client certificates, bearer tokens, anonymous requests and impersonation.
 
 use jiff::{Timestamp, ToSpan as _};
+use lockstep_testkit::client::Identity;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, date_time_ymd,
 };
 
-use crate::client::Identity;
 use crate::server::{Setup, TestServer};
 
 /// An authority of the test's own.

@@ -1,5 +1,6 @@
 //! The files of a server: made once, kept, renewed, refused.
 
+use lockstep_testkit::client::{config, raw};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,7 +12,6 @@ use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{CredentialFiles, Credentials};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
-use crate::client::{config, raw};
 use crate::server::TestServer;
 
 fn files(folder: &Path) -> CredentialFiles {

@@ -1,5 +1,6 @@
 //! Many watches, and one whose client does not read: api-machinery.md §4/streams, §7/watch-end.
 
+use lockstep_testkit::client::config;
 use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
@@ -10,7 +11,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpSocket;
 use tokio_rustls::TlsConnector;
 
-use crate::client::config;
 use crate::server::{Setup, TestServer};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -86,7 +86,7 @@ async fn a_client_that_never_reads_holds_up_nobody_and_is_cut_off() {
         .await
         .unwrap();
     good.frame().await.unwrap().unwrap();
-    let gauge = async |client: &mut crate::client::Client| -> i64 {
+    let gauge = async |client: &mut lockstep_testkit::client::Client| -> i64 {
         let text = client.get("/metrics").await.body;
         let name = "apiserver_longrunning_requests{component=\"apiserver\",group=\"\",resource=\"configmaps\"";
         let line = text.lines().find(|line| line.starts_with(name));

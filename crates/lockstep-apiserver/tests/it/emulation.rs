@@ -1,8 +1,8 @@
 //! Which APIs there are under emulation: feature-gates.md §6/apis.
 
 use lockstep_apiserver::builtin::ApiWishes;
+use lockstep_testkit::client::Client;
 
-use crate::client::Client;
 use crate::server::{Setup, TestServer};
 
 const GROUP: &str = "/apis/resource.k8s.io";

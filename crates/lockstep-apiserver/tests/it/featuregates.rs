@@ -1,8 +1,8 @@
 //! Gates as objects: ux.md §4, featuregates.
 
+use lockstep_testkit::client::Client;
 use serde_json::{Value, json};
 
-use crate::client::Client;
 use crate::server::{Setup, TestServer, memory};
 
 const GATES: &str = "/apis/lockstep.dev/v1alpha1/featuregates";

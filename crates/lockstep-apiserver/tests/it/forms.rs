@@ -1,11 +1,11 @@
 //! The forms of answers: YAML, indentation, compression, and what happens when there is none.
 
+use lockstep_testkit::client::{Answer, Client};
 use std::io::Read as _;
 
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 /// Texts that a reader of YAML takes for something else unless they are quoted.

@@ -1,8 +1,8 @@
 //! Gates of the server itself, on and off.
 
+use lockstep_testkit::client::Client;
 use serde_json::Value;
 
-use crate::client::Client;
 use crate::loops::there;
 use crate::server::{Setup, TestServer};
 

@@ -1,12 +1,12 @@
 //! Clients that are slow, broken or worse: a clear answer or a closed connection, and no effect on
 //! others.
 
+use lockstep_testkit::client::{config, raw};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::client::{config, raw};
 use crate::server::TestServer;
 
 /// Sends bytes over TLS, closes nothing, and reads until the server has said everything.

@@ -1,5 +1,7 @@
 //! Users of an issuer elsewhere: api-machinery.md §13/oidc.
 
+use lockstep_testkit::client::Client;
+use lockstep_testkit::webhook::{Hook, Said};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -10,9 +12,8 @@ use jiff::Timestamp;
 use lockstep_apiserver::oidc::{OidcSettings, SigningAlgorithm};
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::hook::{Hook, Pair, Said, own_authority};
-use crate::server::{Setup, TestServer};
+use crate::server::Setup;
+use crate::world::World;
 
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
@@ -52,11 +53,11 @@ fn says(hook: &Hook, said: impl Fn() -> Said + Send + Sync + 'static) {
     hook.now_says(Box::new(move |_| Some(said())));
 }
 
-fn settings(issuer: &str, folder: &std::path::Path, authority: &Pair) -> OidcSettings {
+fn settings(issuer: &Hook, folder: &std::path::Path) -> OidcSettings {
     let ca_file = folder.join("issuer-ca.crt");
-    std::fs::write(&ca_file, &authority.authority).unwrap();
+    std::fs::write(&ca_file, &issuer.authority).unwrap();
     OidcSettings {
-        issuer: issuer.to_owned(),
+        issuer: issuer.url.clone(),
         client_id: "lockstep".to_owned(),
         ca_file: Some(ca_file),
         username_claim: "sub".to_owned(),
@@ -88,37 +89,25 @@ async fn whoami(client: &mut Client, token: &str) -> (u16, Value) {
     (answer.status.as_u16(), told)
 }
 
-struct World {
-    hook: Hook,
-    server: TestServer,
-    _folder: tempfile::TempDir,
-}
-
-async fn begin(answer: impl Fn(&str) -> Value) -> World {
-    let authority = own_authority();
-    let hook = Hook::start(&authority, Box::new(|_| None)).await;
+/// Starts a server that trusts an issuer: the webhook, which gives this answer on every path. The folder holds the
+/// certificate of the issuer's CA.
+async fn begin(answer: impl Fn(&str) -> Value) -> (World, tempfile::TempDir) {
+    let hook = Hook::new(Box::new(|_| None)).await;
     let document = answer(&hook.url);
     says(&hook, move || document.clone().into());
     let folder = tempfile::tempdir().unwrap();
-    let settings = settings(&hook.url, folder.path(), &authority);
-    let server = TestServer::with(Setup {
-        oidc: Some(settings),
+    let setup = Setup {
+        oidc: Some(settings(&hook, folder.path())),
         ..Setup::own()
-    })
-    .await;
-    server.ready().await;
-    World {
-        hook,
-        server,
-        _folder: folder,
-    }
+    };
+    (World::beside(setup, hook).await, folder)
 }
 
 /// §13/oidc and §13/order: users by token, and 401 for tokens that are not good, on open paths too.
 #[tokio::test]
 async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
     let (key, stranger) = (Key::new("k"), Key::new("k"));
-    let world = begin(|issuer| document(issuer, &[&key])).await;
+    let (world, _folder) = begin(|issuer| document(issuer, &[&key])).await;
     let issuer = world.hook.url.as_str();
     let mut client = world.server.client(None).await;
     let good = key.sign(&payload(issuer));
@@ -165,7 +154,7 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
             .await;
         assert_eq!(open.status, 401, "{what}");
     }
-    let mut admin = world.server.client(Some(world.server.admin())).await;
+    let mut admin = world.admin().await;
     let metrics = admin.get("/metrics").await;
     let name = "apiserver_authentication_jwt_authenticator_latency_seconds_count";
     let count = metrics
@@ -180,8 +169,8 @@ async fn users_of_an_issuer_log_in_and_bad_tokens_open_nothing() {
 #[tokio::test]
 async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
     let key = Key::new("k");
-    let world = begin(|issuer| document(issuer, &[&key])).await;
-    let mut admin = world.server.client(Some(world.server.admin())).await;
+    let (world, _folder) = begin(|issuer| document(issuer, &[&key])).await;
+    let mut admin = world.admin().await;
     let mut old = payload(&world.hook.url);
     old["exp"] = 1.into();
     let path = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -205,7 +194,7 @@ async fn a_review_of_a_token_of_the_issuer_tells_who_or_why_not() {
 #[tokio::test]
 async fn keys_are_exchanged_while_the_server_runs() {
     let (first, second) = (Key::new("first"), Key::new("second"));
-    let world = begin(|issuer| document(issuer, &[&first])).await;
+    let (world, _folder) = begin(|issuer| document(issuer, &[&first])).await;
     let issuer = world.hook.url.clone();
     let mut client = world.server.client(None).await;
     let (one, two) = (
@@ -228,7 +217,7 @@ async fn keys_are_exchanged_while_the_server_runs() {
 #[tokio::test]
 async fn an_issuer_that_is_down_or_lies_does_not_hold_up_the_server() {
     let key = Key::new("k");
-    let world = begin(|_| json!({ "issuer": "https://other" })).await;
+    let (world, _folder) = begin(|_| json!({ "issuer": "https://other" })).await;
     let issuer = world.hook.url.clone();
     let mut client = world.server.client(None).await;
     let token = key.sign(&payload(&issuer));

@@ -1,8 +1,8 @@
 //! OpenAPI as clients fetch it: api-machinery.md §2, T3, T4.
 
+use lockstep_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

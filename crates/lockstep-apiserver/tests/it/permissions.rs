@@ -1,8 +1,8 @@
 //! Permissions required by each verb and subresource: api-machinery.md §13.
 
+use lockstep_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 pub(crate) const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

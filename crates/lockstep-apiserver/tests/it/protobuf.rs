@@ -3,9 +3,9 @@
 use http_body_util::BodyExt as _;
 use lockstep_kinds::proto::Envelope;
 use lockstep_kinds::{Table, proto, typed};
+use lockstep_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";

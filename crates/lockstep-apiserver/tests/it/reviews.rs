@@ -1,8 +1,8 @@
 //! Questions: api-machinery.md §12 tier 1, §13, and §3 on tables.
 
+use lockstep_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const TOKENS: &str = "alice-token,alice,7,\"dev\"\n";

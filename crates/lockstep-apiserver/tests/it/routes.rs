@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
+use lockstep_testkit::client::Client;
 use serde_json::{Value, json};
 
-use crate::client::Client;
 use crate::server::{Setup, TestServer};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

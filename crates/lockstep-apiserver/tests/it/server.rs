@@ -1,5 +1,6 @@
 //! A server in this process, on a free port and a directory of its own.
 
+use lockstep_testkit::client::{Client, Identity};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +25,6 @@ use lockstep_object::ApiError;
 use lockstep_storage::{MemoryStore, Store};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-use crate::client::{Client, Identity};
 
 /// Configuration of a test server.
 pub(crate) struct Setup {

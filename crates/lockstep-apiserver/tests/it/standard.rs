@@ -1,8 +1,8 @@
 //! Other default objects of a cluster: priority levels, flow schemas and the service CIDR.
 
+use lockstep_testkit::client::Client;
 use serde_json::{Value, json};
 
-use crate::client::Client;
 use crate::roles::on;
 use crate::server::memory;
 

@@ -1,5 +1,7 @@
 //! Calls to webhooks, whatever they are for.
 
+use lockstep_testkit::certificates::{Pair, issued, own_authority, self_signed, used_by};
+use lockstep_testkit::webhook::{Hook, Said, Say, acceptor};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,8 +10,6 @@ use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-
-use crate::hook::{Hook, Pair, Said, Say, acceptor, issued, own_authority, self_signed, used_by};
 
 const LIMITS: CallLimits = CallLimits {
     timeout: Duration::from_secs(30),

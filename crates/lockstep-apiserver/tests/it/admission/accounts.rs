@@ -3,7 +3,7 @@
 use lockstep_apiserver::admission::{Plugin, Plugins};
 use serde_json::{Value, json};
 
-use super::world::{World, refusal, says};
+use super::review::{begin, begin_with, refusal, says};
 use crate::server::Setup;
 
 const PODS: &str = "/api/v1/namespaces/n/pods";
@@ -23,7 +23,7 @@ fn pod(name: &str, spec: &Value) -> Value {
 /// api-machinery.md §12/accounts.
 #[tokio::test]
 async fn a_pod_gets_its_account_and_the_token_of_that() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     // The default account is made in the background; who comes before it waits.
     let made = world.make(PODS, &pod("p", &json!({}))).await;
     let spec = &made["spec"];
@@ -63,7 +63,7 @@ async fn without_the_step_a_pod_is_taken_as_it_is() {
         plugins: Plugins::without([Plugin::ServiceAccount]),
         ..Setup::own()
     };
-    let mut world = World::with(setup, says(json!({}))).await;
+    let mut world = begin_with(setup, says(json!({}))).await;
     let made = world.make(PODS, &pod("p", &json!({}))).await;
     assert_eq!(made["spec"]["serviceAccountName"], Value::Null);
     assert_eq!(made["spec"]["volumes"], Value::Null);

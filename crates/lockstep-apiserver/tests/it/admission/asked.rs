@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{MAPS, MUTATING, VALIDATING, World, says};
+use super::review::{MAPS, MUTATING, VALIDATING, begin, begin_with, says};
 use crate::server::Setup;
 
 /// Everything below the selected namespace, and all parts.
@@ -15,7 +15,7 @@ fn everything() -> Value {
 /// api-machinery.md §12/webhook-answers: the question, whole.
 #[tokio::test]
 async fn a_webhook_is_told_who_does_what_to_which_object() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     world.configure(MUTATING, "m", &json!({})).await;
     world.configure(VALIDATING, "v", &json!({})).await;
     let path = format!("{MAPS}?fieldManager=me&dryRun=All&fieldValidation=Strict");
@@ -71,7 +71,7 @@ async fn a_webhook_is_told_who_does_what_to_which_object() {
 /// api-machinery.md §12/webhook-rules: every kind of write, and parts of objects by their own kinds.
 #[tokio::test]
 async fn every_write_is_asked_about_and_no_read() {
-    let mut world = World::with(
+    let mut world = begin_with(
         Setup {
             controllers: "",
             ..Setup::own()
@@ -170,7 +170,7 @@ async fn every_write_is_asked_about_and_no_read() {
 /// own labels, and of objects, new or old.
 #[tokio::test]
 async fn selectors_decide_by_labels_of_the_namespace_and_of_both_objects() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let more = json!({
         "rules": [{
             "operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"],
@@ -208,7 +208,7 @@ async fn selectors_decide_by_labels_of_the_namespace_and_of_both_objects() {
 /// api-machinery.md §12/webhook-conditions: with the rights of the user, and by failure policy.
 #[tokio::test]
 async fn conditions_decide_who_is_asked_and_what_cannot_be_decided_is_a_failure() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let expression = |text: &str| json!([{ "name": "c", "expression": text }]);
     let error = "object.data.b == '1'";
     let refused = format!(
@@ -258,7 +258,7 @@ async fn conditions_decide_who_is_asked_and_what_cannot_be_decided_is_a_failure(
 /// its own way.
 #[tokio::test]
 async fn a_configuration_is_in_force_at_once_and_can_always_be_taken_back() {
-    let mut world = World::begin(says(json!({ "allowed": false }))).await;
+    let mut world = begin(says(json!({ "allowed": false }))).await;
     for round in 0..3 {
         let mut more = everything();
         more["namespaceSelector"] = json!({});
@@ -282,7 +282,7 @@ async fn a_configuration_is_in_force_at_once_and_can_always_be_taken_back() {
 /// would wait for the second in vain.
 #[tokio::test]
 async fn validating_webhooks_are_asked_at_the_same_time() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     for name in ["a", "b"] {
         let more = json!({ "name": format!("{name}.b.io") });
         world.configure(VALIDATING, name, &more).await;
@@ -296,7 +296,7 @@ async fn validating_webhooks_are_asked_at_the_same_time() {
 /// api-machinery.md §12/webhook-answers: the question is of the first version that both know.
 #[tokio::test]
 async fn a_webhook_is_asked_in_a_version_that_it_knows() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     for (versions, expected) in [
         (json!(["v1beta1"]), "admission.k8s.io/v1beta1"),
         (json!(["v7", "v1beta1", "v1"]), "admission.k8s.io/v1beta1"),
@@ -318,4 +318,28 @@ async fn a_webhook_is_asked_in_a_version_that_it_knows() {
         }
         world.asked();
     }
+}
+
+/// api-machinery.md §12/webhook-rules: a subresource of a namespace is selected by the labels that are stored,
+/// not by those that the request brings.
+#[tokio::test]
+async fn the_stored_labels_of_a_namespace_select_writes_of_its_subresources() {
+    let mut world = begin(says(json!({}))).await;
+    let rules = json!([{
+        "operations": ["UPDATE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["namespaces", "namespaces/status"],
+    }]);
+    world
+        .configure(MUTATING, "m", &json!({ "rules": rules }))
+        .await;
+    let unlabelled = json!({ "metadata": { "labels": { "asked": "no" } } });
+    let path = "/api/v1/namespaces/n";
+    let answer = world.patch(&format!("{path}/status"), &unlabelled).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let asked = ["UPDATE namespaces/status n Namespace new+ old+ UpdateOptions"];
+    assert_eq!(world.deeds(), asked);
+    let labelled = json!({ "metadata": { "labels": { "asked": "yes" } } });
+    assert_eq!(world.patch(path, &labelled).await.status, 200);
+    let asked = ["UPDATE namespaces n Namespace new+ old+ UpdateOptions"];
+    assert_eq!(world.deeds(), asked);
 }

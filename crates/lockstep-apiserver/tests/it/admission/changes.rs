@@ -1,9 +1,11 @@
 //! Patches of mutating webhooks, the order of calls and reinvocation.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use lockstep_testkit::webhook::{Hook, Say};
 use serde_json::{Value, json};
 
-use super::world::{MAPS, MUTATING, VALIDATING, World, answer, patch, refusal, says};
-use crate::hook::{Hook, Say};
+use super::review::{MAPS, MUTATING, VALIDATING, answer, begin, begin_with, patch, refusal, says};
 use crate::server::Setup;
 
 fn add(path: &str, value: &Value) -> Value {
@@ -25,14 +27,15 @@ fn appends(mark: &'static str) -> Say {
 /// mark, so that another order gives another text.
 #[tokio::test]
 async fn mutating_webhooks_are_asked_in_order_and_see_what_others_changed() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let mut hooks = Vec::new();
     for mark in ["z", "a", "b"] {
-        hooks.push(Hook::start(&world.pair, appends(mark)).await);
+        hooks.push(Hook::new(appends(mark)).await);
     }
     let webhook = |hook: &Hook, name: &str| {
         let mut webhook = world.webhook(&json!({ "name": name }));
-        webhook["clientConfig"]["url"] = hook.url.as_str().into();
+        let bundle = STANDARD.encode(&hook.authority);
+        webhook["clientConfig"] = json!({ "url": hook.url, "caBundle": bundle });
         webhook
     };
     let later = [webhook(&hooks[2], "b.b.io")];
@@ -70,7 +73,7 @@ async fn a_webhook_that_asks_for_it_is_asked_once_more_after_others_changed_the_
         };
         Some(answer(&review, &more).into())
     });
-    let mut world = World::begin(say).await;
+    let mut world = begin(say).await;
     let again = json!({ "name": "a.b.io", "reinvocationPolicy": "IfNeeded" });
     world.configure(MUTATING, "a", &again).await;
     world
@@ -87,7 +90,7 @@ async fn a_webhook_that_asks_for_it_is_asked_once_more_after_others_changed_the_
 /// no field manager, and immutable metadata stays as it was.
 #[tokio::test]
 async fn a_change_is_shaped_and_checked_like_what_a_client_sends() {
-    let mut world = World::with(
+    let mut world = begin_with(
         Setup {
             controllers: "",
             plugins: lockstep_apiserver::admission::Plugins::without([
@@ -142,7 +145,7 @@ async fn a_change_is_shaped_and_checked_like_what_a_client_sends() {
 /// api-machinery.md §12/webhook-answers: patches that cannot be carried out.
 #[tokio::test]
 async fn a_patch_that_cannot_be_carried_out_stores_nothing() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     world
         .configure(MUTATING, "m", &json!({ "failurePolicy": "Ignore" }))
         .await;
@@ -194,7 +197,7 @@ async fn a_patch_that_cannot_be_carried_out_stores_nothing() {
 /// api-machinery.md §12/webhook-answers: the number of replicas is changed through the scale.
 #[tokio::test]
 async fn a_webhook_changes_a_scale_through_the_scale() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let controllers = "/api/v1/namespaces/n/replicationcontrollers";
     let controller = json!({
         "metadata": { "name": "r" },
@@ -243,7 +246,7 @@ async fn of_two_configurations_in_conflict_the_later_has_its_way_and_a_third_may
         };
         Some(answer(&review, &more).into())
     });
-    let mut world = World::begin(say).await;
+    let mut world = begin(say).await;
     world
         .configure(MUTATING, "a-red", &json!({ "name": "red.b.io" }))
         .await;
@@ -271,7 +274,7 @@ async fn a_patch_that_is_tried_again_is_asked_about_again() {
         let told = format!("{}+", before.unwrap_or_default());
         Some(answer(&review, &patch(&add("/data/asked", &told.into()))).into())
     });
-    let mut world = World::begin(say).await;
+    let mut world = begin(say).await;
     world
         .make(
             MAPS,
@@ -284,7 +287,7 @@ async fn a_patch_that_is_tried_again_is_asked_about_again() {
     world.configure(MUTATING, "m", &more).await;
     let path = format!("{MAPS}/m");
     let merge = [("content-type", "application/merge-patch+json")];
-    let mut other = world.server.client(Some(world.server.admin())).await;
+    let mut other = world.admin().await;
     world.hook.now_waits_for(2);
     let (first, second) = tokio::join!(
         world

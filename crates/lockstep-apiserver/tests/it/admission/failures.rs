@@ -1,5 +1,7 @@
 //! Webhooks that say no, lie, hang or are not there.
 
+use lockstep_testkit::client::Answer;
+use lockstep_testkit::webhook::{Said, Say};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +12,9 @@ use lockstep_storage::{
 };
 use serde_json::{Value, json};
 
-use super::world::{MAPS, MUTATING, VALIDATING, World, answer, refusal, says};
-use crate::client::Answer;
-use crate::hook::{Said, Say};
+use super::review::{MAPS, MUTATING, VALIDATING, answer, begin, begin_with, refusal, says};
 use crate::server::{Setup, TestServer, memory};
+use crate::world::World;
 
 fn raw(code: u16, body: &'static str) -> Say {
     Box::new(move |_| {
@@ -28,7 +29,7 @@ fn raw(code: u16, body: &'static str) -> Say {
 /// api-machinery.md §12/webhook-failures: the error of each failure, and `failurePolicy: Ignore`.
 #[tokio::test]
 async fn a_webhook_that_gives_no_answer_stops_a_write_unless_that_is_to_be_ignored() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let map_text = "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
     let rows: [(&str, Say, &str); 8] = [
         ("garbage", raw(200, "garbage"), map_text),
@@ -106,7 +107,7 @@ async fn who_is_denied_is_told_by_whom_and_why() {
         let more = json!({ "allowed": false, "status": status, "warnings": ["hot"] });
         Some(answer(&review, &more).into())
     });
-    let mut world = World::begin(say).await;
+    let mut world = begin(say).await;
     for (name, webhook) in [("b", "b.b.io"), ("a", "a.b.io")] {
         let more = json!({ "name": webhook, "failurePolicy": "Ignore" });
         world.configure(VALIDATING, name, &more).await;
@@ -138,7 +139,7 @@ async fn only_a_webhook_without_side_effects_is_asked_about_rehearsals() {
         store: Arc::clone(&store),
         ..Setup::own()
     };
-    let mut world = World::with(setup, says(json!({}))).await;
+    let mut world = begin_with(setup, says(json!({}))).await;
     let map = json!({ "metadata": { "name": "a" } });
     let path = format!("{MAPS}?dryRun=All");
     for (config, folder) in [
@@ -214,7 +215,7 @@ async fn rewrite(store: &dyn Store, key: &str, change: impl FnOnce(&mut Value)) 
 /// resolve it have a reason.
 #[tokio::test]
 async fn a_webhook_of_a_service_is_where_the_service_leads() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let bundle = world.webhook(&json!({}))["clientConfig"]["caBundle"].clone();
     let address = world.hook.url.trim_start_matches("https://").to_owned();
     let port: u16 = address.split(['/', ':']).nth(1).unwrap().parse().unwrap();
@@ -253,7 +254,7 @@ async fn a_webhook_of_a_service_is_where_the_service_leads() {
 /// api-machinery.md §14/metrics, of `matchConditions`: the names are upstream's.
 #[tokio::test]
 async fn conditions_are_counted_and_timed() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let condition =
         |name: &str, expression: &str| json!({ "name": name, "expression": expression });
     let rows = [
@@ -321,7 +322,7 @@ async fn calls_are_counted_and_told_in_the_audit_log() {
         let annotated = json!({ "auditAnnotations": { "k": "v" } });
         Some(answer(&review, &annotated).into())
     });
-    let mut world = World::with(setup, say).await;
+    let mut world = begin_with(setup, say).await;
     world
         .configure(MUTATING, "m", &json!({ "name": "m.b.io" }))
         .await;

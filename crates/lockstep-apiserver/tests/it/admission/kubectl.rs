@@ -1,13 +1,14 @@
 //! Admission webhooks as kubectl shows them: patches, warnings and refusals.
 
+use lockstep_testkit::webhook::Say;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::world::{World, answer, patch};
-use crate::hook::Say;
+use super::review::{answer, begin, patch};
+use crate::world::World;
 
 /// Path of kubectl, from `LOCKSTEP_TEST_KUBECTL` or else the search path.
 fn program() -> Option<PathBuf> {
@@ -75,7 +76,7 @@ async fn kubectl_shows_what_webhooks_change_warn_of_and_refuse() {
         println!("SKIPPED: kubectl is not installed, so nobody met a webhook as users do");
         return;
     };
-    let world = World::begin(say()).await;
+    let world = begin(say()).await;
     let configuration = |kind: &str, name: &str| -> Value {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,

@@ -6,5 +6,5 @@ mod changes;
 mod failures;
 mod kubectl;
 mod reach;
+mod review;
 mod versions;
-mod world;

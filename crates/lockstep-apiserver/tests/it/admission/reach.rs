@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::world::{MUTATING, World, patch, says};
+use super::review::{self, MUTATING, patch, says};
+use crate::world::World;
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/n/deployments";
 
 /// Starts a server with a deployment, and a webhook for changes of it and of its subresources.
 async fn begin() -> World {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = review::begin(says(json!({}))).await;
     let deployment = json!({
         "metadata": { "name": "d" },
         "spec": { "selector": { "matchLabels": { "a": "b" } }, "template": {

@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lockstep_testkit::webhook::{Hook, Say};
 use serde_json::{Value, json};
 
-use super::world::{MUTATING, World, answer, patch, says};
-use crate::hook::{Hook, Say};
+use super::review::{MUTATING, answer, begin, patch, says};
 
 fn rules(group: &str, version: &str, resource: &str) -> Value {
     json!([{
@@ -16,7 +16,7 @@ fn rules(group: &str, version: &str, resource: &str) -> Value {
 /// api-machinery.md §12/webhook-versions: `matchPolicy` `Equivalent` and `Exact` of built-in kinds.
 #[tokio::test]
 async fn a_built_in_kind_is_shown_in_the_version_that_the_webhook_knows() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let more = json!({ "rules": rules("autoscaling", "v1", "horizontalpodautoscalers") });
     world.configure(MUTATING, "m", &more).await;
     let change = json!([{ "op": "replace", "path": "/spec/maxReplicas", "value": 9 }]);
@@ -65,7 +65,7 @@ async fn a_built_in_kind_is_shown_in_the_version_that_the_webhook_knows() {
 /// api-machinery.md §12/webhook-versions: events of both groups are the same objects.
 #[tokio::test]
 async fn an_event_of_one_group_is_shown_as_one_of_the_other() {
-    let mut world = World::begin(says(json!({}))).await;
+    let mut world = begin(says(json!({}))).await;
     let more = json!({ "rules": rules("events.k8s.io", "v1", "events") });
     world.configure(MUTATING, "m", &more).await;
     let change = json!([{ "op": "replace", "path": "/note", "value": "changed" }]);
@@ -146,8 +146,8 @@ fn widgets(hook: &Hook, authority: &str) -> Value {
 /// api-machinery.md §12/webhook-versions: custom resources are converted for the webhook and back.
 #[tokio::test]
 async fn a_custom_resource_is_converted_for_the_webhook_and_back() {
-    let mut world = World::begin(both()).await;
-    let crd = widgets(&world.hook, &world.pair.authority);
+    let mut world = begin(both()).await;
+    let crd = widgets(&world.hook, &world.hook.authority);
     world
         .make(
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",

@@ -1,20 +1,20 @@
 //! Webhooks that lie or fail.
 
+use lockstep_testkit::client::Answer;
+use lockstep_testkit::webhook::Say;
 use serde_json::json;
 
-use super::world::{V1, V2, World, convert, liar, widget};
-use crate::client::Answer;
-use crate::hook::Say;
+use super::widgets::{V1, V2, convert, liar, usual, widget};
 
 #[tokio::test]
 async fn a_webhook_that_lies_or_fails_changes_nothing() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     let made = world.widget("a", 1).await;
     let url = world.hook.url.clone();
     let said = |code: u16, body: Vec<u8>| -> Say {
         let body = bytes::Bytes::from(body);
         Box::new(move |_| {
-            Some(crate::hook::Said {
+            Some(lockstep_testkit::webhook::Said {
                 code,
                 header: ("content-type", "application/json"),
                 body: body.clone(),
@@ -103,7 +103,7 @@ async fn a_webhook_that_lies_or_fails_changes_nothing() {
 /// An object that cannot be converted back to the version of the request is not stored.
 #[tokio::test]
 async fn a_webhook_that_works_one_way_only_stores_nothing_by_halves() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.hook.now_says(Box::new(|review| {
         let mut answer = convert(&review);
         if review["request"]["desiredAPIVersion"] == "ex.io/v2" {
@@ -125,7 +125,7 @@ async fn a_webhook_that_works_one_way_only_stores_nothing_by_halves() {
 
 #[tokio::test]
 async fn the_order_of_a_list_is_kept_or_the_list_is_refused() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     world.widget("b", 2).await;
     world.hook.now_says(liar(|r| {

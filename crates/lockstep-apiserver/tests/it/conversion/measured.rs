@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::world::{V2, World, liar};
+use super::widgets::{V2, liar, usual};
 
 #[tokio::test]
 async fn calls_are_counted_by_what_came_of_them() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     world.get(&format!("{V2}/a")).await;
     world

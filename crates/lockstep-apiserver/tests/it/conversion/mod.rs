@@ -5,5 +5,5 @@ mod failures;
 mod measured;
 mod reads;
 mod watches;
-mod world;
+mod widgets;
 mod writes;

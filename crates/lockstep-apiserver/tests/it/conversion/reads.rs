@@ -1,14 +1,14 @@
 //! Reading, listing and selecting.
 
+use lockstep_testkit::certificates::{issued, own_authority};
 use serde_json::{Value, json};
 
-use super::world::{V1, V2, World, brief, in_v1, in_v2};
-use crate::hook::{issued, own_authority};
+use super::widgets::{V1, V2, begin, brief, in_v1, in_v2, usual};
 
 #[tokio::test]
 async fn objects_are_read_in_the_version_that_is_asked_for() {
     for (pair, review) in [(own_authority(), "v1"), (issued(), "v1beta1")] {
-        let mut world = World::begin(&pair, review).await;
+        let mut world = begin(&pair, review).await;
         let made = world.widget("a", 1).await;
         world.widget("b", 2).await;
         assert_eq!(brief(&world.get(&format!("{V1}/a")).await), in_v1("a", 1));
@@ -39,7 +39,7 @@ async fn objects_are_read_in_the_version_that_is_asked_for() {
 
 #[tokio::test]
 async fn tables_metadata_scales_and_selectors_are_of_the_version_that_is_asked_for() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     world.widget("b", 2).await;
     let accept = |form: &str| format!("application/json;as={form};v=v1;g=meta.k8s.io");

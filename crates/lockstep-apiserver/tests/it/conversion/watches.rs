@@ -3,7 +3,7 @@
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use super::world::{CRD, V1, V2, World, brief, in_v1, in_v2, liar};
+use super::widgets::{CRD, V1, V2, brief, in_v1, in_v2, liar, usual};
 
 /// The next events of a watch.
 async fn events(watch: &mut hyper::body::Incoming, count: usize) -> Vec<Value> {
@@ -27,7 +27,7 @@ fn told(event: &Value) -> Value {
 
 #[tokio::test]
 async fn watches_show_the_version_that_is_asked_for_and_end_when_it_cannot_be_made() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     let path = format!("{V2}?watch=true");
     let mut watch = world
@@ -84,7 +84,7 @@ async fn watches_show_the_version_that_is_asked_for_and_end_when_it_cannot_be_ma
 
 #[tokio::test]
 async fn a_change_is_not_converted_for_each_who_watches_it() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     let path = format!("{V2}?watch=true");
     let mut watches = Vec::new();
@@ -109,7 +109,7 @@ async fn a_change_is_not_converted_for_each_who_watches_it() {
 /// A watch converts by the spec of the CRD at its start, and ends when that spec changes.
 #[tokio::test]
 async fn watches_end_with_the_spec_that_they_were_begun_under() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     let path = format!("{V2}?watch=true");
     let watch = world.client.open("GET", &path, &[], "".into()).await;

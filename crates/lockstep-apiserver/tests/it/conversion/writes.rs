@@ -1,13 +1,13 @@
 //! Writing, deleting, and what is stored.
 
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
-use super::world::{CRD, V1, V2, World, brief, honest, in_v1, in_v2, liar, widget};
-use crate::client::Answer;
+use super::widgets::{CRD, V1, V2, brief, honest, in_v1, in_v2, liar, usual, widget};
 
 #[tokio::test]
 async fn objects_are_written_in_any_version_and_stored_in_one() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     let made = world
         .client
         .write("POST", V2, &widget("v2", "a", "width", 3))
@@ -64,7 +64,7 @@ async fn objects_are_written_in_any_version_and_stored_in_one() {
 
 #[tokio::test]
 async fn objects_that_nobody_can_convert_can_be_deleted() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     world.widget("b", 2).await;
     let b1 = format!("{V1}/b");
@@ -110,7 +110,7 @@ async fn objects_that_nobody_can_convert_can_be_deleted() {
 
 #[tokio::test]
 async fn objects_of_several_stored_versions_live_side_by_side() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     let switch = json!([
         { "op": "replace", "path": "/spec/versions/0/storage", "value": false },
@@ -185,7 +185,7 @@ async fn objects_of_several_stored_versions_live_side_by_side() {
 /// api-machinery.md §16/conversion: conversion webhooks are patched into CRDs that are there.
 #[tokio::test]
 async fn a_crd_uses_its_webhook_from_the_write_that_names_it() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     let a2 = format!("{V2}/a");
     let conversion = world.get(CRD).await["spec"]["conversion"].clone();
@@ -212,7 +212,7 @@ async fn a_crd_uses_its_webhook_from_the_write_that_names_it() {
 
 #[tokio::test]
 async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     world.widget("a", 1).await;
     world.hook.now_says(Box::new(|_| None));
     assert_eq!(world.client.send("DELETE", CRD, &[], "").await.status, 200);
@@ -224,7 +224,7 @@ async fn a_crd_goes_with_its_objects_and_asks_no_webhook() {
 /// §10/A15: conflicts are detected across versions, by converting managedFields entries of another version.
 #[tokio::test]
 async fn claims_are_those_of_the_version_they_were_made_in() {
-    let mut world = World::usual().await;
+    let mut world = usual().await;
     let a = widget("v1", "a", "size", 3);
     let path = format!("{V1}?fieldManager=maker");
     assert_eq!(world.client.write("POST", &path, &a).await.status, 201);

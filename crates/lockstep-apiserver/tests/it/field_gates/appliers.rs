@@ -1,10 +1,11 @@
 //! Ownership of frozen fields under apply and update in several versions, with and without a conversion webhook.
 
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
 use super::conversion::{Converting, KEPT, VERSIONS, Webhook, widget};
-use super::world::{Dice, Sent, World, causes, of_gates, owners};
-use crate::client::Answer;
+use super::gated::{Dice, causes, gated, of_gates, owners};
+use crate::world::Sent;
 
 /// A server with gates, and objects that people apply.
 struct Appliers {
@@ -440,7 +441,7 @@ async fn a_closed_gate_changes_neither_bytes_nor_claims_whatever_version_is_writ
 #[tokio::test]
 async fn nobody_owns_a_frozen_field_that_went_with_its_parent() {
     for way in ["apply", "put", "merge"] {
-        let mut world = World::new().await;
+        let mut world = gated().await;
         for definition in [nested(true), nested(false)] {
             let answer = world.define(&definition).await;
             assert!(answer.status.is_success(), "{}", answer.body);
@@ -531,7 +532,7 @@ fn nested(enabled: bool) -> Value {
 /// a warning, since the request did not set them. Once the gate is open, they are pruned as usual.
 #[tokio::test]
 async fn a_frozen_value_keeps_fields_that_left_its_schema() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let gated = |enabled, fields: &[&str]| {
         let mut definition = nested(enabled);
         let gates = &mut definition["spec"]["customFeatureGates"]["featureGates"];

@@ -2,11 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lockstep_testkit::client::Answer;
+use lockstep_testkit::webhook::{Hook, Say};
 use serde_json::{Value, json};
 
-use super::world::{Sent, World, of_gates, owners};
-use crate::client::Answer;
-use crate::hook::{Hook, Say, own_authority};
+use super::gated::{gated, of_gates, owners};
+use crate::world::{Sent, World};
 
 pub(super) const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 const V1: &str = "/apis/ex.io/v1/namespaces/default/widgets";
@@ -94,8 +95,7 @@ pub(super) struct Converting {
 
 impl Converting {
     pub(super) async fn begin(webhook: Webhook) -> Self {
-        let pair = own_authority();
-        let hook = Hook::start(&pair, webhook.says()).await;
+        let hook = Hook::new(webhook.says()).await;
         let version = |name: &str| {
             let whole = json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
                 "baz": {"type": "integer"}, "qux": {"type": "integer"},
@@ -108,7 +108,7 @@ impl Converting {
                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
             })
         };
-        let config = json!({"url": hook.url, "caBundle": STANDARD.encode(&pair.authority)});
+        let config = json!({"url": hook.url, "caBundle": STANDARD.encode(&hook.authority)});
         let conversion = match webhook {
             Webhook::Absent => json!({"strategy": "None"}),
             _ => json!({"strategy": "Webhook", "webhook": {
@@ -123,7 +123,7 @@ impl Converting {
                 "versions": VERSIONS.map(version), "conversion": conversion,
             },
         });
-        let world = World::new().await;
+        let world = gated().await;
         Self { world, hook, crd }
     }
 

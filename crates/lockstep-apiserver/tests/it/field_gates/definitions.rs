@@ -1,12 +1,13 @@
 //! CRDs with gates: validation, warnings, and the time from which gates are in force.
 
+use lockstep_testkit::client::Answer;
 use lockstep_testkit::wait::eventually;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{CRDS, ON, Sent, World, causes, of_gates, warnings};
-use crate::client::Answer;
-use crate::server::{Setup, TestServer, memory};
+use super::gated::{ON, causes, gated, of_gates, warnings};
+use crate::server::Setup;
+use crate::world::{CRDS, Sent, World};
 
 const CRD: &str = "crontabs.stable.example.com";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
@@ -29,23 +30,18 @@ fn gate(name: &str, stage: &str, path: &str) -> Value {
 }
 
 impl World {
-    async fn make(&mut self, spec: &Value) -> Answer {
+    async fn make_crontab(&mut self, spec: &Value) -> Answer {
         let body = object("v1", spec, &Value::Null);
         self.client.write("POST", OBJECTS, &body).await
     }
 
-    async fn patch(&mut self, path: &str, media_type: &str, change: &Value) -> Answer {
+    async fn patch_as(&mut self, path: &str, media_type: &str, change: &Value) -> Answer {
         let sent = Sent {
             method: "PATCH",
             path: path.to_owned(),
             media_type,
         };
         self.send(sent, change).await
-    }
-
-    async fn merge(&mut self, path: &str, change: &Value) -> Answer {
-        self.patch(path, "application/merge-patch+json", change)
-            .await
     }
 
     async fn spec(&self) -> Value {
@@ -77,7 +73,7 @@ fn valid(status: &Value) -> Value {
 /// field-gates.md §7/at-once.
 #[tokio::test]
 async fn a_crd_with_wrong_gates_is_refused_with_all_causes() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let mut wrong = gate("B", "GA", ".spec.jobs[0]");
     wrong["default"] = true.into();
     let gates = json!({"featureGates": [gate("A", "alpha", ".spec.lost"), wrong, gate("A", "beta", ".kind")]});
@@ -102,7 +98,7 @@ async fn a_crd_with_wrong_gates_is_refused_with_all_causes() {
 /// field-gates.md §9/pruning: a property that a gate names cannot be deleted.
 #[tokio::test]
 async fn a_field_stays_in_the_schema_as_long_as_it_is_gated() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     assert_eq!(world.define(&crd(&["R-"])).await.status, 201);
     let mut without = crd(&["R-"]);
     let schema = &mut without["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
@@ -123,7 +119,7 @@ async fn a_field_stays_in_the_schema_as_long_as_it_is_gated() {
 /// field-gates.md §6/CW1, field-gates.md §6/CW2 and field-gates.md §6/CW3.
 #[tokio::test]
 async fn whoever_writes_a_crd_is_warned() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     assert_eq!(world.define(&crd(&["R-", "Q-"])).await.status, 201);
     let mut stable = gate("R", "stable", ".spec.replicas");
     stable["enabled"] = false.into();
@@ -155,7 +151,7 @@ async fn whoever_writes_a_crd_is_warned() {
 /// field-gates.md §1/status and field-gates.md §11/condition: the status lists the gates and their states.
 #[tokio::test]
 async fn the_status_tells_which_gates_are_open() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let mut open = gate("A", "alpha", ".spec.replicas");
     open["enabled"] = true.into();
     let gates = json!({"featureGates": [open, gate("B", "beta", ".spec.mode"), gate("C", "alpha", ".spec.foo")]});
@@ -186,7 +182,7 @@ async fn the_status_tells_which_gates_are_open() {
 /// field-gates.md §7/ratcheting: a stored gate that has become invalid has no effect, and updates may keep it.
 #[tokio::test]
 async fn a_crd_that_became_wrong_keeps_working() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     assert_eq!(world.define(&crd(&["R-", "Q-"])).await.status, 201);
     world.status_at(1).await;
     let (mut stored, _) = world.stored(CRD_KEY).await.unwrap();
@@ -202,19 +198,21 @@ async fn a_crd_that_became_wrong_keeps_working() {
                         refer to a field of the schema of storage version v1",
         })
     );
-    let answer = world.make(&json!({"replicas": 1, "foo": {"qux": 2}})).await;
+    let answer = world
+        .make_crontab(&json!({"replicas": 1, "foo": {"qux": 2}}))
+        .await;
     assert_eq!(
         (answer.status.as_u16(), world.spec().await),
         (201, json!({"foo": {"qux": 2}}))
     );
     let path = format!("{CRDS}/{CRD}");
     let answer = world
-        .merge(&path, &json!({"metadata": {"labels": {"a": "b"}}}))
+        .patch(&path, &json!({"metadata": {"labels": {"a": "b"}}}))
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let enable = json!([{"op": "replace", "path": "/spec/customFeatureGates/featureGates/0/enabled", "value": true}]);
     let answer = world
-        .patch(&path, "application/json-patch+json", &enable)
+        .patch_as(&path, "application/json-patch+json", &enable)
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
@@ -222,9 +220,9 @@ async fn a_crd_that_became_wrong_keeps_working() {
 /// Story 1 of the proposal: an admin patches a gate by its index; field-gates.md §3/snapshot: the next request sees it.
 #[tokio::test]
 async fn a_gate_that_is_switched_counts_for_the_next_request() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     assert_eq!(world.define(&crd(&["R-"])).await.status, 201);
-    assert_eq!(world.make(&json!({"image": "a"})).await.status, 201);
+    assert_eq!(world.make_crontab(&json!({"image": "a"})).await.status, 201);
     let path = format!("{CRDS}/{CRD}");
     for round in 1..8 {
         let is_open = round % 2 == 1;
@@ -232,12 +230,12 @@ async fn a_gate_that_is_switched_counts_for_the_next_request() {
             {"op": "replace", "path": "/spec/customFeatureGates/featureGates/0/enabled", "value": is_open},
         ]);
         let answer = world
-            .patch(&path, "application/json-patch+json", &switch)
+            .patch_as(&path, "application/json-patch+json", &switch)
             .await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let before = world.spec().await["replicas"].clone();
         let answer = world
-            .merge(
+            .patch(
                 &format!("{OBJECTS}/c"),
                 &json!({"spec": {"replicas": round}}),
             )
@@ -253,22 +251,22 @@ async fn a_gate_that_is_switched_counts_for_the_next_request() {
 /// enabled survives the next apply of the author.
 #[tokio::test]
 async fn author_and_admin_apply_without_taking_from_each_other() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let path = |manager: &str| format!("{CRDS}/{CRD}?fieldManager={manager}");
     let mut authored = crd(&["R-"]);
     let authors = &mut authored["spec"]["customFeatureGates"]["featureGates"][0];
     authors.as_object_mut().unwrap().remove("enabled");
     let apply = "application/apply-patch+yaml";
-    let answer = world.patch(&path("author"), apply, &authored).await;
+    let answer = world.patch_as(&path("author"), apply, &authored).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
     let wish = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": CRD},
         "spec": {"customFeatureGates": {"featureGates": [{"name": "R", "enabled": true}]}},
     });
-    let answer = world.patch(&path("admin"), apply, &wish).await;
+    let answer = world.patch_as(&path("admin"), apply, &wish).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     authored["spec"]["customFeatureGates"]["featureGates"][0]["preRelease"] = "beta".into();
-    let answer = world.patch(&path("author"), apply, &authored).await;
+    let answer = world.patch_as(&path("author"), apply, &authored).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(
         answer.json()["spec"]["customFeatureGates"]["featureGates"],
@@ -279,11 +277,13 @@ async fn author_and_admin_apply_without_taking_from_each_other() {
 /// field-gates.md §13/X1.
 #[tokio::test]
 async fn a_definition_may_ask_for_refusals() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let mut refusing = crd(&["R-"]);
     refusing["spec"]["customFeatureGates"]["disabledFieldPolicy"] = "Reject".into();
     assert_eq!(world.define(&refusing).await.status, 201);
-    let answer = world.make(&json!({"replicas": 3, "image": 4})).await;
+    let answer = world
+        .make_crontab(&json!({"replicas": 3, "image": 4}))
+        .await;
     assert_eq!(answer.status, 422);
     assert_eq!(
         causes(&answer),
@@ -292,26 +292,26 @@ async fn a_definition_may_ask_for_refusals() {
             "spec.image: Invalid value: \"integer\": spec.image in body must be of type string: \"integer\"",
         ]
     );
-    assert_eq!(world.make(&json!({"image": "a"})).await.status, 201);
+    assert_eq!(world.make_crontab(&json!({"image": "a"})).await.status, 201);
     let mut open = refusing.clone();
     open["spec"]["customFeatureGates"]["featureGates"][0]["enabled"] = true.into();
     assert_eq!(world.define(&open).await.status, 200);
     let path = format!("{OBJECTS}/c");
     assert_eq!(
         world
-            .merge(&path, &json!({"spec": {"replicas": 3}}))
+            .patch(&path, &json!({"spec": {"replicas": 3}}))
             .await
             .status,
         200
     );
     assert_eq!(world.define(&refusing).await.status, 200);
-    let answer = world.merge(&path, &json!({"spec": {"replicas": 4}})).await;
+    let answer = world.patch(&path, &json!({"spec": {"replicas": 4}})).await;
     assert_eq!(
         causes(&answer),
         ["spec.replicas: Forbidden: feature gate istio/R (alpha) is disabled"]
     );
     let answer = world
-        .merge(&path, &json!({"spec": {"replicas": null}}))
+        .patch(&path, &json!({"spec": {"replicas": null}}))
         .await;
     assert_eq!(
         (answer.status.as_u16(), of_gates(&answer)),
@@ -327,12 +327,12 @@ async fn a_definition_may_ask_for_refusals() {
 /// field-gates.md §13/X2 and field-gates.md §0/T6.
 #[tokio::test]
 async fn gates_may_stand_in_an_annotation() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let mut annotated = crd(&[]);
     let gates = json!({"featureGates": [gate("A", "alpha", ".spec.replicas")]}).to_string();
     annotated["metadata"]["annotations"] = json!({"lockstep.dev/custom-feature-gates": gates});
     assert_eq!(world.define(&annotated).await.status, 201);
-    let answer = world.make(&json!({"replicas": 3})).await;
+    let answer = world.make_crontab(&json!({"replicas": 3})).await;
     assert_eq!(
         (of_gates(&answer), world.spec().await),
         (
@@ -341,7 +341,7 @@ async fn gates_may_stand_in_an_annotation() {
         )
     );
     let bad = json!({"metadata": {"annotations": {"lockstep.dev/custom-feature-gates": "{}"}}});
-    let answer = world.merge(&format!("{CRDS}/{CRD}"), &bad).await;
+    let answer = world.patch(&format!("{CRDS}/{CRD}"), &bad).await;
     assert_eq!(
         causes(&answer),
         [
@@ -355,7 +355,7 @@ async fn gates_may_stand_in_an_annotation() {
 #[tokio::test]
 async fn a_crd_that_comes_as_a_message_keeps_its_gates() {
     const MESSAGE: &str = "application/vnd.kubernetes.protobuf";
-    let mut world = World::new().await;
+    let mut world = gated().await;
     assert_eq!(world.define(&crd(&["R-"])).await.status, 201);
     world.status_at(1).await;
     let path = format!("{CRDS}/{CRD}");
@@ -375,18 +375,11 @@ async fn a_crd_that_comes_as_a_message_keeps_its_gates() {
 /// field-gates.md §9/emulation: a server that is as one was before there were gates does not look at them.
 #[tokio::test]
 async fn gates_do_not_count_under_an_emulated_version_before_them() {
-    let server = TestServer::with(Setup {
+    let mut world = World::start(Setup {
         emulated: "1.35",
         ..Setup::own()
     })
     .await;
-    server.ready().await;
-    let client = server.client(Some(server.admin())).await;
-    let mut world = World {
-        server,
-        client,
-        store: memory(),
-    };
     let answer = world.define(&crd(&["R-"])).await;
     assert_eq!(
         (answer.status.as_u16(), warnings(&answer)),
@@ -395,14 +388,14 @@ async fn gates_do_not_count_under_an_emulated_version_before_them() {
             vec!["spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled".to_owned()]
         )
     );
-    let answer = world.make(&json!({"replicas": 3})).await;
+    let answer = world.make_crontab(&json!({"replicas": 3})).await;
     assert_eq!(answer.json()["spec"], json!({"replicas": 3}));
 }
 
 /// field-gates.md §9/openapi and field-gates.md §1/component.
 #[tokio::test]
 async fn documents_tell_stages_and_states() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let mut told = crd(&["R-", "B-"]);
     told["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
         ["replicas"]["description"] = "How many.".into();
@@ -449,7 +442,7 @@ async fn documents_tell_stages_and_states() {
 /// field-gates.md §11/enabled, field-gates.md §11/actions, field-gates.md §11/seconds and field-gates.md §11/audit.
 #[tokio::test]
 async fn actions_are_counted_and_audited() {
-    let server = TestServer::with(Setup {
+    let mut world = World::start(Setup {
         gates: ON,
         audit: Some(json!({
             "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
@@ -461,16 +454,12 @@ async fn actions_are_counted_and_audited() {
         ..Setup::own()
     })
     .await;
-    server.ready().await;
-    let client = server.client(Some(server.admin())).await;
-    let log = server.path("audit.log");
-    let mut world = World {
-        server,
-        client,
-        store: memory(),
-    };
+    let log = world.server.path("audit.log");
     assert_eq!(world.define(&crd(&["R-", "Q+"])).await.status, 201);
-    assert_eq!(world.make(&json!({"replicas": 3})).await.status, 201);
+    assert_eq!(
+        world.make_crontab(&json!({"replicas": 3})).await.status,
+        201
+    );
     let metrics = world.client.get("/metrics").await.body;
     for line in [
         r#"lockstep_crd_field_gate_enabled{component="istio",crd="crontabs.stable.example.com",gate="R",stage="alpha"} 0"#,

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{CRDS, Sent, World, warnings};
+use super::gated::{gated, warnings};
+use crate::world::{CRDS, Sent};
 
 const CRD: &str = "crontabs.stable.example.com";
 
@@ -25,7 +26,7 @@ fn crd(moment: Moment, gates: &[&str]) -> Value {
 /// current storage version, keeps frozen values and causes no warnings.
 #[tokio::test]
 async fn a_storage_migration_keeps_frozen_values() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let open = ["R+", "B+", "N+", "S+"];
     let closed = ["R-", "B-", "N-", "S-"];
     let answer = world.define(&crd(Moment::Before, &open)).await;

@@ -5,6 +5,7 @@ mod conversion;
 #[path = "../../../../lockstep-fieldgate/tests/rows/definition.rs"]
 mod definition;
 mod definitions;
+mod gated;
 mod migration;
 mod races;
 mod reads;
@@ -13,4 +14,3 @@ mod schemas;
 mod sequences;
 mod twins;
 mod two_servers;
-mod world;

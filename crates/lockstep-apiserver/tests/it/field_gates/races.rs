@@ -1,5 +1,6 @@
 //! Writes of an object that moves while they are on their way.
 
+use lockstep_testkit::webhook::Hook;
 use std::sync::mpsc;
 
 use base64::Engine as _;
@@ -8,8 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{World, of_gates};
-use crate::hook::{Hook, own_authority};
+use super::gated::{gated, of_gates};
 
 const OBJECT: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs/c";
 const KEY: &str = "stable.example.com/crontabs/default/c";
@@ -17,7 +17,7 @@ const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfig
 
 /// Sends a write whose object changes during admission; returns its code, its gate warnings and the stored spec.
 async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<String>, Value) {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let crd = definition(&json!({"gates": ["R-"]}), Moment::Now);
     assert_eq!(world.define(&crd).await.status, 201);
     let made = object("v1", &json!({"image": "a"}), &Value::Null);
@@ -25,7 +25,6 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     let made = world.client.write("POST", all, &made).await;
     assert_eq!(made.status, 201, "{}", made.body);
     // The webhook allows the write, but responds only after the object has changed.
-    let pair = own_authority();
     let (go, gone) = mpsc::channel::<()>();
     let gone = Mutex::new(gone);
     let say = move |review: Value| {
@@ -37,10 +36,10 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
         });
         Some(review.into())
     };
-    let hook = Hook::start(&pair, Box::new(say)).await;
+    let hook = Hook::new(Box::new(say)).await;
     let configuration = json!({"metadata": {"name": "waits"}, "webhooks": [{
         "name": "waits.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-        "clientConfig": {"url": hook.url, "caBundle": STANDARD.encode(&pair.authority)},
+        "clientConfig": {"url": hook.url, "caBundle": STANDARD.encode(&hook.authority)},
         "rules": [{
             "operations": ["UPDATE"], "apiGroups": ["stable.example.com"], "apiVersions": ["v1"],
             "resources": ["crontabs"],
@@ -49,7 +48,7 @@ async fn overtaken(method: &'static str, media_type: &'static str) -> (u16, Vec<
     let answer = world.client.write("POST", HOOKS, &configuration).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
 
-    let mut client = world.server.client(Some(world.server.admin())).await;
+    let mut client = world.admin().await;
     let mut next = made.json();
     next["spec"] = json!({"image": "b", "replicas": 5});
     if method == "PATCH" {

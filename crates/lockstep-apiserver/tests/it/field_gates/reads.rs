@@ -1,10 +1,11 @@
 //! Reads and deletes, which gates do not affect.
 
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{Sent, World, of_gates};
-use crate::client::Answer;
+use super::gated::{gated, of_gates};
+use crate::world::{Sent, World};
 
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
 
@@ -14,7 +15,7 @@ fn key(name: &str) -> String {
 
 /// Objects that were stored while the gate was open, and the gate closed behind them.
 async fn frozen(names: &[&str]) -> World {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let gated = |gates: &[&str]| {
         let mut crd = definition(&json!({"gates": gates}), Moment::Now);
         crd["spec"]["versions"][0]["selectableFields"] = json!([{"jsonPath": ".spec.replicas"}]);

@@ -2,12 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lockstep_testkit::client::Answer;
+use lockstep_testkit::webhook::{Hook, Say};
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object, rows};
-use super::world::{Sent, World, causes, of_gates, owners};
-use crate::client::Answer;
-use crate::hook::{Hook, Pair, Say, own_authority};
+use super::gated::{causes, gated, of_gates, owners, server_on};
+use crate::world::{Sent, World};
 
 const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
 
@@ -43,7 +44,7 @@ struct Case<'a> {
     /// A server that does not look at gates, on the same store.
     other: &'a mut World,
     /// Admission webhook for the rows with policies, and its certificate.
-    hook: (&'a Hook, &'a Pair),
+    hook: &'a Hook,
     row: &'a Value,
     number: u64,
     /// Resource version of the existing object, as returned to the client that stored it.
@@ -130,10 +131,10 @@ impl Case<'_> {
             return;
         };
         let number = self.number;
-        let (hook, pair) = self.hook;
+        let hook = self.hook;
         let configuration = json!({"metadata": {"name": format!("r{number}")}, "webhooks": [{
             "name": "policy.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-            "clientConfig": {"url": hook.url, "caBundle": STANDARD.encode(&pair.authority)},
+            "clientConfig": {"url": hook.url, "caBundle": STANDARD.encode(&hook.authority)},
             "rules": [{
                 "operations": ["UPDATE"], "apiGroups": [format!("r{number}.stable.example.com")],
                 "apiVersions": ["v1"], "resources": ["crontabs"],
@@ -232,7 +233,7 @@ impl Case<'_> {
             self.other.client.get_until(&path, is_served).await;
         }
         let before = self.stored().await;
-        self.hook.0.asked();
+        self.hook.asked();
         let answer = self.request().await;
         let after = self.stored().await;
         let mut actual = json!({
@@ -255,7 +256,7 @@ impl Case<'_> {
             "answer",
             answer.json()["spec"]["replicas"].clone(),
         );
-        let seen = self.hook.0.asked().pop().map(|(_, review)| {
+        let seen = self.hook.asked().pop().map(|(_, review)| {
             let object = &review["request"]["object"];
             object["spec"]["replicas"].clone()
         });
@@ -319,10 +320,9 @@ impl Case<'_> {
 
 /// Judges some rows on servers of their own.
 async fn hold(numbers: std::ops::RangeInclusive<u64>) {
-    let mut world = World::new().await;
-    let mut other = World::on(world.store.clone(), "").await;
-    let pair = own_authority();
-    let hook = Hook::start(&pair, policies()).await;
+    let mut world = gated().await;
+    let mut other = server_on(world.store.clone(), "").await;
+    let hook = Hook::new(policies()).await;
     let mut failed = Vec::new();
     let mut judged = 0;
     for row in rows() {
@@ -334,7 +334,7 @@ async fn hold(numbers: std::ops::RangeInclusive<u64>) {
         let mut case = Case {
             world: &mut world,
             other: &mut other,
-            hook: (&hook, &pair),
+            hook: &hook,
             row: &row,
             number,
             held: Value::Null,

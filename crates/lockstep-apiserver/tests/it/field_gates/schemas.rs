@@ -1,10 +1,11 @@
 //! Schemas with closed gates: required fields, and gates in embedded resources.
 
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{World, causes, of_gates};
-use crate::client::Answer;
+use super::gated::{causes, gated, of_gates};
+use crate::world::World;
 
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
 const KEY: &str = "stable.example.com/crontabs/default/c";
@@ -26,7 +27,7 @@ async fn make(world: &mut World, spec: &Value) -> Answer {
 /// field-gates.md §6/later-failure: a response with validation errors also warns of dropped fields.
 #[tokio::test]
 async fn what_is_required_is_relieved_also_in_what_holds_together() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let all_of =
         json!({"allOf": [{"required": ["replicas"]}, {"allOf": [{"required": ["replicas"]}]}]});
     assert_eq!(world.define(&crd(&["R-"], &all_of)).await.status, 201);
@@ -65,7 +66,7 @@ async fn what_is_required_is_relieved_also_in_what_holds_together() {
 /// field-gates.md §5/D23: an embedded resource has a type and metadata that cannot be gated; its other fields can.
 #[tokio::test]
 async fn fields_of_embedded_resources_are_gated_and_their_metadata_is_not() {
-    let mut world = World::new().await;
+    let mut world = gated().await;
     let inner = json!({"properties": {"inner": {
         "type": "object", "x-kubernetes-embedded-resource": true,
         "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::gated::Dice;
 use super::twins::{Asked, Seen, Twins, thing};
-use super::world::Dice;
 
 /// Paths that may be gated. All but the last ones are in the schemas of both versions.
 const PATHS: [&str; 25] = [

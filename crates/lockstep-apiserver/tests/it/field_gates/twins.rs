@@ -3,11 +3,12 @@
 use lockstep_fieldgate::{Action, FieldPath, Gates, Segment};
 use lockstep_merge::managers::Managed;
 use lockstep_object::Object;
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
-use super::world::{CRDS, Sent, World, causes, of_gates};
-use crate::client::Answer;
+use super::gated::{causes, gated, of_gates, server_on};
 use crate::server::memory;
+use crate::world::{CRDS, Sent, World};
 
 const CRD: &str = "things.ex.io";
 const KEY: &str = "ex.io/things/default/t";
@@ -50,8 +51,8 @@ pub(super) struct Asked {
 impl Twins {
     pub(super) async fn begin() -> Self {
         Self {
-            gated: World::new().await,
-            free: World::on(memory(), "").await,
+            gated: gated().await,
+            free: server_on(memory(), "").await,
             crd: Value::Null,
             seen: Seen::default(),
         }

@@ -1,10 +1,11 @@
 //! Servers on one store that do not agree whether gates count.
 
+use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
 
 use super::definition::{Moment, definition, object};
-use super::world::{CRDS, Sent, World, warnings};
-use crate::client::Answer;
+use super::gated::{gated, server_on, warnings};
+use crate::world::{CRDS, Sent, World};
 
 const CRD: &str = "crontabs.stable.example.com";
 const OBJECTS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
@@ -43,8 +44,8 @@ fn merge<'a>(path: String) -> Sent<'a> {
 /// feature-gates.md §10/logic: where the gate is off, fields that carry gates are free, and the gates stay as they were.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_disagree_lose_no_data_of_each_other() {
-    let mut on = World::new().await;
-    let mut off = World::on(on.store.clone(), "").await;
+    let mut on = gated().await;
+    let mut off = server_on(on.store.clone(), "").await;
 
     // A server without the feature drops gates of a new CRD, on create and on update, and warns the client.
     for code in [201, 200] {
@@ -101,7 +102,7 @@ async fn servers_that_disagree_lose_no_data_of_each_other() {
 
     // Off again and on again: gates act as before, stored values are as they were.
     on.server.stop().await;
-    let mut on = World::on(off.store.clone(), super::world::ON).await;
+    let mut on = server_on(off.store.clone(), super::gated::ON).await;
     let answer = on
         .send(merge(named), &json!({"spec": {"replicas": 8}}))
         .await;

@@ -15,10 +15,10 @@ use k8s_pb::apimachinery::pkg::api::resource::Quantity;
 use k8s_pb::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_pb::apimachinery::pkg::runtime::{TypeMeta, Unknown};
 use k8s_pb::apimachinery::pkg::util::intstr::IntOrString;
+use lockstep_testkit::client::{Answer, Client};
 use prost::Message;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
 use crate::server::{Setup, TestServer};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";

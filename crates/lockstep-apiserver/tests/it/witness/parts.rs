@@ -6,11 +6,11 @@ use k8s_pb::api::autoscaling::v1::{Scale, ScaleSpec};
 use k8s_pb::api::core::v1::{Binding, ObjectReference, Pod, PodStatus};
 use k8s_pb::api::policy::v1::Eviction;
 use k8s_pb::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Preconditions};
+use lockstep_testkit::client::Client;
 use prost::Message;
 use serde_json::{Value, json};
 
 use super::{PROTOBUF, body, message, named, post, server, text};
-use crate::client::Client;
 
 async fn put(client: &mut Client, path: &str, body: Vec<u8>) -> Value {
     let headers = [("content-type", PROTOBUF)];

@@ -1,4 +1,8 @@
-//! A server with gates of fields, and what is stored behind it.
+//! The one server under test: a running server with its administrator's connection, its store and a webhook.
+//!
+//! The parts that know no server are in `lockstep-testkit`: the client, the webhook, certificates and waiting. The
+//! server itself is started here, because the tests of all crates use the testkit: with the server among its
+//! dependencies, each change of the server would rebuild them. Modules add methods of their own to [`World`].
 
 use std::sync::Arc;
 
@@ -6,37 +10,22 @@ use lockstep_storage::{
     Consistency, Expected, GuardedOp, GuardedOutcome, GuardedWrite, Key, KeyRange, LeaseId, Limits,
     Range, Revision, Store,
 };
-use serde_json::{Value, json};
+use lockstep_testkit::client::{Answer, Client};
+use lockstep_testkit::webhook::{Hook, Say};
+use serde_json::Value;
 
-use crate::client::{Answer, Client};
-use crate::server::{Setup, TestServer, memory};
+use crate::server::{Setup, TestServer};
 
-pub(crate) const ON: &str = "CRDFieldLevelVersioning=true";
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A server on a store that can be looked into.
+/// A server that is ready, and everything around it.
 pub(crate) struct World {
     pub(crate) server: TestServer,
+    /// Connection of the administrator.
     pub(crate) client: Client,
     pub(crate) store: Arc<dyn Store>,
-}
-
-/// Numbers that look random and are the same in every run.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        let at = self.roll(u64::try_from(from.len()).unwrap());
-        from[usize::try_from(at).unwrap()]
-    }
+    /// A webhook that the server calls once an object refers to it.
+    pub(crate) hook: Hook,
 }
 
 /// Method, path and media type of a request.
@@ -47,26 +36,32 @@ pub(crate) struct Sent<'a> {
 }
 
 impl World {
-    pub(crate) async fn new() -> Self {
-        Self::on(memory(), ON).await
+    /// Starts a server whose webhook never responds.
+    pub(crate) async fn start(setup: Setup) -> Self {
+        Self::with_webhook(setup, Box::new(|_| None)).await
     }
 
-    /// Another server on a store.
-    pub(crate) async fn on(store: Arc<dyn Store>, gates: &'static str) -> Self {
-        let server = TestServer::with(Setup {
-            gates,
-            store: Arc::clone(&store),
-            controllers: "",
-            ..Setup::own()
-        })
-        .await;
+    pub(crate) async fn with_webhook(setup: Setup, say: Say) -> Self {
+        Self::beside(setup, Hook::new(say).await).await
+    }
+
+    /// Starts a server beside a webhook that its setup needs to know.
+    pub(crate) async fn beside(setup: Setup, hook: Hook) -> Self {
+        let store = Arc::clone(&setup.store);
+        let server = TestServer::with(setup).await;
         server.ready().await;
         let client = server.client(Some(server.admin())).await;
         Self {
             server,
             client,
             store,
+            hook,
         }
+    }
+
+    /// Another connection of the administrator.
+    pub(crate) async fn admin(&self) -> Client {
+        self.server.client(Some(self.server.admin())).await
     }
 
     pub(crate) async fn send(&mut self, sent: Sent<'_>, body: &Value) -> Answer {
@@ -77,7 +72,28 @@ impl World {
             .await
     }
 
-    /// Makes a CRD, or gives it another spec.
+    /// Creates an object.
+    pub(crate) async fn make(&mut self, path: &str, object: &Value) -> Value {
+        let made = self.client.write("POST", path, object).await;
+        assert_eq!(made.status, 201, "{path} {}", made.body);
+        made.json()
+    }
+
+    /// Reads an object.
+    pub(crate) async fn get(&mut self, path: &str) -> Value {
+        let answer = self.client.get(path).await;
+        assert_eq!(answer.status, 200, "{path} {}", answer.body);
+        answer.json()
+    }
+
+    /// Sends a merge patch.
+    pub(crate) async fn patch(&mut self, path: &str, merged: &Value) -> Answer {
+        let merge = [("content-type", "application/merge-patch+json")];
+        let merged = merged.to_string();
+        self.client.send("PATCH", path, &merge, merged).await
+    }
+
+    /// Creates a CRD, or replaces the spec of the stored one.
     pub(crate) async fn define(&mut self, crd: &Value) -> Answer {
         let name = crd["metadata"]["name"].as_str().unwrap();
         let path = format!("{CRDS}/{name}");
@@ -105,10 +121,8 @@ impl World {
         let value = serde_json::from_slice(&found.value).unwrap();
         Some((value, found.mod_revision.0))
     }
-}
 
-impl World {
-    /// Makes something what is stored under a key, behind the server's back.
+    /// Writes or deletes a stored object without the server.
     pub(crate) async fn plant(&self, key: &str, value: Option<&Value>) {
         let expected = match self.stored(key).await {
             Some((_, revision)) => Expected::At(Revision(revision)),
@@ -137,47 +151,4 @@ impl World {
             "{outcome:?}"
         );
     }
-}
-
-/// The texts of `Warning` headers, in their order.
-pub(crate) fn warnings(answer: &Answer) -> Vec<String> {
-    let values = answer.headers.get_all("warning").iter();
-    let texts = values.map(|value| {
-        let text = value.to_str().unwrap();
-        let text = text.strip_prefix("299 - \"").unwrap();
-        let text = text.strip_suffix('"').unwrap();
-        text.replace("\\\"", "\"").replace("\\\\", "\\")
-    });
-    texts.collect()
-}
-
-/// Warnings of gates alone.
-pub(crate) fn of_gates(answer: &Answer) -> Vec<String> {
-    let told = |text: &String| text.contains("feature gate") || text.ends_with("is deprecated");
-    warnings(answer).into_iter().filter(told).collect()
-}
-
-/// The causes of a refusal.
-pub(crate) fn causes(answer: &Answer) -> Vec<String> {
-    let answer = answer.json();
-    let causes = answer["details"]["causes"].as_array().cloned();
-    let text = |cause: &Value, field: &str| cause[field].as_str().unwrap_or_default().to_owned();
-    let causes = causes.unwrap_or_default();
-    let told = causes
-        .iter()
-        .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")));
-    told.collect()
-}
-
-/// Fields of the spec by field manager.
-pub(crate) fn owners(object: &Value) -> Value {
-    let mut owners = json!({});
-    let entries = object["metadata"]["managedFields"].as_array();
-    for entry in entries.into_iter().flatten() {
-        let fields = entry["fieldsV1"]["f:spec"].as_object();
-        let names = fields.into_iter().flatten();
-        let names = names.filter_map(|(name, _)| name.strip_prefix("f:"));
-        owners[entry["manager"].as_str().unwrap()] = names.collect();
-    }
-    owners
 }

@@ -1,4 +1,4 @@
-//! A client: one TLS connection with HTTP/2 or HTTP/1.1 on it.
+//! HTTP client on one TLS connection, with HTTP/2 or HTTP/1.1.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,55 +9,80 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use lockstep_testkit::wait::eventually;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::certificates::Pair;
+use crate::wait::eventually;
+
 /// A certificate chain and its key.
-pub(crate) struct Identity {
+pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> Self {
+    /// Reads a certificate chain and its key.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is not PEM.
+    pub fn from_pem(certificate: &[u8], key: &[u8]) -> Self {
         let chain: Result<_, _> = CertificateDer::pem_slice_iter(certificate).collect();
         Self {
-            chain: chain.unwrap(),
-            key: PrivateKeyDer::from_pem_slice(key).unwrap(),
+            chain: chain.expect("the certificate is PEM"),
+            key: PrivateKeyDer::from_pem_slice(key).expect("the key is PEM"),
         }
     }
 }
 
+impl From<&Pair> for Identity {
+    fn from(pair: &Pair) -> Self {
+        Self::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes())
+    }
+}
+
 /// TLS configuration of a client: the trusted CA, an optional client certificate and the ALPN protocol.
-pub(crate) fn config(authority: &[u8], identity: Option<Identity>, protocol: &str) -> ClientConfig {
+///
+/// # Panics
+///
+/// If the CA is not PEM, or the key does not fit the certificate.
+pub fn config(authority: &[u8], identity: Option<Identity>, protocol: &str) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::pem_slice_iter(authority).collect::<Result<Vec<_>, _>>();
-    roots.add_parsable_certificates(authority.unwrap());
+    roots.add_parsable_certificates(authority.expect("the CA is PEM"));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_safe_default_protocol_versions();
+    let builder = builder.expect("the provider knows a version");
     let builder = builder.with_root_certificates(roots);
     let mut config = match identity {
-        Some(Identity { chain, key }) => builder.with_client_auth_cert(chain, key).unwrap(),
+        Some(Identity { chain, key }) => builder
+            .with_client_auth_cert(chain, key)
+            .expect("the key fits the certificate"),
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
     config
 }
 
-/// A TLS connection and nothing on it.
-pub(crate) async fn raw(
+/// Opens a TLS connection without HTTP.
+///
+/// # Panics
+///
+/// If `name` is not the name of a server.
+pub async fn raw(
     address: SocketAddr,
     name: &'static str,
     config: ClientConfig,
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let name = ServerName::try_from(name).unwrap();
+    let name = ServerName::try_from(name).expect("a name of a server");
     TlsConnector::from(Arc::new(config))
         .connect(name, stream)
         .await
@@ -69,39 +94,57 @@ enum Sender {
 }
 
 /// An open connection.
-pub(crate) struct Client {
+pub struct Client {
     sender: Sender,
     address: SocketAddr,
-    /// Done when the connection is.
-    pub(crate) ended: tokio::task::JoinHandle<()>,
+    /// Ends with the connection.
+    pub ended: tokio::task::JoinHandle<()>,
 }
 
-/// A whole answer.
+/// A complete response whose body is text.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: String,
+pub struct Answer {
+    /// The status code.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: String,
 }
 
 impl Answer {
-    pub(crate) fn header(&self, name: &str) -> &str {
+    /// Value of a header; empty if it is absent.
+    ///
+    /// # Panics
+    ///
+    /// If the value is not text.
+    pub fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
-            .map_or("", |value| value.to_str().unwrap())
+            .map_or("", |value| value.to_str().expect("a header is text"))
     }
 
-    pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.body).unwrap()
+    /// The body as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If it is not JSON.
+    pub fn json(&self) -> Value {
+        let read = serde_json::from_str(&self.body);
+        read.unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// Code and body at once.
-    pub(crate) fn brief(&self) -> (u16, &str) {
+    /// Status code and body.
+    pub fn brief(&self) -> (u16, &str) {
         (self.status.as_u16(), &self.body)
     }
 
     /// Code, reason and message of a `Status`.
-    pub(crate) fn failure(&self) -> (u16, String, String) {
+    ///
+    /// # Panics
+    ///
+    /// If the body is not a `Status`, or its code is another one.
+    pub fn failure(&self) -> (u16, String, String) {
         let status = self.json();
         assert_eq!(status["kind"], "Status");
         assert_eq!(status["code"], self.status.as_u16());
@@ -111,14 +154,20 @@ impl Answer {
 }
 
 impl Client {
-    pub(crate) async fn connect(
+    /// Connects to a server with the certificate of its CA, by the ALPN protocol `h2` or `http/1.1`.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not accept the connection.
+    pub async fn connect(
         address: SocketAddr,
         authority: &[u8],
         identity: Option<Identity>,
         protocol: &str,
     ) -> Self {
         let config = config(authority, identity, protocol);
-        Self::over(raw(address, "localhost", config).await.unwrap(), address).await
+        let stream = raw(address, "localhost", config).await;
+        Self::over(stream.expect("the server accepts connections"), address).await
     }
 
     #[expect(clippy::disallowed_methods, reason = "the handle is kept")]
@@ -126,13 +175,17 @@ impl Client {
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let io = TokioIo::new(stream);
         let (sender, ended) = if http2 {
-            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io)
+                .await
+                .expect("the server speaks HTTP/2");
             (
                 Sender::Http2(sender),
                 tokio::spawn(async { drop(connection.await) }),
             )
         } else {
-            let (sender, connection) = http1::handshake(io).await.unwrap();
+            let (sender, connection) = http1::handshake(io)
+                .await
+                .expect("the server speaks HTTP/1.1");
             (
                 Sender::Http1(sender),
                 tokio::spawn(async { drop(connection.await) }),
@@ -145,7 +198,12 @@ impl Client {
         }
     }
 
-    pub(crate) async fn open(
+    /// Sends a request and returns the response when its head has arrived.
+    ///
+    /// # Panics
+    ///
+    /// If the request cannot be expressed in HTTP.
+    pub async fn open(
         &mut self,
         method: &str,
         path: &str,
@@ -160,7 +218,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(body)).unwrap();
+        let request = request.body(Full::new(body)).expect("a request of HTTP");
         match &mut self.sender {
             Sender::Http1(sender) => {
                 sender.ready().await?;
@@ -173,7 +231,12 @@ impl Client {
         }
     }
 
-    pub(crate) async fn send(
+    /// Sends a request and returns the complete response.
+    ///
+    /// # Panics
+    ///
+    /// If the connection fails, or the body is not text.
+    pub async fn send(
         &mut self,
         method: &str,
         path: &str,
@@ -184,44 +247,45 @@ impl Client {
         Answer {
             status: parts.status,
             headers: parts.headers,
-            body: String::from_utf8(body.to_vec()).unwrap(),
+            body: String::from_utf8(body.to_vec()).expect("the body is text"),
         }
     }
 
     /// Form of `send` for responses that may not be text.
-    pub(crate) async fn send_raw(
+    ///
+    /// # Panics
+    ///
+    /// If the connection fails.
+    pub async fn send_raw(
         &mut self,
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> (http::response::Parts, Bytes) {
-        let response = self.open(method, path, headers, body.into()).await.unwrap();
-        let (parts, body) = response.into_parts();
-        (parts, body.collect().await.unwrap().to_bytes())
+        let response = self.open(method, path, headers, body.into()).await;
+        let (parts, body) = response.expect("the connection stands").into_parts();
+        let body = body.collect().await.expect("the connection stands");
+        (parts, body.to_bytes())
     }
 
     /// Sends a document as JSON.
-    pub(crate) async fn write(
-        &mut self,
-        method: &str,
-        path: &str,
-        document: &serde_json::Value,
-    ) -> Answer {
+    pub async fn write(&mut self, method: &str, path: &str, document: &Value) -> Answer {
         let json = [("content-type", "application/json")];
         self.send(method, path, &json, document.to_string()).await
     }
 
-    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+    /// Sends a GET.
+    pub async fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path, &[], "").await
     }
 
-    /// Repeats a GET until its answer is as wanted.
-    pub(crate) async fn get_until(
-        &mut self,
-        path: &str,
-        is_wanted: impl Fn(&Answer) -> bool,
-    ) -> Answer {
+    /// Repeats a GET until the answer is as wanted.
+    ///
+    /// # Panics
+    ///
+    /// After the time limit of [`eventually`], with the last answer.
+    pub async fn get_until(&mut self, path: &str, is_wanted: impl Fn(&Answer) -> bool) -> Answer {
         let get = async || {
             let answer = self.get(path).await;
             if is_wanted(&answer) {

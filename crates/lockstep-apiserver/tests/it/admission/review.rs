@@ -1,25 +1,19 @@
-//! A server, a webhook, and configurations that make the one ask the other.
+//! `AdmissionReview` responses of the webhook, and configurations that make the server send requests to it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lockstep_testkit::client::Answer;
+use lockstep_testkit::webhook::Say;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
-use crate::hook::{Hook, Pair, Say, own_authority};
-use crate::server::{Setup, TestServer};
+use crate::server::Setup;
+use crate::world::World;
 
 pub(super) const MUTATING: &str =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 pub(super) const VALIDATING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 pub(super) const MAPS: &str = "/api/v1/namespaces/n/configmaps";
-
-pub(super) struct World {
-    pub(super) server: TestServer,
-    pub(super) client: Client,
-    pub(super) hook: Hook,
-    pub(super) pair: Pair,
-}
 
 /// An answer to a review, with more than its uid and a yes.
 pub(super) fn answer(review: &Value, more: &Value) -> Value {
@@ -42,38 +36,25 @@ pub(super) fn patch(operations: &Value) -> Value {
     json!({ "patchType": "JSONPatch", "patch": patch })
 }
 
+/// Starts a server with its defaults, as [`begin_with`].
+pub(super) async fn begin(say: Say) -> World {
+    begin_with(Setup::own(), say).await
+}
+
+/// Starts a server with a namespace `n`, the only one that the webhook's selector matches.
+pub(super) async fn begin_with(setup: Setup, say: Say) -> World {
+    let mut world = World::with_webhook(setup, say).await;
+    let namespace = json!({ "metadata": { "name": "n", "labels": { "asked": "yes" } } });
+    world.make("/api/v1/namespaces", &namespace).await;
+    world
+}
+
 impl World {
-    pub(super) async fn begin(say: Say) -> Self {
-        Self::with(Setup::own(), say).await
-    }
-
-    /// Starts a server with a namespace `n`, the only one that the webhook's selector matches.
-    pub(super) async fn with(setup: Setup, say: Say) -> Self {
-        let pair = own_authority();
-        let hook = Hook::start(&pair, say).await;
-        let server = TestServer::with(setup).await;
-        server.ready().await;
-        let client = server.client(Some(server.admin())).await;
-        let mut world = Self {
-            server,
-            client,
-            hook,
-            pair,
-        };
-        world
-            .make(
-                "/api/v1/namespaces",
-                &json!({ "metadata": { "name": "n", "labels": { "asked": "yes" } } }),
-            )
-            .await;
-        world
-    }
-
     /// A webhook of a configuration, with some fields otherwise.
     pub(super) fn webhook(&self, changes: &Value) -> Value {
         let mut webhook = json!({
             "name": "a.b.io",
-            "clientConfig": { "url": self.hook.url, "caBundle": STANDARD.encode(&self.pair.authority) },
+            "clientConfig": { "url": self.hook.url, "caBundle": STANDARD.encode(&self.hook.authority) },
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
             "namespaceSelector": { "matchLabels": { "asked": "yes" } },
@@ -93,12 +74,6 @@ impl World {
         let webhook = self.webhook(changes);
         let configuration = json!({ "metadata": { "name": name }, "webhooks": [webhook] });
         self.make(path, &configuration).await;
-    }
-
-    pub(super) async fn make(&mut self, path: &str, object: &Value) -> Value {
-        let made = self.client.write("POST", path, object).await;
-        assert_eq!(made.status, 201, "{path} {}", made.body);
-        made.json()
     }
 
     pub(super) async fn make_map(&mut self, name: &str) -> Answer {

@@ -1,20 +1,20 @@
-//! A server, a CRD with two versions, and the webhook that makes the one of the other.
+//! Widgets: a CRD with two versions, and the webhook that converts between them.
 
 use base64::Engine as _;
+use lockstep_testkit::certificates::{Pair, own_authority};
+use lockstep_testkit::webhook::{Hook, Say};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
-use crate::hook::{Hook, Pair, Say, own_authority};
-use crate::server::{Setup, TestServer};
+use crate::server::Setup;
+use crate::world::{CRDS, World};
 
-pub(super) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 pub(super) const CRD: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.ex.io";
 pub(super) const V1: &str = "/apis/ex.io/v1/widgets";
 pub(super) const V2: &str = "/apis/ex.io/v2/widgets";
 
 /// Widgets have a `size` in v1 and a `width` in v2, where a label says it too.
-pub(super) fn crd(hook: &Hook, pair: &Pair, review: &str) -> Value {
+pub(super) fn crd(hook: &Hook, review: &str) -> Value {
     let version = |name: &str, field: &str, default: &str| {
         json!({
             "name": name, "served": true, "storage": name == "v1",
@@ -38,7 +38,7 @@ pub(super) fn crd(hook: &Hook, pair: &Pair, review: &str) -> Value {
             }}},
         })
     };
-    let bundle = base64::engine::general_purpose::STANDARD.encode(&pair.authority);
+    let bundle = base64::engine::general_purpose::STANDARD.encode(&hook.authority);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.ex.io" },
@@ -101,50 +101,23 @@ pub(super) fn liar(lie: impl Fn(&mut Value) + Send + Sync + 'static) -> Say {
     })
 }
 
-pub(super) struct World {
-    _server: TestServer,
-    pub(super) client: Client,
-    pub(super) hook: Hook,
+/// Starts a server with the CRD. The webhook has this certificate and this version of `ConversionReview`.
+pub(super) async fn begin(pair: &Pair, review: &str) -> World {
+    let hook = Hook::start(pair, honest()).await;
+    let crd = crd(&hook, review);
+    let mut world = World::beside(Setup::own(), hook).await;
+    world.make(CRDS, &crd).await;
+    world
+}
+
+pub(super) async fn usual() -> World {
+    begin(&own_authority(), "v1").await
 }
 
 impl World {
-    pub(super) async fn begin(pair: &Pair, review: &str) -> Self {
-        let hook = Hook::start(pair, honest()).await;
-        let server = TestServer::with(Setup::own()).await;
-        server.ready().await;
-        let mut client = server.client(Some(server.admin())).await;
-        let crd = crd(&hook, pair, review);
-        let made = client.write("POST", CRDS, &crd).await;
-        assert_eq!(made.status, 201, "{}", made.body);
-        Self {
-            _server: server,
-            client,
-            hook,
-        }
-    }
-
-    pub(super) async fn usual() -> Self {
-        Self::begin(&own_authority(), "v1").await
-    }
-
     /// Makes a widget of v1.
     pub(super) async fn widget(&mut self, name: &str, size: u64) -> Value {
-        let object = widget("v1", name, "size", size);
-        let made = self.client.write("POST", V1, &object).await;
-        assert_eq!(made.status, 201, "{}", made.body);
-        made.json()
-    }
-
-    pub(super) async fn get(&mut self, path: &str) -> Value {
-        let answer = self.client.get(path).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.json()
-    }
-
-    pub(super) async fn patch(&mut self, path: &str, merged: &Value) -> Answer {
-        let merge = [("content-type", "application/merge-patch+json")];
-        let merged = merged.to_string();
-        self.client.send("PATCH", path, &merge, merged).await
+        self.make(V1, &widget("v1", name, "size", size)).await
     }
 
     /// Number of objects in each `ConversionReview` since the last call.
