@@ -10,7 +10,7 @@ mod cases;
 use lockstep_cel::Arena;
 use std::hint::black_box;
 
-/// What a case is called when it is compiled rather than run.
+/// Prefix of the name of a case that is compiled rather than run.
 const COMPILE: &str = "compile ";
 
 /// Too long for a program that runs many times slower than it would by itself.

@@ -1,5 +1,5 @@
-//! How often an evaluation asks for memory once its arena is warm (cel.md §15): never when nothing is built, at most
-//! twice when something is.
+//! Allocations of an evaluation whose arena is warm (cel.md §15): none when nothing is built, at most two when
+//! something is.
 
 #[path = "../benches/evaluate/cases.rs"]
 mod cases;

@@ -1,4 +1,4 @@
-//! What callers of the crate rely on beyond the value of one expression.
+//! Promises of the public API beyond the value of one expression.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 

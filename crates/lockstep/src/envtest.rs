@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// The version of Kubernetes that is wanted, as `1.36`, `1.36.x` or `1.36.4`
     #[arg(value_name = "VERSION")]
     version: Option<String>,
-    /// What to print
+    /// Form of the answer
     #[arg(long, short, value_name = "WHAT", default_value = "overview")]
     print: What,
     /// Where the directory is made [default: the user's data directory]

@@ -34,10 +34,10 @@ pub(crate) struct ServerFlags {
     /// Refuse alpha features while emulating an earlier version
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     strict_emulation: bool,
-    /// What to do with gates that were removed
+    /// Treatment of gates that were removed
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     removed_feature_gates: Removed,
-    /// What to do with Kubernetes gates that have no effect here
+    /// Treatment of Kubernetes gates that have no effect here
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     foreign_feature_gates: Foreign,
     /// Serve newer versions of APIs that are on at the emulated version

@@ -156,7 +156,7 @@ pub(crate) enum Fault<'a> {
     NoSuchOverloadOf(&'a str),
     IndexOutOfBounds(i64),
     UnsupportedIndex(&'a str),
-    /// Base64 text of a typed field; [`crate::eval`] decodes it where there is an arena.
+    /// Base64 text of a typed field; [`crate::scope`] decodes it where there is an arena.
     Encoded(&'a str),
     /// Data that does not fit its schema.
     Data {

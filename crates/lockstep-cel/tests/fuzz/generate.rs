@@ -1,4 +1,4 @@
-//! Turns bytes into an expression, data and a schema, so that whoever varies bytes varies all three.
+//! Turns bytes into an expression, data and a schema, so that a fuzzer of bytes varies all three.
 //!
 //! | First byte | The rest |
 //! | --- | --- |
@@ -14,9 +14,9 @@ pub const TREE: u8 = 0xff;
 /// Makes the bytes that follow choices among pieces of text.
 pub const PIECES: u8 = 0xfe;
 
-/// How deep expressions, data and schemas of choices nest.
+/// Nesting of generated expressions, data and schemas.
 const DEPTH_MAX: usize = 6;
-/// How many pieces a text of pieces has.
+/// Pieces of a text that is put together from pieces.
 const PIECES_MAX: usize = 32;
 
 /// One input.
@@ -24,7 +24,7 @@ const PIECES_MAX: usize = 32;
 pub struct Case {
     /// The expression.
     pub text: String,
-    /// What `object` and `self` are bound to.
+    /// Value of `object` and `self`.
     pub object: Json,
     /// The structural schema of `object` and `self`, in environments that have one.
     pub schema: Json,

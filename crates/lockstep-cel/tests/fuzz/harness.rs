@@ -1,4 +1,4 @@
-//! What must hold for any text, any data and any schema: one body for each property, whoever makes the input.
+//! Properties of any text, any data and any schema: one body for each, for random tests and for a fuzzer.
 
 use crate::generate::Case;
 use lockstep_cel::authorizer::{Attributes, Authorization, Authorizer, Decision};
@@ -7,7 +7,7 @@ use lockstep_cel::{Activation, Arena, Budget, Env, EvalError, Opaque, Program, T
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
-/// What one evaluation may spend: enough for every function to grow something, little enough to try many.
+/// Budget of one evaluation: enough for every function to grow something, little enough to try many.
 const COST_MAX: u64 = 50_000;
 
 static KUBERNETES: LazyLock<Env> = LazyLock::new(|| {

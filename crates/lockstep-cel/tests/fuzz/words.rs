@@ -1,4 +1,4 @@
-//! What generated expressions are made of.
+//! Pieces of generated expressions.
 
 /// Names of members.
 pub const NAMES: &[&str] = &["a", "b", "c", "", "é", "spec", "1"];
@@ -91,12 +91,12 @@ pub const LEAVES: &[&str] = &[
     "JSONPatch{op: 'add'}",
 ];
 
-/// What stands between two operands.
+/// Binary operators.
 pub const OPERATORS: &[&str] = &[
     "+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "in", "&&", "||",
 ];
 
-/// What follows an operand and takes one more.
+/// Methods with one argument.
 pub const METHODS: &[&str] = &[
     ".all(x, {})",
     ".exists(x, {})",
@@ -158,7 +158,7 @@ pub const METHODS: &[&str] = &[
     ".fieldSelector({})",
 ];
 
-/// What follows an operand.
+/// Selections and methods without an argument.
 pub const SUFFIXES: &[&str] = &[
     ".a",
     ".b",
@@ -203,7 +203,7 @@ pub const SUFFIXES: &[&str] = &[
     ".serviceAccount('a', 'b')",
 ];
 
-/// What takes an operand.
+/// Functions of one operand.
 pub const FUNCTIONS: &[&str] = &[
     "size({})",
     "string({})",
@@ -262,7 +262,7 @@ pub const FUNCTIONS: &[&str] = &[
     "matches({}, 'a|b')",
 ];
 
-/// What holds expressions together, and what tears them apart.
+/// Punctuation that makes and breaks expressions.
 pub const SIGNS: &[&str] = &[
     "(",
     ")",

@@ -16,12 +16,12 @@ use crate::{
     output::Format,
 };
 
-/// What a command with one expression takes.
+/// Arguments of a command with one expression.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) expression: Expression,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: Format,
 }

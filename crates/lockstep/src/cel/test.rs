@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Cases of the suite that end differently in the `kubernetes` profile
     #[arg(long, value_name = "FILE")]
     deviations: Option<PathBuf>,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Exit with 0 also when the new version would refuse to start
     #[arg(long)]
     exit_zero: bool,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Configuration file with a map `featureGates`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
     /// The flags a server would get
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     flags: Vec<std::ffi::OsString>,
 }
 
-/// What a server parses.
+/// Flags of a server.
 #[derive(Debug, Parser)]
 #[command(name = "SERVER-FLAGS", disable_version_flag = true)]
 struct Server {

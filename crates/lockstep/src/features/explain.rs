@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     name: String,
     #[command(flatten)]
     preview: Preview,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Leave out the header line
     #[arg(long)]
     no_headers: bool,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

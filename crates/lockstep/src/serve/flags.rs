@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     /// Serve requests without credentials as `system:anonymous`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) anonymous_auth: bool,
-    /// Who may do what
+    /// Authorization modes
     #[arg(
         long,
         value_name = "MODES",
@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     )]
     authorization_mode: Vec<AuthorizationMode>,
 
-    /// Who issues tokens of service accounts; given more than once, the first does and the others did
+    /// Issuer of service-account tokens; given more than once, the first signs and all are accepted
     #[arg(long, value_name = "ISSUER", default_value = DEFAULT_ISSUER)]
     service_account_issuer: Vec<String>,
     /// Signs tokens of service accounts: a private key of RSA, P-256, P-384 or P-521; the server's own when not given
@@ -132,10 +132,10 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true
     )]
     controllers: Switches,
-    /// How long a deleted namespace is left as it is before its content goes, for those who finalize it themselves
+    /// Time before the content of a deleted namespace goes, for clients that finalize it themselves
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     namespace_deletion_grace: Duration,
-    /// How long events are kept after they were last written; 0 means for ever
+    /// Time that events are kept after they were last written; 0 means for ever
     #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = duration)]
     pub(crate) event_ttl: Duration,
     /// The addresses that services get, as a network; the first is the server's own
@@ -148,10 +148,10 @@ pub(crate) struct Arguments {
     /// Requests that write, at once; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 200)]
     max_mutating_requests_inflight: usize,
-    /// How long a request may take that is not a watch
+    /// Time limit of a request that is not a watch
     #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = positive_duration)]
     request_timeout: Duration,
-    /// How long to go on after a signal to stop, with `/readyz` failing
+    /// Time to serve on after a signal to stop, with `/readyz` failing
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     shutdown_delay_duration: Duration,
     /// Streams on one HTTP/2 connection, at once
@@ -167,10 +167,10 @@ pub(crate) struct Arguments {
     /// Show every flag with its value and where that comes from, and start nothing
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// How much to log: 0 is normal, 3 has every request, 6 everything
+    /// Log level: 0 is normal, 3 has every request, 6 everything
     #[arg(long = "v", value_name = "LEVEL", default_value_t = 0)]
     pub(crate) verbosity: u8,
-    /// How log lines are written
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) logging_format: logging::Format,
 }

@@ -19,22 +19,22 @@ pub(crate) struct OidcFlags {
     /// Authorities of its certificate; those that the system trusts when not given
     #[arg(long, value_name = "FILE")]
     oidc_ca_file: Option<PathBuf>,
-    /// What of a token is the name of the user; `sub` when not given
+    /// Claim with the name of the user; `sub` when not given
     #[arg(long, value_name = "CLAIM")]
     oidc_username_claim: Option<String>,
-    /// What comes before the name: `-` for nothing; when not given, the issuer and `#`, but nothing before an `email`
+    /// Prefix of the name: `-` for none; when not given, the issuer and `#`, but nothing before an `email`
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     oidc_username_prefix: Option<String>,
-    /// What of a token are the groups of the user: a text or a list of texts
+    /// Claim with the groups of the user: a string or a list of strings
     #[arg(long, value_name = "CLAIM")]
     oidc_groups_claim: Option<String>,
-    /// What comes before each group
+    /// Prefix of each group
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     oidc_groups_prefix: Option<String>,
-    /// What a token must say besides, as `claim=value`; may be repeated
+    /// Required claim of a token, as `claim=value`; may be repeated
     #[arg(long, value_name = "CLAIM=VALUE", value_parser = claim)]
     oidc_required_claim: Vec<(String, String)>,
-    /// How tokens may be signed: RS, ES or PS with 256, 384 or 512; `RS256` when not given
+    /// Accepted signature algorithms: RS, ES or PS with 256, 384 or 512; `RS256` when not given
     #[arg(long, value_name = "ALGORITHMS", value_delimiter = ',')]
     oidc_signing_algs: Vec<SigningAlgorithm>,
 }

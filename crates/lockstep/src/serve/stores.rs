@@ -20,7 +20,7 @@ pub(crate) enum StoreAddress {
     Etcd(Vec<String>),
 }
 
-/// How an etcd cluster is trusted, and who the server is to it.
+/// TLS files of an etcd cluster: its certificate authority, and the certificate of this client.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EtcdFiles {
     /// Authorities of etcd's certificates; given, connections to etcd are encrypted

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Also print values; they may be secrets
     #[arg(long)]
     values: bool,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct Arguments {
     #[command(flatten)]
     folder: Folder,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

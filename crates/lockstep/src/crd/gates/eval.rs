@@ -33,10 +33,10 @@ pub(crate) struct Arguments {
     /// The endpoint that is written to, if it is not that of the object
     #[arg(long, value_name = "NAME", requires = "old")]
     subresource: Option<Subresource>,
-    /// What becomes of fields that the schema does not know
+    /// Validation of fields that the schema does not know
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     validate: Level,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     path: String,
     #[command(flatten)]
     source: Source,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

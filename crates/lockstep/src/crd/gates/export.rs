@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Arguments {
     #[command(flatten)]
     source: Source,
-    /// How to write the document
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "yaml")]
     output: Document,
 }

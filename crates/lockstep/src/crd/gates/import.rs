@@ -25,7 +25,7 @@ const ATTEMPTS_MAX: usize = 10;
     after_help = "Examples:\n  lockstep crd gates import -f gates.yaml\n  lockstep crd gates import -f gates.yaml --dry-run\n  lockstep crd gates import -f gates.yaml --overwrite -o json\n\nDefinitions that have other gates keep them unless `--overwrite` is given. Nobody owns what is put back, so that authors and admins claim their parts with their next apply. Ends with 1 if gates of a definition were not put back."
 )]
 pub(crate) struct Arguments {
-    /// What `lockstep crd gates export` wrote, `-` for standard input
+    /// Output of `lockstep crd gates export`, `-` for standard input
     #[arg(long, short, value_name = "FILE")]
     filename: PathBuf,
     /// Replace other gates
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     dry_run: dry_run::Flag,
     #[command(flatten)]
     kubeconfig: remote::Flags,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

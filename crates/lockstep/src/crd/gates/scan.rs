@@ -36,13 +36,13 @@ pub(crate) struct Arguments {
     namespace: Option<String>,
     #[command(flatten)]
     source: Source,
-    /// How many objects are asked for at once
+    /// Objects in one page of a list request
     #[arg(long, value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..))]
     chunk_size: u32,
     /// Leave out the header line
     #[arg(long)]
     no_headers: bool,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }

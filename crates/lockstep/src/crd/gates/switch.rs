@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     force_conflicts: bool,
     #[command(flatten)]
     source: Source,
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, value_name = "FORMAT", default_value = "table")]
     output: Format,
 }
