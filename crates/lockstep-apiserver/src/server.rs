@@ -302,7 +302,9 @@ impl Server {
         while self.api.cache().caught_up().await.is_err() {}
         self.rules.settle(self.api.cache()).await;
         self.milestones.reach(Milestone::Roles);
-        self.api.in_force().await;
+        self.api
+            .in_force(lockstep_catalog::Configures::Registry)
+            .await;
         self.milestones.reach(Milestone::Discovery);
     }
 }

@@ -26,7 +26,7 @@ pub use columns::{Cell, Column, Columns, age};
 pub use conversion::{BoxFuture, ConversionWebhook, Turn};
 pub use lockstep_mvcc::BucketKey;
 pub use registry::{Registry, ResourceId, Served};
-pub use resource::{Origin, Resource, SpecialKind};
+pub use resource::{Configures, LEASES, Origin, Resource, SECRETS, SpecialKind};
 pub use schema_change::{SchemaChange, SchemaChanged};
 pub use strategy::{
     LastWrite, Present, ScalePaths, SelectableField, StoredAs, Strategy, Transform, Validate,

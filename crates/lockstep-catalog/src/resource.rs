@@ -68,10 +68,14 @@ pub enum SpecialKind {
     Plain,
     /// Namespaces: contained in themselves, and deleted after their content.
     Namespace,
-    /// Custom resource definitions: a write returns when it is in force.
+    /// Custom resource definitions.
     CustomResourceDefinition,
-    /// Webhook configurations: a write returns when it is in force.
+    /// Webhook configurations.
     AdmissionConfiguration,
+    /// Roles and cluster roles: users cannot grant permissions that they do not have.
+    Role,
+    /// Role bindings and cluster role bindings: users cannot bind roles whose permissions they do not have.
+    RoleBinding,
     /// Pods: graceful deletion, streaming subresources and the admission steps of pods.
     Pod,
     /// `bindings`, a create-only resource that assigns a pod to a node.
@@ -92,6 +96,46 @@ pub enum SpecialKind {
     CertificateSigningRequest,
     /// `componentstatuses`: computed at each read.
     ComponentStatus,
+    /// `TokenReview`: answered by authentication.
+    TokenReview,
+    /// `SelfSubjectReview`: answers with the user of the request.
+    SelfSubjectReview,
+    /// `SubjectAccessReview`: answered by authorization.
+    SubjectAccessReview,
+    /// `LocalSubjectAccessReview`: limited to one namespace, so that its administrator may be allowed to create it.
+    LocalSubjectAccessReview,
+    /// `SelfSubjectAccessReview`: answered by authorization for the user of the request.
+    SelfSubjectAccessReview,
+    /// `SelfSubjectRulesReview`: lists the rules of the user of the request.
+    SelfSubjectRulesReview,
+}
+
+/// Group and plural of Leases, for code that sees the path of a request before its resource is known.
+pub const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
+/// Group and plural of Secrets, for code that sees the path of a request before its resource is known.
+pub const SECRETS: (&str, &str) = ("", "secrets");
+
+/// Part of the server that the objects of a resource configure. A write to such a resource returns when it is in force.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Configures {
+    /// The served resources.
+    Registry,
+    /// Admission.
+    Admission,
+    /// Authorization.
+    Authorization,
+}
+
+impl SpecialKind {
+    /// The part of the server that objects of the kind configure, if any.
+    pub fn configures(self) -> Option<Configures> {
+        match self {
+            Self::CustomResourceDefinition => Some(Configures::Registry),
+            Self::AdmissionConfiguration => Some(Configures::Admission),
+            Self::Role | Self::RoleBinding => Some(Configures::Authorization),
+            _ => None,
+        }
+    }
 }
 
 impl Resource {

@@ -142,7 +142,7 @@ impl WritePath<'_> {
         };
         let stages = origin.stages();
         if expected == Expected::Absent {
-            claim_made(resource, &mut object);
+            claim_made(origin, resource, &mut object);
         }
         if stages.field_gates {
             self.keep_gated_fields(resource, key, expected, &mut object)

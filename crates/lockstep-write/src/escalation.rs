@@ -3,7 +3,7 @@
 use lockstep_authz::{check_binding_write, check_role_write};
 use lockstep_object::{ApiError, Object};
 
-use super::{InFlight, WritePath};
+use super::{InFlight, SpecialKind, WritePath};
 
 impl WritePath<'_> {
     /// Rejects a role or binding that grants permissions which the user does not have.
@@ -14,15 +14,13 @@ impl WritePath<'_> {
         old: Option<&Object>,
     ) -> Result<(), ApiError> {
         let resource = &request.served.resource;
-        if *resource.group != *lockstep_authz::GROUP {
-            return Ok(());
-        }
-        let policies = self.env.policies();
-        let verdict = match &*resource.plural {
-            "roles" | "clusterroles" => check_role_write(&policies, request.user, object, old),
-            _ => check_binding_write(&policies, request.user, object, old),
+        let check = match resource.special {
+            SpecialKind::Role => check_role_write,
+            SpecialKind::RoleBinding => check_binding_write,
+            _ => return Ok(()),
         };
-        verdict.map_err(|why| {
+        let checked = check(&self.env.policies(), request.user, object, old);
+        checked.map_err(|why| {
             ApiError::forbidden(&resource.group_resource(), object.name(), why.to_string())
         })
     }

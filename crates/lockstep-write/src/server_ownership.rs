@@ -7,14 +7,14 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
 use super::managed_fields::{put_on, remove};
+use super::origin::WriteOrigin;
 use super::ownable::{empty, ownable};
 use super::{Origin, Resource};
 
 /// Field manager of bootstrap objects.
 const SERVER: &str = "kube-apiserver";
+/// Field manager of objects that controllers create.
 const CONTROLLERS: &str = "kube-controller-manager";
-/// ConfigMap with the cluster's CA certificate, created in every namespace.
-const ROOT_CA: &str = "kube-root-ca.crt";
 
 /// Ownership rules for objects that the server creates.
 struct Made<'a>(&'a Resource);
@@ -46,7 +46,7 @@ impl Endpoint for Made<'_> {
 
 /// Sets the `managedFields` of an object created by the server. Fields that the server sets on every object of the
 /// kind have no owner.
-pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
+pub(super) fn claim_made(origin: WriteOrigin, resource: &Resource, object: &mut Object) {
     let Ok(now) = object.creation_timestamp().parse::<Seconds>() else {
         return;
     };
@@ -58,7 +58,10 @@ pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
         remove(owned.fields_mut(), path);
     }
     let writer = Writer {
-        manager: maker(resource, object.name()),
+        manager: match origin {
+            WriteOrigin::Controller { .. } => CONTROLLERS,
+            WriteOrigin::Client | WriteOrigin::System => SERVER,
+        },
         api_version: &resource.api_version(resource.encoding_version().index()),
         subresource: "",
         now,
@@ -66,13 +69,5 @@ pub(super) fn claim_made(resource: &Resource, object: &mut Object) {
     let nothing = Managed::default();
     if let Ok(managed) = update(&Made(resource), None, owned.as_value(), nothing, &writer) {
         put_on(object, managed.write());
-    }
-}
-
-fn maker(resource: &Resource, name: &str) -> &'static str {
-    match (&*resource.group, &*resource.plural) {
-        ("", "events" | "serviceaccounts") => CONTROLLERS,
-        ("", "configmaps") if name == ROOT_CA => CONTROLLERS,
-        _ => SERVER,
     }
 }

@@ -10,6 +10,7 @@ mod gates;
 mod graph;
 mod layers;
 mod manifest;
+mod plurals;
 mod prose;
 mod ratchet;
 mod rust;
@@ -99,6 +100,7 @@ fn check(files: &[SourceFile], metadata: &Metadata) -> Vec<Finding> {
     findings.extend(gates::check(files));
     findings.extend(prose::check(files));
     findings.extend(statuses::check(files));
+    findings.extend(plurals::check(files));
     findings.extend(layers::check(metadata, files));
     findings.extend(graph::check(metadata));
     findings.sort();

@@ -227,7 +227,7 @@ fn shows_content(answer: &Value, resource: Option<&ResourcePath>) -> bool {
     let causes = answer["details"]["causes"].as_array();
     let mut causes = causes.into_iter().flatten();
     let is_secret =
-        resource.is_some_and(|path| path.group.is_empty() && path.resource == "secrets");
+        resource.is_some_and(|path| (&*path.group, &*path.resource) == lockstep_catalog::SECRETS);
     is_mistake && (is_secret || causes.any(|cause| cause["field"] == "patch"))
 }
 

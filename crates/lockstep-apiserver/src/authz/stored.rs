@@ -76,6 +76,12 @@ impl StoredRules {
 
     /// Waits until all cached roles and bindings are in force, then marks the initial load as done.
     pub(crate) async fn settle(&self, cache: &Cache) {
+        self.in_force(cache).await;
+        self.settled.send_replace(true);
+    }
+
+    /// Waits until all cached roles and bindings are in force.
+    pub(crate) async fn in_force(&self, cache: &Cache) {
         let newest = |name: &&'static str| {
             let bucket = cache.bucket(&BucketKey::new(*name));
             bucket.snapshot().revision()
@@ -84,7 +90,6 @@ impl StoredRules {
         let mut followed = self.followed.subscribe();
         let told = followed.wait_for(|followed| *followed >= newest).await;
         drop(told.expect("the sender lives as long as the rules"));
-        self.settled.send_replace(true);
     }
 
     /// Watches roles and bindings; never returns.

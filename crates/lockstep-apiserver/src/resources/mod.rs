@@ -243,13 +243,8 @@ impl Api {
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
         if verb.is_mutating() {
-            match resource.special {
-                SpecialKind::CustomResourceDefinition => self.in_force().await,
-                SpecialKind::AdmissionConfiguration => {
-                    // The write has succeeded already. If the store is unreachable now, the next write reports it.
-                    let _seen = self.cache.caught_up().await;
-                }
-                _ => {}
+            if let Some(part) = resource.special.configures() {
+                self.in_force(part).await;
             }
         }
         Ok(answer)

@@ -1,8 +1,9 @@
-//! Which resources are served, and waiting until a written CRD is in force.
+//! The served resources, and waiting until a written configuration is in force.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstep_catalog::Configures;
 use lockstep_storage::Revision;
 use tokio::sync::watch;
 
@@ -10,7 +11,7 @@ use super::{Api, Origin, Registry, Resource};
 use crate::cache::{BucketKey, Cache};
 use crate::crd;
 
-/// Longest wait of a CRD write for the CRD to be in force here.
+/// Longest wait of a write for the configuration that it changed to be in force here.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);
 
 impl Api {
@@ -62,12 +63,22 @@ impl Api {
         });
     }
 
-    /// Waits until the registry reflects all stored CRDs, for at most [`FOLLOWING_MAX`].
-    pub(crate) async fn in_force(&self) {
+    /// Waits until a part of the server reflects all stored objects that configure it, for at most [`FOLLOWING_MAX`].
+    ///
+    /// Called after a write, which has succeeded already: if the store is unreachable now, the next write reports it.
+    pub(crate) async fn in_force(&self, part: Configures) {
         if self.cache.caught_up().await.is_err() {
             return;
         }
-        let _in_time = tokio::time::timeout(FOLLOWING_MAX, self.seen_in_force()).await;
+        let followed = async {
+            match part {
+                Configures::Registry => self.seen_in_force().await,
+                Configures::Authorization => self.rules.in_force(&self.cache).await,
+                // Admission reads the watch cache itself.
+                Configures::Admission => {}
+            }
+        };
+        let _in_time = tokio::time::timeout(FOLLOWING_MAX, followed).await;
     }
 
     /// Waits without limit until the registry reflects all CRDs in the cache.

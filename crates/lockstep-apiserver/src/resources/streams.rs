@@ -2,7 +2,7 @@
 
 use lockstep_object::ApiError;
 
-use super::{Api, Request};
+use super::{Api, Request, SpecialKind};
 
 /// Streaming subresources.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
@@ -11,9 +11,12 @@ impl Api {
     /// 501 for streaming subresources of objects that exist.
     pub(super) async fn check_streams(&self, request: &Request<'_>) -> Result<(), ApiError> {
         let (route, resource) = (request.route, &request.served.resource);
-        let has_streams = matches!(&*resource.plural, "pods" | "services" | "nodes");
+        let has_streams = matches!(
+            resource.special,
+            SpecialKind::Pod | SpecialKind::Service | SpecialKind::Node
+        );
         let is_stream = STREAMS.contains(&route.subresource.as_str());
-        if !has_streams || !resource.group.is_empty() || !is_stream {
+        if !has_streams || !is_stream {
             return Ok(());
         }
         let key = resource.object_key(&route.namespace, &route.name);

@@ -5,6 +5,7 @@ mod access;
 mod identity;
 mod spec;
 
+use lockstep_catalog::SpecialKind;
 use lockstep_object::metadata::check_namespace;
 use lockstep_object::{ApiError, Object, Value, json};
 
@@ -34,14 +35,13 @@ pub(crate) enum Review {
 impl Review {
     /// Review kind of a resource; none for other resources.
     pub(crate) fn of(served: &Served) -> Option<Self> {
-        let resource = &served.resource;
-        match (&*resource.group, &*resource.plural) {
-            ("authentication.k8s.io", "tokenreviews") => Some(Self::Token),
-            ("authentication.k8s.io", "selfsubjectreviews") => Some(Self::Identity),
-            ("authorization.k8s.io", "subjectaccessreviews") => Some(Self::Access),
-            ("authorization.k8s.io", "localsubjectaccessreviews") => Some(Self::LocalAccess),
-            ("authorization.k8s.io", "selfsubjectaccessreviews") => Some(Self::SelfAccess),
-            ("authorization.k8s.io", "selfsubjectrulesreviews") => Some(Self::SelfRules),
+        match served.resource.special {
+            SpecialKind::TokenReview => Some(Self::Token),
+            SpecialKind::SelfSubjectReview => Some(Self::Identity),
+            SpecialKind::SubjectAccessReview => Some(Self::Access),
+            SpecialKind::LocalSubjectAccessReview => Some(Self::LocalAccess),
+            SpecialKind::SelfSubjectAccessReview => Some(Self::SelfAccess),
+            SpecialKind::SelfSubjectRulesReview => Some(Self::SelfRules),
             _ => None,
         }
     }

@@ -248,6 +248,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         plural: "roles",
+        special: SpecialKind::Role,
         singular: "role",
         kind: "Role",
         bucket: "roles",
@@ -256,6 +257,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         plural: "rolebindings",
+        special: SpecialKind::RoleBinding,
         singular: "rolebinding",
         kind: "RoleBinding",
         bucket: "rolebindings",
@@ -265,6 +267,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         plural: "clusterroles",
+        special: SpecialKind::Role,
         singular: "clusterrole",
         kind: "ClusterRole",
         scope: Scope::Cluster,
@@ -274,6 +277,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         plural: "clusterrolebindings",
+        special: SpecialKind::RoleBinding,
         singular: "clusterrolebinding",
         kind: "ClusterRoleBinding",
         scope: Scope::Cluster,
@@ -318,6 +322,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authentication.k8s.io",
         plural: "selfsubjectreviews",
+        special: SpecialKind::SelfSubjectReview,
         singular: "selfsubjectreview",
         kind: "SelfSubjectReview",
         ..REVIEW
@@ -325,6 +330,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authentication.k8s.io",
         plural: "tokenreviews",
+        special: SpecialKind::TokenReview,
         singular: "tokenreview",
         kind: "TokenReview",
         ..REVIEW
@@ -332,6 +338,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authorization.k8s.io",
         plural: "localsubjectaccessreviews",
+        special: SpecialKind::LocalSubjectAccessReview,
         singular: "localsubjectaccessreview",
         kind: "LocalSubjectAccessReview",
         scope: Scope::Namespaced,
@@ -340,6 +347,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authorization.k8s.io",
         plural: "selfsubjectaccessreviews",
+        special: SpecialKind::SelfSubjectAccessReview,
         singular: "selfsubjectaccessreview",
         kind: "SelfSubjectAccessReview",
         ..REVIEW
@@ -347,6 +355,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authorization.k8s.io",
         plural: "selfsubjectrulesreviews",
+        special: SpecialKind::SelfSubjectRulesReview,
         singular: "selfsubjectrulesreview",
         kind: "SelfSubjectRulesReview",
         ..REVIEW
@@ -354,6 +363,7 @@ const TABLE: &[Row] = &[
     Row {
         group: "authorization.k8s.io",
         plural: "subjectaccessreviews",
+        special: SpecialKind::SubjectAccessReview,
         singular: "subjectaccessreview",
         kind: "SubjectAccessReview",
         ..REVIEW

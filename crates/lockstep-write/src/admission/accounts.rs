@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lockstep_builtins::accounts::{self, DEFAULT_ACCOUNT, Looked, TOKEN_VOLUME_PREFIX};
+use lockstep_catalog::SpecialKind;
 use lockstep_object::metadata::{GENERATE_NAME_SUFFIX_BYTES, generated_name};
 use lockstep_object::{ApiError, Object, Value};
 
@@ -21,7 +22,7 @@ pub(super) async fn mount(
     attributes: &Attributes<'_>,
     pod: &mut Object,
 ) -> Result<(), ApiError> {
-    if !attributes.makes("", "pods") {
+    if !attributes.creates(SpecialKind::Pod) {
         return Ok(());
     }
     if accounts::is_mirror(pod) {
@@ -46,7 +47,7 @@ pub(super) async fn check(
 ) -> Result<(), ApiError> {
     let is_later = attributes.operation == Operation::Update
         && attributes.subresource == Some(Subresource::EphemeralContainers);
-    let looked = match (attributes.makes("", "pods"), is_later) {
+    let looked = match (attributes.creates(SpecialKind::Pod), is_later) {
         (true, _) => Looked::AtNew,
         (_, true) => Looked::AtEphemeral,
         (false, false) => return Ok(()),

@@ -78,11 +78,10 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// True for a create of the given resource itself, as opposed to a subresource.
-    pub fn makes(&self, group: &str, plural: &str) -> bool {
-        let resource = &self.request.served.resource;
-        let is_of = &*resource.group == group && &*resource.plural == plural;
-        is_of && self.operation == Operation::Create && self.subresource.is_none()
+    /// True for a create of an object of the kind itself, as opposed to a subresource.
+    pub fn creates(&self, kind: SpecialKind) -> bool {
+        let is_of_kind = self.request.served.resource.special == kind;
+        is_of_kind && self.operation == Operation::Create && self.subresource.is_none()
     }
 
     /// True for webhook and policy configurations. They are exempt from webhooks, so that a broken one can be

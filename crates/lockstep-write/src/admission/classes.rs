@@ -1,14 +1,15 @@
 //! `DefaultStorageClass` and `DefaultIngressClass`: set the default class on objects that name none.
 
+use lockstep_catalog::SpecialKind;
 use lockstep_object::{Object, Value};
 
 use super::super::WritePath;
 use super::{Attributes, Plugin};
 
-/// Resource whose objects get a default class.
+/// Kind whose objects get a default class.
 struct Choice {
-    /// Group and plural of the resource.
-    of: (&'static str, &'static str),
+    /// Kind of the objects.
+    of: SpecialKind,
     /// Group and plural of the class resource.
     classes: (&'static str, &'static str),
     /// Annotation that marks the default class.
@@ -20,7 +21,7 @@ struct Choice {
 }
 
 const STORAGE_CLASS: Choice = Choice {
-    of: ("", "persistentvolumeclaims"),
+    of: SpecialKind::PersistentVolumeClaim,
     classes: ("storage.k8s.io", "storageclasses"),
     mark: "storageclass.kubernetes.io/is-default-class",
     field: "storageClassName",
@@ -28,7 +29,7 @@ const STORAGE_CLASS: Choice = Choice {
 };
 
 const INGRESS_CLASS: Choice = Choice {
-    of: ("networking.k8s.io", "ingresses"),
+    of: SpecialKind::Ingress,
     classes: ("networking.k8s.io", "ingressclasses"),
     mark: "ingressclass.kubernetes.io/is-default-class",
     field: "ingressClassName",
@@ -46,7 +47,7 @@ pub(super) fn choose(
         Plugin::DefaultIngressClass => &INGRESS_CLASS,
         _ => &STORAGE_CLASS,
     };
-    if !attributes.makes(choice.of.0, choice.of.1) {
+    if !attributes.creates(choice.of) {
         return;
     }
     let is_said = object

@@ -2,6 +2,7 @@
 //! claims outside their bounds.
 
 use lockstep_builtins::limits;
+use lockstep_catalog::SpecialKind;
 use lockstep_object::{ApiError, Object, Value};
 
 use super::super::WritePath;
@@ -13,7 +14,7 @@ pub(super) async fn fill(
     attributes: &Attributes<'_>,
     object: &mut Object,
 ) -> Result<(), ApiError> {
-    if attributes.makes("", "pods") {
+    if attributes.creates(SpecialKind::Pod) {
         let ranges = ranges(path, object.namespace()).await?;
         limits::fill(object, &ranges);
     }
@@ -26,9 +27,9 @@ pub(super) async fn check(
     attributes: &Attributes<'_>,
     object: &Object,
 ) -> Result<(), ApiError> {
-    let check = if attributes.makes("", "pods") {
+    let check = if attributes.creates(SpecialKind::Pod) {
         limits::check_pod
-    } else if attributes.makes("", "persistentvolumeclaims") {
+    } else if attributes.creates(SpecialKind::PersistentVolumeClaim) {
         limits::check_claim
     } else {
         return Ok(());

@@ -1,5 +1,6 @@
 //! `Priority` admission: sets a pod's priority from its PriorityClass.
 
+use lockstep_catalog::SpecialKind;
 use lockstep_object::{ApiError, Object, Value};
 
 use super::super::WritePath;
@@ -16,7 +17,7 @@ pub(super) async fn resolve(
     attributes: &Attributes<'_>,
     pod: &mut Object,
 ) -> Result<(), ApiError> {
-    if !attributes.makes("", "pods") {
+    if !attributes.creates(SpecialKind::Pod) {
         return Ok(());
     }
     let resource = attributes.request.served.resource.group_resource();

@@ -1,5 +1,6 @@
 //! `RuntimeClass` admission: copies the class's pod overhead and scheduling constraints into pods that name it.
 
+use lockstep_catalog::SpecialKind;
 use lockstep_object::{ApiError, Map, Object, Value};
 
 use super::super::WritePath;
@@ -52,7 +53,7 @@ pub(super) async fn check(
     attributes: &Attributes<'_>,
     pod: &Object,
 ) -> Result<(), ApiError> {
-    if !attributes.makes("", "pods") {
+    if !attributes.creates(SpecialKind::Pod) {
         return Ok(());
     }
     let class = class_of(path, attributes, pod).await?;
@@ -75,7 +76,7 @@ async fn class_of(
     let Some(named) = named.and_then(Value::as_str) else {
         return Ok(None);
     };
-    if !attributes.makes("", "pods") {
+    if !attributes.creates(SpecialKind::Pod) {
         return Ok(None);
     }
     match path.read_internally(GROUP, CLASSES, named).await {
