@@ -349,22 +349,41 @@ fn conditions_hold_or_fail_or_cannot_be_decided() {
     for case in CaseFile::read("webhook-conditions.yaml").cases() {
         let expressions = case["conditions"].as_array().unwrap().iter();
         let conditions = expressions.map(|text| json!({ "name": "c", "expression": text }));
-        let conditions = Conditions::read(&conditions.collect());
-        let decided = conditions.decide(&Bindings {
-            object: &case["object"],
-            old_object: &Value::Null,
-            request: &json!({ "operation": "CREATE", "userInfo": { "username": "alice" } }),
-            authorization: &cel::Authorization::new(std::sync::Arc::new(MayFrob)),
-            resource: &cel::ResourceAttributes {
-                resource: "pods".to_owned(),
-                ..cel::ResourceAttributes::default()
-            },
-        });
+        let verdict = verdict(&conditions.collect(), &case["object"]);
         let expected = match (&case["holds"], &case["undecided"]) {
             (Value::Bool(true), _) => Verdict::Holds,
             (Value::Bool(false), _) => Verdict::Fails,
             (_, why) => Verdict::Undecided(text(why)),
         };
-        assert_eq!(decided.verdict, expected, "{}", case["case"]);
+        assert_eq!(verdict, expected, "{}", case["case"]);
     }
+}
+
+/// api-machinery.md §12/webhook-conditions: the cost budget is for all conditions of a webhook together. One of these
+/// conditions costs about a third of it.
+#[test]
+fn conditions_share_one_cost_budget() {
+    let condition =
+        json!({ "name": "c", "expression": "object.l.all(x, object.l.all(y, x + y > 0))" });
+    let numbers: Vec<u64> = (1..=350).collect();
+    let object = json!({ "l": numbers });
+    let of = |count: usize| verdict(&vec![condition.clone(); count].into(), &object);
+    let spent = "validation failed due to running out of cost budget, no further validation rules will be run";
+    assert_eq!(of(1), Verdict::Holds);
+    assert_eq!(of(6), Verdict::Undecided(spent.to_owned()));
+}
+
+/// Overall result of the conditions for the CREATE of an object.
+fn verdict(conditions: &Value, object: &Value) -> Verdict {
+    let decided = Conditions::read(conditions).decide(&Bindings {
+        object,
+        old_object: &Value::Null,
+        request: &json!({ "operation": "CREATE", "userInfo": { "username": "alice" } }),
+        authorization: &cel::Authorization::new(std::sync::Arc::new(MayFrob)),
+        resource: &cel::ResourceAttributes {
+            resource: "pods".to_owned(),
+            ..cel::ResourceAttributes::default()
+        },
+    });
+    decided.verdict
 }

@@ -124,3 +124,32 @@ fn a_value_is_the_same_as_users_see_it() {
         assert_eq!(told.is_empty(), is_same, "{stored} {new}");
     }
 }
+
+/// field-gates.md §6: ten fields of a gate are named, further ones are counted in one line.
+#[test]
+fn ten_fields_of_a_gate_are_named_and_the_rest_counted() {
+    let ports = |count: u64, probe: u64| {
+        let port = |number| json!({"name": "p", "port": number, "probe": {"a": probe}});
+        json!({"ports": (0..count).map(port).collect::<Vec<_>>()})
+    };
+    for (count, rest) in [
+        (10, None),
+        (
+            11,
+            Some("1 more field dropped or kept: feature gate A (alpha) is disabled"),
+        ),
+        (
+            12,
+            Some("2 more fields dropped or kept: feature gate A (alpha) is disabled"),
+        ),
+    ] {
+        let mut told = warnings(".spec.ports[*].probe", &ports(count, 1), &ports(count, 2));
+        let last = if told.len() > 10 { told.pop() } else { None };
+        assert_eq!((told.len(), last.as_deref()), (10, rest));
+        assert!(
+            told.iter()
+                .all(|line| line.contains("].probe: not updated")),
+            "{told:?}"
+        );
+    }
+}

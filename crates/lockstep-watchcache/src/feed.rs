@@ -118,7 +118,7 @@ impl Cache {
         }
     }
 
-    fn apply_message(&self, message: WatchMessage) {
+    pub(crate) fn apply_message(&self, message: WatchMessage) {
         let progress = match message {
             WatchMessage::Progress { progress } => progress,
             WatchMessage::Events { events, progress } => {

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use lockstep_storage::{
     CheckedTxn, DeleteRange, Event, Key, KeyRange, KeyValue, Limits, MemoryStore, Op, Put,
-    Revision, Store, Txn,
+    Revision, Store, Txn, WatchMessage,
 };
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN};
+use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN, WEIGHT_MAX};
+use crate::pinned::PINNED_MAX;
 use crate::watching::TAKEN_MAX;
 use crate::{
     Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Scope, Snapshot, keys,
@@ -280,11 +281,40 @@ fn a_snapshot_never_changes_and_is_found_again_at_its_revision() {
         .snapshot_at(Revision(7), Revision(9))
         .expect("nothing happened since 4");
     assert_eq!(newest.count(&scope), 1);
+    let newest = bucket.snapshot_at(Revision(4), Revision(9));
+    assert_eq!(newest.map(|newest| newest.count(&scope)), Some(1));
     assert!(bucket.snapshot_at(Revision(2), Revision(9)).is_none());
     assert!(
         bucket.snapshot_at(Revision(12), Revision(9)).is_none(),
         "not seen yet"
     );
+}
+
+#[test]
+fn so_many_states_are_pinned_and_none_after_a_load() {
+    let bucket = Bucket::empty_at(Revision(1));
+    let last = 2 + PINNED_MAX as u64;
+    for revision in 2..=last {
+        bucket.apply(&[event("n/a", revision, Some("1"))], Instant::now());
+        bucket.pin(Revision(revision), &bucket.snapshot());
+    }
+    bucket.apply(&[event("n/a", last + 1, None)], Instant::now());
+    let seen = Revision(last + 1);
+    let is_pinned = |revision: u64| bucket.snapshot_at(Revision(revision), seen).is_some();
+    assert!(!is_pinned(2) && is_pinned(3) && is_pinned(last));
+    bucket.load(Vec::new(), Revision(last + 9));
+    assert!(!is_pinned(3) && !is_pinned(last));
+}
+
+/// A late message of the store must not take back what a read has been promised.
+#[tokio::test(start_paused = true)]
+async fn the_revision_that_is_seen_never_falls() {
+    let cache = Cache::new(Arc::new(MemoryStore::start(Limits::default())), PREFIX);
+    for (progress, seen) in [(7, 7), (5, 7), (8, 8)] {
+        let progress = Revision(progress);
+        cache.apply_message(WatchMessage::Progress { progress });
+        assert_eq!(cache.seen(), Revision(seen));
+    }
 }
 
 #[test]
@@ -355,6 +385,26 @@ fn the_log_keeps_the_young_up_to_a_number_and_the_few_for_ever() {
     assert!(
         !kept(first - 1) && kept(first),
         "no more than the most are kept"
+    );
+}
+
+/// api-machinery.md §7/window: large changes go before their time, and only as many as needed.
+#[test]
+fn the_log_keeps_as_many_large_changes_as_their_weight_allows() {
+    const LARGE: usize = WEIGHT_MAX / (2 * CHANGES_MIN);
+    let bucket = Arc::new(Bucket::empty_at(Revision(1)));
+    let large = "x".repeat(LARGE);
+    let count = 4 * CHANGES_MIN as u64;
+    for revision in 2..2 + count {
+        let key = format!("n/{revision}");
+        bucket.apply(&[event(&key, revision, Some(&large))], Instant::now());
+    }
+    let is_kept = |after: u64| bucket.watch_after(Scope::All, Revision(after)).is_ok();
+    let kept = (1..2 + count).filter(|after| is_kept(*after)).count();
+    // One more than the changes, since a watch may start after the last one; a change weighs a little more than its value.
+    assert!(
+        (2 * CHANGES_MIN - 2..=2 * CHANGES_MIN + 1).contains(&kept),
+        "{kept}"
     );
 }
 

@@ -2,11 +2,13 @@
 //! clients who write at the same time: api-machinery.md §5, §6, §11, §14.
 
 use base64::Engine as _;
+use lockstep_object::json::DEPTH_MAX;
 use lockstep_testkit::client::{Answer, Client, config, raw};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::server::{Setup, TestServer};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use crate::world::{CRDS, World};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/ex.io/v1/namespaces/default/widgets";
@@ -275,4 +277,50 @@ async fn a_body_that_never_ends_is_given_up() {
     let answer = String::from_utf8_lossy(&answer[..read]);
     assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
     assert_eq!(client.get("/healthz").await.brief(), (200, "ok"));
+}
+
+/// api-machinery.md §6: an object at the limit of nesting is stored and can be read, without `managedFields`, which
+/// would be nested deeper than it. Without optimization, field ownership of so deep an object needs more stack than a
+/// test thread has.
+#[test]
+fn the_deepest_object_can_be_read_again() {
+    let runtime = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(write_deep_objects());
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    thread.spawn(runtime).unwrap().join().unwrap();
+}
+
+async fn write_deep_objects() {
+    let mut world = World::start(Setup::own()).await;
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let crd = json!({
+        "metadata": { "name": "deeps.ex.io" },
+        "spec": {
+            "group": "ex.io", "scope": "Cluster", "names": { "plural": "deeps", "kind": "Deep" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    });
+    world.make(CRDS, &crd).await;
+    let deep = |name: &str, levels: usize| {
+        let inner = (1..levels).fold(json!(1), |inner, _| json!({ "a": inner }));
+        json!({ "apiVersion": "ex.io/v1", "kind": "Deep", "metadata": { "name": name }, "a": inner })
+    };
+    let deeps = "/apis/ex.io/v1/deeps";
+    for (name, levels, is_owned) in [("flat", 9, true), ("deep", DEPTH_MAX, false)] {
+        let made = world.client.write("POST", deeps, &deep(name, levels)).await;
+        assert_eq!(made.status, 201, "{name} {}", made.body);
+        let read = world.client.get(&format!("{deeps}/{name}")).await;
+        assert_eq!(read.status, 200, "{name} {}", read.body);
+        let change = json!({ "metadata": { "labels": { "a": "b" } } });
+        let changed = world.patch(&format!("{deeps}/{name}"), &change).await;
+        assert_eq!(changed.status, 200, "{name} {}", changed.body);
+        assert_eq!(read.body.contains("managedFields"), is_owned, "{name}");
+    }
+    let deeper = deep("deeper", DEPTH_MAX + 1);
+    let refused = world.client.write("POST", deeps, &deeper).await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
 }

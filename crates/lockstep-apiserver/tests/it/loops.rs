@@ -495,3 +495,23 @@ async fn an_old_way_to_ask_for_a_deletion_is_told_that_it_takes_time() {
         assert_eq!(answer.status, code, "{name}");
     }
 }
+
+/// §8: a pod whose node does not exist is removed at once, since no kubelet would end it.
+#[tokio::test]
+async fn a_pod_of_a_node_that_is_not_there_does_not_hold_its_namespace() {
+    let (_server, mut client) = begin().await;
+    namespace(&mut client, "n").await;
+    there(
+        &mut client,
+        &format!("{CORE}/namespaces/n/serviceaccounts/default"),
+    )
+    .await;
+    let pod = json!({
+        "metadata": { "name": "p" },
+        "spec": { "nodeName": "gone", "containers": [{ "name": "c", "image": "i" }] },
+    });
+    make(&mut client, &format!("{CORE}/namespaces/n/pods"), &pod).await;
+    let path = format!("{CORE}/namespaces/n");
+    assert_eq!(client.send("DELETE", &path, &[], "").await.status, 200);
+    gone(&mut client, &path).await;
+}

@@ -319,3 +319,27 @@ async fn a_webhook_is_asked_in_a_version_that_it_knows() {
         world.asked();
     }
 }
+
+/// api-machinery.md §12/webhook-rules: a subresource of a namespace is selected by the labels that are stored,
+/// not by those that the request brings.
+#[tokio::test]
+async fn the_stored_labels_of_a_namespace_select_writes_of_its_subresources() {
+    let mut world = begin(says(json!({}))).await;
+    let rules = json!([{
+        "operations": ["UPDATE"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["namespaces", "namespaces/status"],
+    }]);
+    world
+        .configure(MUTATING, "m", &json!({ "rules": rules }))
+        .await;
+    let unlabelled = json!({ "metadata": { "labels": { "asked": "no" } } });
+    let path = "/api/v1/namespaces/n";
+    let answer = world.patch(&format!("{path}/status"), &unlabelled).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let asked = ["UPDATE namespaces/status n Namespace new+ old+ UpdateOptions"];
+    assert_eq!(world.deeds(), asked);
+    let labelled = json!({ "metadata": { "labels": { "asked": "yes" } } });
+    assert_eq!(world.patch(path, &labelled).await.status, 200);
+    let asked = ["UPDATE namespaces n Namespace new+ old+ UpdateOptions"];
+    assert_eq!(world.deeds(), asked);
+}
