@@ -110,7 +110,7 @@ mod tests {
         let reader = async {
             let mut got = 0;
             while got < 160 {
-                tokio::time::sleep(WRITE_STALL_MAX / 2).await;
+                tokio::time::advance(WRITE_STALL_MAX / 2).await;
                 got += theirs.read(&mut [0; 16]).await.unwrap();
             }
             got

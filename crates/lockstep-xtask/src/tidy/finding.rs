@@ -40,11 +40,6 @@ impl Finding {
         }
     }
 
-    /// True if the fault is `what`.
-    pub(crate) fn says(&self, what: &str) -> bool {
-        self.what == what
-    }
-
     /// Something to look at again.
     pub(crate) fn note(
         path: &str,

@@ -7,25 +7,13 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use super::SourceFile;
 use super::finding::Finding;
-use super::ratchet::{self, Allowance, allow};
 
 /// Where a function asks to be looked at again.
 const FUNCTION_LINES_NOTE: usize = 70;
 
-/// File that holds the table below.
-const HERE: &str = "crates/lockstep-xtask/src/tidy/rust.rs";
-
-/// Tests that still wait for a clock.
-const SLEEPS: &[Allowance] = &[allow("crates/lockstep-apiserver/", 1)];
-
-/// Every finding of this module over the tree, less the ratchet.
+/// Every finding of this module over the tree.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    let (sleeps, mut findings): (Vec<_>, Vec<_>) = files
-        .iter()
-        .flat_map(check_file)
-        .partition(|finding| finding.says(SLEEP));
-    findings.extend(ratchet::hold(sleeps, SLEEPS, HERE));
-    findings
+    files.iter().flat_map(check_file).collect()
 }
 
 /// Missing module docs, ignored tests, unexplained `allow`s, sleeping tests, long functions.
