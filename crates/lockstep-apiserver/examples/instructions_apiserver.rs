@@ -4,12 +4,12 @@
 
 #![expect(clippy::print_stdout, reason = "the list of cases is its answer")]
 
-#[path = "../benches/gated_writes/world.rs"]
-mod world;
+#[path = "../benches/gated_writes/workload.rs"]
+mod workload;
 
 use tokio::runtime::Builder;
 
-use world::{CASES, State, World, Write, name};
+use workload::{CASES, State, Workload, Write, name};
 
 /// How many percent more a write may cost with gates than without.
 const PERCENT_CLOSED_MAX: u64 = 10;
@@ -39,9 +39,9 @@ fn main() {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime can be made");
     runtime.block_on(async {
-        let mut world = World::new(case).await;
+        let mut workload = Workload::new(case).await;
         for _ in 0..rounds {
-            world.write().await;
+            workload.write().await;
         }
     });
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 /// Bound on attempts to start etcd on a free port, which another process may take first.
 const ETCD_STARTS_MAX: usize = 20;
@@ -68,6 +68,25 @@ impl Process {
             std::thread::spawn(move || log.read_to_end(&mut Vec::new()));
         }
         self
+    }
+
+    /// Takes the standard output of a process that was started with a pipe for it.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a pipe, or was taken before.
+    pub fn output(&mut self) -> ChildStdout {
+        self.child.stdout.take().expect("it is a pipe")
+    }
+
+    /// True if the process has ended.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be awaited.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.child.try_wait();
+        ended.expect("our own process can be awaited").is_some()
     }
 
     /// The process id.

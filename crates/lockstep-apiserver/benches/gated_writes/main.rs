@@ -1,11 +1,11 @@
 //! What gates of fields cost a write, from the bytes of a request to the bytes in a store, without a network.
 
-mod world;
+mod workload;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Builder;
 
-use world::{CASES, World, name};
+use workload::{CASES, Workload, name};
 
 /// The product's: with the system's, what an earlier case leaves behind in the heap costs the next up to 40 %.
 #[global_allocator]
@@ -17,9 +17,9 @@ fn writes(criterion: &mut Criterion) {
             .enable_all()
             .build()
             .expect("a runtime can be made");
-        let mut world = runtime.block_on(World::new(case));
+        let mut workload = runtime.block_on(Workload::new(case));
         criterion.bench_function(&name(case), |bencher| {
-            bencher.iter(|| runtime.block_on(world.write()));
+            bencher.iter(|| runtime.block_on(workload.write()));
         });
     }
 }

@@ -1,19 +1,11 @@
 //! Authentication: client certificates, bearer tokens, anonymous requests and impersonation.
 
 use jiff::{Timestamp, ToSpan as _};
+use lockstep_testkit::certificates::Authority;
 use lockstep_testkit::client::Identity;
-use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, date_time_ymd,
-};
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, date_time_ymd};
 
 use crate::server::{Setup, TestServer};
-
-/// An authority of the test's own.
-struct TestAuthority {
-    issuer: Issuer<'static, KeyPair>,
-    pem: String,
-}
 
 struct Wish<'a> {
     name: &'a str,
@@ -33,50 +25,32 @@ impl Default for Wish<'_> {
     }
 }
 
-impl TestAuthority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name = DistinguishedName::new();
+/// Issues the wished certificate.
+fn issue(authority: &Authority, wish: &Wish<'_>) -> Identity {
+    let mut params = CertificateParams::default();
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(wish.until_year, 1, 1);
+    params.distinguished_name = DistinguishedName::new();
+    // A name of this library holds each type once; this is the same type spelt twice.
+    let types = [
+        DnType::OrganizationName,
+        DnType::CustomDnType(vec![2, 5, 4, 10]),
+    ];
+    for (kind, group) in types.into_iter().zip(wish.groups) {
+        params.distinguished_name.push(kind, *group);
+    }
+    if !wish.name.is_empty() {
         params
             .distinguished_name
-            .push(DnType::CommonName, "test-ca");
-        let key = KeyPair::generate().unwrap();
-        let pem = params.self_signed(&key).unwrap().pem();
-        Self {
-            issuer: Issuer::new(params, key),
-            pem,
-        }
+            .push(DnType::CommonName, wish.name);
     }
-
-    fn issue(&self, wish: &Wish<'_>) -> Identity {
-        let mut params = CertificateParams::default();
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(wish.until_year, 1, 1);
-        params.distinguished_name = DistinguishedName::new();
-        // A name of this library holds each type once; this is the same type spelt twice.
-        let types = [
-            DnType::OrganizationName,
-            DnType::CustomDnType(vec![2, 5, 4, 10]),
-        ];
-        for (kind, group) in types.into_iter().zip(wish.groups) {
-            params.distinguished_name.push(kind, *group);
-        }
-        if !wish.name.is_empty() {
-            params
-                .distinguished_name
-                .push(DnType::CommonName, wish.name);
-        }
-        params.extended_key_usages = wish.usage.iter().cloned().collect();
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        Identity::from_pem(certificate.pem().as_bytes(), key.serialize_pem().as_bytes())
-    }
+    params.extended_key_usages = wish.usage.iter().cloned().collect();
+    Identity::from(&authority.sign(&params))
 }
 
-async fn server_trusting(authority: &TestAuthority) -> TestServer {
+async fn server_trusting(authority: &Authority) -> TestServer {
     TestServer::with(Setup {
-        client_authorities: vec![authority.pem.clone()],
+        client_authorities: vec![authority.pem().to_owned()],
         authorizer: lockstep_apiserver::authz::allow_all(),
         tokens: Some("t1,tom,7,\"dev,ops\"\n"),
         ..Setup::default()
@@ -87,9 +61,11 @@ async fn server_trusting(authority: &TestAuthority) -> TestServer {
 /// api-machinery.md §13/x509: CN, O, credential-id, `system:authenticated`.
 #[tokio::test]
 async fn a_certificate_names_user_and_groups() {
-    let authority = TestAuthority::new();
+    let authority = Authority::new("test-ca");
     let server = server_trusting(&authority).await;
-    let mut client = server.client(Some(authority.issue(&Wish::default()))).await;
+    let mut client = server
+        .client(Some(issue(&authority, &Wish::default())))
+        .await;
     let body = client.get("/api/v1/users").await.body;
     assert!(
         body.starts_with("alice \"\" [\"dev\", \"ops\", \"system:authenticated\"] {\"authentication.kubernetes.io/credential-id\": [\"X509SHA256="),
@@ -110,23 +86,32 @@ async fn a_certificate_names_user_and_groups() {
 /// api-machinery.md §13/order: a bad credential is refused even on open paths.
 #[tokio::test]
 async fn certificates_of_strangers_old_ones_and_those_for_servers_are_refused() {
-    let authority = TestAuthority::new();
+    let authority = Authority::new("test-ca");
     let server = server_trusting(&authority).await;
     let cases = [
-        ("a stranger's", TestAuthority::new().issue(&Wish::default())),
+        (
+            "a stranger's",
+            issue(&Authority::new("test-ca"), &Wish::default()),
+        ),
         (
             "an expired one",
-            authority.issue(&Wish {
-                until_year: 2021,
-                ..Wish::default()
-            }),
+            issue(
+                &authority,
+                &Wish {
+                    until_year: 2021,
+                    ..Wish::default()
+                },
+            ),
         ),
         (
             "one for servers",
-            authority.issue(&Wish {
-                usage: Some(ExtendedKeyUsagePurpose::ServerAuth),
-                ..Wish::default()
-            }),
+            issue(
+                &authority,
+                &Wish {
+                    usage: Some(ExtendedKeyUsagePurpose::ServerAuth),
+                    ..Wish::default()
+                },
+            ),
         ),
     ];
     for (what, identity) in cases {
@@ -157,28 +142,34 @@ async fn certificates_of_strangers_old_ones_and_those_for_servers_are_refused() 
 
 #[tokio::test]
 async fn a_certificate_without_a_name_is_nobody_and_without_a_usage_is_good() {
-    let authority = TestAuthority::new();
+    let authority = Authority::new("test-ca");
     let server = server_trusting(&authority).await;
-    let nobody = authority.issue(&Wish {
-        name: "",
-        ..Wish::default()
-    });
+    let nobody = issue(
+        &authority,
+        &Wish {
+            name: "",
+            ..Wish::default()
+        },
+    );
     let mut client = server.client(Some(nobody)).await;
     assert_eq!(
         client.get("/api/v1/users").await.body,
         "system:anonymous \"\" [\"system:unauthenticated\"] {}"
     );
-    let any = authority.issue(&Wish {
-        usage: None,
-        ..Wish::default()
-    });
+    let any = issue(
+        &authority,
+        &Wish {
+            usage: None,
+            ..Wish::default()
+        },
+    );
     let mut client = server.client(Some(any)).await;
     assert!(client.get("/api/v1/users").await.body.starts_with("alice "));
 }
 
 #[tokio::test]
 async fn tokens_name_users_and_bad_ones_are_refused() {
-    let authority = TestAuthority::new();
+    let authority = Authority::new("test-ca");
     let server = server_trusting(&authority).await;
     let mut client = server.client(None).await;
     for (header, expected) in [
@@ -299,11 +290,11 @@ async fn masters_act_as_others_and_others_may_not() {
 /// api-machinery.md §13/x509: files are read again without a restart.
 #[tokio::test]
 async fn authorities_and_tokens_are_exchanged_while_the_server_runs() {
-    let (old, new) = (TestAuthority::new(), TestAuthority::new());
+    let (old, new) = (Authority::new("test-ca"), Authority::new("test-ca"));
     let server = server_trusting(&old).await;
-    let mut first = server.client(Some(old.issue(&Wish::default()))).await;
+    let mut first = server.client(Some(issue(&old, &Wish::default()))).await;
     assert_eq!(first.get("/healthz").await.status, 200);
-    std::fs::write(server.path("client-ca-0.crt"), &new.pem).unwrap();
+    std::fs::write(server.path("client-ca-0.crt"), new.pem()).unwrap();
     std::fs::write(server.path("tokens.csv"), "t2,tina,8\n").unwrap();
     server
         .credentials
@@ -314,7 +305,7 @@ async fn authorities_and_tokens_are_exchanged_while_the_server_runs() {
         401,
         "an open connection is judged again"
     );
-    let mut second = server.client(Some(new.issue(&Wish::default()))).await;
+    let mut second = server.client(Some(issue(&new, &Wish::default()))).await;
     assert_eq!(second.get("/healthz").await.status, 200);
     let mut third = server.client(None).await;
     for (token, code) in [("Bearer t1", 401), ("Bearer t2", 200)] {

@@ -496,22 +496,24 @@ async fn an_old_way_to_ask_for_a_deletion_is_told_that_it_takes_time() {
     }
 }
 
-/// §8: a pod whose node does not exist is removed at once, since no kubelet would end it.
+/// §8: the garbage collector removes a pod at once if its node does not exist, since no kubelet would end it.
 #[tokio::test]
-async fn a_pod_of_a_node_that_is_not_there_does_not_hold_its_namespace() {
+async fn a_pod_of_a_node_that_is_not_there_goes_with_its_owner() {
     let (_server, mut client) = begin().await;
     namespace(&mut client, "n").await;
-    there(
-        &mut client,
-        &format!("{CORE}/namespaces/n/serviceaccounts/default"),
-    )
-    .await;
+    let core = format!("{CORE}/namespaces/n");
+    there(&mut client, &format!("{core}/serviceaccounts/default")).await;
+    let owner = json!({ "metadata": { "name": "o" } });
+    let owner = make(&mut client, &format!("{core}/configmaps"), &owner).await;
+    let owners = json!([{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": owner["metadata"]["uid"],
+    }]);
     let pod = json!({
-        "metadata": { "name": "p" },
+        "metadata": { "name": "p", "ownerReferences": owners },
         "spec": { "nodeName": "gone", "containers": [{ "name": "c", "image": "i" }] },
     });
-    make(&mut client, &format!("{CORE}/namespaces/n/pods"), &pod).await;
-    let path = format!("{CORE}/namespaces/n");
+    make(&mut client, &format!("{core}/pods"), &pod).await;
+    let path = format!("{core}/configmaps/o");
     assert_eq!(client.send("DELETE", &path, &[], "").await.status, 200);
-    gone(&mut client, &path).await;
+    gone(&mut client, &format!("{core}/pods/p")).await;
 }

@@ -4,30 +4,25 @@ use std::path::{Path, PathBuf};
 
 use lockstep_storage::{Consistency, Store};
 use lockstep_storage_etcd::{ConnectError, EtcdStore, IdentityFiles, Options, TlsFiles};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use lockstep_testkit::certificates::Authority;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::etcd::{Member, Release, Security};
 use crate::load::put;
 
-/// A CA with the certificates it issued.
-struct Authority {
+/// A CA with the certificates it issued, as files.
+struct Files {
     folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
+    authority: Authority,
 }
 
-impl Authority {
+impl Files {
     fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.self_signed(&key).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
-        let issuer = Issuer::new(params, key);
-        Self { folder, issuer }
+        let authority = Authority::new(name);
+        std::fs::write(folder.path().join("ca.pem"), authority.pem()).unwrap();
+        Self { folder, authority }
     }
 
     fn certificate(&self) -> PathBuf {
@@ -36,23 +31,21 @@ impl Authority {
 
     /// A certificate that is good for this machine.
     fn sign(&self, name: &str) -> IdentityFiles {
-        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-        let pair = KeyPair::generate().unwrap();
-        let signed = params.signed_by(&pair, &self.issuer).unwrap();
+        let pair = self.authority.issue("127.0.0.1");
         let write = |kind: &str, pem: String| {
             let path = self.folder.path().join(format!("{name}-{kind}.pem"));
             std::fs::write(&path, pem).unwrap();
             path
         };
         IdentityFiles {
-            certificate: write("cert", signed.pem()),
-            key: write("key", pair.serialize_pem()),
+            certificate: write("cert", pair.certificate),
+            key: write("key", pair.key),
         }
     }
 }
 
 /// A member that requires client certificates.
-fn start(program: &Path, authority: &Authority) -> Member {
+fn start(program: &Path, authority: &Files) -> Member {
     let server = authority.sign("server");
     let flags = [
         ("--cert-file", server.certificate),
@@ -94,7 +87,7 @@ fn only_the_right_certificates_on_both_sides_open_a_store() {
     let Some(program) = Release::Packaged.program() else {
         return;
     };
-    let (authority, stranger) = (Authority::new("ours"), Authority::new("theirs"));
+    let (authority, stranger) = (Files::new("ours"), Files::new("theirs"));
     let member = start(&program, &authority);
     let url = member.url();
     Runtime::new().unwrap().block_on(async {

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,6 +12,7 @@ use crate::client::Connection;
 use crate::contents;
 use crate::load::{as_float, now};
 use lockstep_testkit::machine;
+use lockstep_testkit::processes::Process;
 
 /// Timeout of a server's start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,7 +94,7 @@ impl Program {
 
 /// A running server with a directory of its own. Ends when it is dropped.
 pub(crate) struct Server {
-    process: Child,
+    process: Process,
     pub(crate) port: u16,
     peer_port: u16,
     folder: TempDir,
@@ -109,16 +110,11 @@ impl Server {
     }
 
     /// Starts a server on what another left behind.
-    pub(crate) async fn restart(mut self, program: &Program) -> anyhow::Result<Self> {
+    pub(crate) async fn restart(self, program: &Program) -> anyhow::Result<Self> {
         // As a service manager does it; both servers write everything down first.
-        let process = self.process.id().to_string();
-        let told = Command::new("kill").args(["-TERM", &process]).status()?;
-        anyhow::ensure!(told.success(), "the server could not be told to end");
-        self.process.wait()?;
-        let (port, peer_port) = (self.port, self.peer_port);
-        let emptied = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        let folder = std::mem::replace(&mut self.folder, emptied);
-        Self::start_in(program, folder, port, peer_port).await
+        self.process.signal("TERM");
+        self.process.wait();
+        Self::start_in(program, self.folder, self.port, self.peer_port).await
     }
 
     async fn start_in(
@@ -132,7 +128,7 @@ impl Server {
         let process = command.spawn();
         let process = process.with_context(|| format!("starting {}", program.title))?;
         let mut server = Self {
-            process,
+            process: process.into(),
             port,
             peer_port,
             folder,
@@ -141,8 +137,7 @@ impl Server {
         while !server.answers().await {
             let is_late = start.elapsed() > START_TIMEOUT;
             anyhow::ensure!(!is_late, "{} does not answer", program.title);
-            let ended = server.process.try_wait()?;
-            anyhow::ensure!(ended.is_none(), "{} ended: {ended:?}", program.title);
+            anyhow::ensure!(!server.process.has_ended(), "{} ended", program.title);
             tokio::time::sleep(START_POLL).await;
         }
         server.start_time = start.elapsed();
@@ -186,14 +181,6 @@ impl Server {
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself; its directory goes away either way.
-        drop(self.process.kill());
-        drop(self.process.wait());
     }
 }
 

@@ -4,45 +4,22 @@ use std::path::Path;
 
 use lockstep_etcd_api::etcdserverpb::kv_client::KvClient;
 use lockstep_store::{Config, Server, StartError, TlsFiles};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use lockstep_testkit::certificates::Authority;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use crate::harness::{Running, get, put};
 
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        Self(CertifiedIssuer::self_signed(params, key).unwrap())
-    }
-
-    /// A certificate and its key, both PEM.
-    fn issue(&self, name: &str) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    fn pem(&self) -> String {
-        self.0.pem()
-    }
-}
-
 fn write(folder: &Path, authority: &Authority) -> TlsFiles {
-    let (certificate, key) = authority.issue("localhost");
+    let pair = authority.issue("localhost");
     let file = |name: &str, text: &str| {
         let path = folder.join(name);
         std::fs::write(&path, text).unwrap();
         path
     };
     TlsFiles {
-        certificate: file("server.pem", &certificate),
-        key: file("server.key", &key),
-        client_authorities: Some(file("ca.pem", &authority.pem())),
+        certificate: file("server.pem", &pair.certificate),
+        key: file("server.key", &pair.key),
+        client_authorities: Some(file("ca.pem", authority.pem())),
         revoked: None,
     }
 }
@@ -63,7 +40,7 @@ async fn connect(port: u16, authority: &Authority, identity: Option<Identity>) -
 #[tokio::test]
 async fn a_client_needs_a_certificate_of_the_authority_and_changed_files_are_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let authority = Authority::new();
+    let authority = Authority::new("ours");
     let files = write(folder.path(), &authority);
     let server = Running::start_with(|config| {
         config.tls = Some(files.clone());
@@ -71,8 +48,8 @@ async fn a_client_needs_a_certificate_of_the_authority_and_changed_files_are_rea
     })
     .await;
     let identity = |authority: &Authority| {
-        let (certificate, key) = authority.issue("client");
-        Some(Identity::from_pem(certificate, key))
+        let pair = authority.issue("client");
+        Some(Identity::from_pem(pair.certificate, pair.key))
     };
     assert!(
         connect(server.port, &authority, identity(&authority))
@@ -80,7 +57,7 @@ async fn a_client_needs_a_certificate_of_the_authority_and_changed_files_are_rea
             .is_some()
     );
     assert!(connect(server.port, &authority, None).await.is_none());
-    let other = Authority::new();
+    let other = Authority::new("theirs");
     assert!(
         connect(server.port, &authority, identity(&other))
             .await

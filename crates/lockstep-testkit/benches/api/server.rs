@@ -2,11 +2,12 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use lockstep_testkit::machine;
+use lockstep_testkit::processes::Process;
 use tempfile::TempDir;
 
 use crate::client::{Call, Client, TOKEN};
@@ -91,7 +92,7 @@ impl Program {
 
 /// A running server with a directory of its own. Ends when it is dropped.
 pub(crate) struct Server {
-    processes: Vec<Child>,
+    processes: Vec<Process>,
     pub(crate) port: u16,
     folder: TempDir,
     /// From its start to the first time that it was ready.
@@ -104,17 +105,12 @@ impl Server {
     }
 
     /// Ends it in order and starts it again on what it left.
-    pub(crate) async fn restart(mut self, program: &Program) -> anyhow::Result<Self> {
-        for process in self.processes.iter_mut().rev() {
-            let id = process.id().to_string();
-            anyhow::ensure!(Command::new("kill").arg(&id).status()?.success(), "kill");
-            process.wait()?;
+    pub(crate) async fn restart(self, program: &Program) -> anyhow::Result<Self> {
+        for process in self.processes.into_iter().rev() {
+            process.signal("TERM");
+            process.wait();
         }
-        let folder = std::mem::replace(
-            &mut self.folder,
-            tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?,
-        );
-        Self::start_in(program, folder).await
+        Self::start_in(program, self.folder).await
     }
 
     async fn start_in(program: &Program, folder: TempDir) -> anyhow::Result<Self> {
@@ -126,7 +122,8 @@ impl Server {
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null());
-            processes.push(command.spawn().context("starting a server")?);
+            let process = command.spawn().context("starting a server")?;
+            processes.push(Process::from(process));
         }
         let mut server = Self {
             processes,
@@ -137,7 +134,7 @@ impl Server {
         while !server.is_ready().await {
             anyhow::ensure!(begun.elapsed() < START_MAX, "it does not become ready");
             let api = server.processes.last_mut().context("a server")?;
-            anyhow::ensure!(api.try_wait()?.is_none(), "it ended");
+            anyhow::ensure!(!api.has_ended(), "it ended");
             tokio::time::sleep(START_POLL).await;
         }
         server.start_time = begun.elapsed();
@@ -163,16 +160,6 @@ impl Server {
 
     fn api(&self) -> anyhow::Result<u32> {
         Ok(self.processes.last().context("a server")?.id())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            // It may have ended already.
-            drop(process.kill());
-            drop(process.wait());
-        }
     }
 }
 

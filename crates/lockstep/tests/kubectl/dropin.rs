@@ -248,23 +248,14 @@ fn e2_to_e9_a_control_plane_starts_serves_and_stops() {
     watch.args(["--server", &address, "--certificate-authority", &ca]);
     watch.args(["--client-certificate", &crt, "--client-key", &key]);
     watch.args(["get", "namespaces", "-w", "-o", "name"]);
-    let mut watch = watch
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let watch = watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut watch = Process::from(watch.unwrap());
+    let mut output = watch.output();
     let mut first = [0; 9];
-    watch
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut first)
-        .unwrap();
+    output.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"namespace");
     assert_eq!(stop(server), Some(0));
     assert_eq!(stop(store), Some(0));
-    drop(watch.kill());
-    drop(watch.wait());
 }
 
 /// §3.1/E2: flags as Go reads them, with one dash or two, and values after a sign or a space.

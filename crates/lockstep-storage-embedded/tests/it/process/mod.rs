@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use lockstep_storage_embedded::Step;
+use lockstep_testkit::processes::Process;
 
 use crate::rng::{Rng, fast_folder, rounds};
 use ledger::Ledger;
@@ -53,12 +54,9 @@ fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
     if let Death::AtStep { step, nth } = death {
         command.env(child::STEP, format!("{step:?} {nth}"));
     }
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = Process::from(child.unwrap());
+    let lines = BufReader::new(child.output()).lines();
     let mut told = 0;
     for line in lines {
         let line = line.unwrap();
@@ -70,10 +68,10 @@ fn live(folder: &Path, death: &Death, ledger: &mut Ledger) {
         if let Death::Killed { after } = death
             && told == *after
         {
-            child.kill().unwrap();
+            child.signal("KILL");
         }
     }
-    child.wait().unwrap();
+    child.wait();
 }
 
 fn killed_at_random(shard: u64) {

@@ -72,7 +72,7 @@ pub(crate) fn name((write, state): (Write, State)) -> String {
 }
 
 /// A server with one kind of write to do.
-pub(crate) struct World {
+pub(crate) struct Workload {
     api: Arc<Api>,
     write: Write,
     written: u64,
@@ -83,7 +83,7 @@ fn now() -> Seconds {
     Seconds::from_unix(0).expect("a time")
 }
 
-impl World {
+impl Workload {
     pub(crate) async fn new((write, state): (Write, State)) -> Self {
         let store = Arc::new(MemoryStore::start(Limits::default()));
         let cache = Cache::new(store.clone(), "/registry/");
@@ -95,7 +95,7 @@ impl World {
         let api = Api::new(store, cache, "/registry/", registry, || 0);
         let api = Arc::new(api.with_field_gates(FieldGates::On));
         tasks.spawn(Follower::new(Arc::clone(&api), now).run());
-        let mut world = Self {
+        let mut workload = Self {
             api,
             write,
             written: 0,
@@ -103,23 +103,23 @@ impl World {
         };
         let json = "application/json";
         let namespace = json!({"metadata": {"name": "default"}});
-        world
+        workload
             .send(Method::POST, "/api/v1/namespaces", json, &namespace)
             .await;
-        world
+        workload
             .send(Method::POST, CRDS, json, &definition(state))
             .await;
         let made = widget("w", STORED);
         let owned = format!("{WIDGETS}?fieldManager=bench");
-        world.send(Method::POST, &owned, json, &made).await;
+        workload.send(Method::POST, &owned, json, &made).await;
         if state == State::Closed {
             let close = json!({"spec": {"customFeatureGates": gates(false)}});
             let path = format!("{CRDS}/widgets.ex.io");
-            world
+            workload
                 .send(Method::PATCH, &path, "application/merge-patch+json", &close)
                 .await;
         }
-        world
+        workload
     }
 
     /// Writes once.
