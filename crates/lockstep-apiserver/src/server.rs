@@ -16,26 +16,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Plugins;
-use crate::audit::Audit;
+use crate::audit::{Audit, AuditLog};
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
 use crate::blocking_pool::BlockingPool;
 use crate::builtin;
 use crate::cache::Cache;
-use crate::clock::{self, Moment};
+use crate::clock;
 use crate::crd::{FieldGates, Follower};
-use crate::endpoints::{Handler, Milestone, Milestones};
+use crate::drain::Drain;
 use crate::expressions;
 use crate::featuregates::{self, Publisher};
-use crate::frame::{InFlight, record_own};
+use crate::frame::record_own;
+use crate::handler::Handler;
+use crate::in_flight::InFlight;
 use crate::limits::{DRAIN_MAX, Limits, REWRITES_MAX};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
+use crate::milestones::{Milestone, Milestones};
 use crate::openapi::Documents;
 use crate::resources::{Api, Registry};
 use crate::standard::make_standard_objects;
 use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
-use crate::transport::{self, Drain, TlsVersion};
+use crate::state::Server;
+use crate::transport::{self, TlsVersion};
 use crate::trust::ServingIdentity;
 
 /// Key prefix of all stored objects.
@@ -84,36 +88,19 @@ pub struct Config {
 
 /// Configured server that [`ApiServer::run`] starts.
 pub struct ApiServer {
-    server: Arc<Server>,
+    background: Arc<Background>,
     acceptor: TlsAcceptor,
 }
 
-/// State shared by all requests.
-pub(crate) struct Server {
-    pub(crate) gates: Gates,
-    pub(crate) flags: Vec<(String, String)>,
-    pub(crate) limits: Limits,
-    pub(crate) authentication: Arc<Authentication>,
-    pub(crate) authorizer: Authorizer,
-    pub(crate) rules: Arc<StoredRules>,
-    pub(crate) audit: Option<Audit>,
-    pub(crate) metrics: Metrics,
-    pub(crate) api: Arc<Api>,
+/// Work in the background of a server: caches, default objects and controllers.
+struct Background {
+    server: Arc<Server>,
     client_ca: String,
     service_range: ServiceRange,
     loops: Loops,
     gate_publisher: Publisher,
-    pub(crate) handler: Option<Handler>,
-    pub(crate) openapi: Documents,
-    pub(crate) rewriters: BlockingPool,
-    /// Address of the listener, set when the server runs.
-    address: OnceLock<String>,
-    pub(crate) in_flight: InFlight,
-    pub(crate) milestones: Milestones,
-    pub(crate) drain: Drain,
     /// Cancelled when the start is complete.
     ready: CancellationToken,
-    pub(crate) started: Moment,
 }
 
 impl ApiServer {
@@ -141,16 +128,14 @@ impl ApiServer {
         let host = config.loops.host.clone();
         let has_identity = config.gates.enabled(API_SERVER_IDENTITY);
         let loops = Loops::new(Arc::clone(&api), config.loops, has_identity);
+        let gate_publisher =
+            Publisher::new(Arc::clone(&api), &config.gates, loops.server_id(), &host);
+        let audit = config.audit.map(|audit| AuditLog {
+            audit,
+            events: metrics.audit_events.clone(),
+            errors: metrics.audit_errors.clone(),
+        });
         let server = Server {
-            gate_publisher: Publisher::new(
-                Arc::clone(&api),
-                &config.gates,
-                loops.server_id(),
-                &host,
-            ),
-            client_ca: config.client_ca,
-            service_range: config.service_range,
-            loops,
             api,
             address: OnceLock::new(),
             in_flight: InFlight::new(&config.limits),
@@ -160,14 +145,13 @@ impl ApiServer {
             authentication: config.authentication,
             authorizer,
             rules: Arc::clone(&rules),
-            audit: config.audit,
+            audit: audit.map(Arc::new),
             metrics,
             handler: config.handler,
             openapi: Documents::default(),
             rewriters: BlockingPool::new(REWRITES_MAX),
             milestones: Milestones::default(),
             drain: Drain::default(),
-            ready: CancellationToken::new(),
             started: clock::now(),
         };
         let server = Arc::new(server);
@@ -177,20 +161,32 @@ impl ApiServer {
                 record_own(&server, write);
             }
         }));
-        Ok(Self {
+        let background = Background {
             server,
+            client_ca: config.client_ca,
+            service_range: config.service_range,
+            loops,
+            gate_publisher,
+            ready: CancellationToken::new(),
+        };
+        Ok(Self {
+            background: Arc::new(background),
             acceptor: TlsAcceptor::from(Arc::new(tls)),
         })
     }
 
     /// Completes when the start is complete and the default objects exist.
     pub fn ready(&self) -> impl Future<Output = ()> + use<> {
-        self.server.ready.clone().cancelled_owned()
+        self.background.ready.clone().cancelled_owned()
     }
 
     /// Serves until `shutdown` completes, then waits for running requests. Watches end at once.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let Self { server, acceptor } = self;
+        let Self {
+            background,
+            acceptor,
+        } = self;
+        let server = Arc::clone(&background.server);
         if let Ok(address) = listener.local_addr() {
             let _first = server.address.set(address.to_string());
         }
@@ -205,10 +201,10 @@ impl ApiServer {
         let serving = async { tokio::join!(accepting, stopping) };
         tokio::select! {
             _ = serving => {}
-            never = server.keep_going() => match never {},
-            never = server.keep_working() => match never {},
+            never = background.keep_going() => match never {},
+            never = background.keep_working() => match never {},
         }
-        server.loops.retire().await;
+        background.loops.retire().await;
         tasks.close();
         if tokio::time::timeout(DRAIN_MAX, tasks.wait()).await.is_err() {
             tracing::warn!(
@@ -219,20 +215,15 @@ impl ApiServer {
     }
 }
 
-impl Server {
-    /// Address of the listener.
-    pub(crate) fn address(&self) -> String {
-        self.address.get().cloned().unwrap_or_default()
-    }
-
+impl Background {
     /// Feeds the watch cache and applies changes of CRDs and RBAC; never returns.
     async fn keep_going(&self) -> Infallible {
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
-        let feeding = self.api.cache().clone().feed(told);
-        let following = Follower::new(Arc::clone(&self.api), now).run();
-        let judging = self.rules.follow(self.api.cache());
+        let feeding = self.server.api.cache().clone().feed(told);
+        let following = Follower::new(Arc::clone(&self.server.api), now).run();
+        let judging = self.server.rules.follow(self.server.api.cache());
         let asking = async {
-            if let Some(oidc) = &self.authentication.oidc {
+            if let Some(oidc) = &self.server.authentication.oidc {
                 oidc.begin().await;
             }
         };
@@ -256,7 +247,7 @@ impl Server {
     async fn work(self: Arc<Self>) {
         self.start().await;
         let decided = || {
-            self.milestones.reach(Milestone::Loops);
+            self.server.milestones.reach(Milestone::Loops);
             self.ready.cancel();
         };
         let publishing = self.gate_publisher.keep(now);
@@ -265,33 +256,33 @@ impl Server {
     }
 
     async fn start(&self) {
-        self.milestones.reach(Milestone::Admission);
-        while self.api.cache().caught_up().await.is_err() {}
-        self.milestones.reach(Milestone::Caches);
-        while !make_system_objects(&self.api, now()).await {
-            self.rules.settle(self.api.cache()).await;
+        self.server.milestones.reach(Milestone::Admission);
+        while self.server.api.cache().caught_up().await.is_err() {}
+        self.server.milestones.reach(Milestone::Caches);
+        while !make_system_objects(&self.server.api, now()).await {
+            self.server.rules.settle(self.server.api.cache()).await;
             tracing::warn!("the objects that every cluster has cannot be made; trying again");
             tokio::time::sleep(START_PAUSE).await;
         }
-        self.milestones.reach(Milestone::SystemObjects);
-        while !publish_client_ca(&self.api, &self.client_ca, now()).await {
-            self.rules.settle(self.api.cache()).await;
+        self.server.milestones.reach(Milestone::SystemObjects);
+        while !publish_client_ca(&self.server.api, &self.client_ca, now()).await {
+            self.server.rules.settle(self.server.api.cache()).await;
             tracing::warn!("the authorities of clients cannot be published; trying again");
             tokio::time::sleep(START_PAUSE).await;
         }
-        self.milestones.reach(Milestone::Credentials);
-        let (range, address) = (self.service_range, self.address());
+        self.server.milestones.reach(Milestone::Credentials);
+        let (range, address) = (self.service_range, self.server.address());
         loop {
             // Concurrently, because the store commits concurrent writes as one batch.
             let (roles, others) = tokio::join!(
-                make_default_roles(&self.api, now()),
-                make_standard_objects(&self.api, range, &address, now()),
+                make_default_roles(&self.server.api, now()),
+                make_standard_objects(&self.server.api, range, &address, now()),
             );
             if roles && others {
                 break;
             }
             // Until the retry, the stored roles apply.
-            self.rules.settle(self.api.cache()).await;
+            self.server.rules.settle(self.server.api.cache()).await;
             tracing::warn!(
                 roles,
                 others,
@@ -299,13 +290,14 @@ impl Server {
             );
             tokio::time::sleep(START_PAUSE).await;
         }
-        while self.api.cache().caught_up().await.is_err() {}
-        self.rules.settle(self.api.cache()).await;
-        self.milestones.reach(Milestone::Roles);
-        self.api
+        while self.server.api.cache().caught_up().await.is_err() {}
+        self.server.rules.settle(self.server.api.cache()).await;
+        self.server.milestones.reach(Milestone::Roles);
+        self.server
+            .api
             .in_force(lockstep_catalog::Configures::Registry)
             .await;
-        self.milestones.reach(Milestone::Discovery);
+        self.server.milestones.reach(Milestone::Discovery);
     }
 }
 

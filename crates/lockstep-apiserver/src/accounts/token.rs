@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Bound, Claims, Reference, ServiceAccounts};
 use crate::resources::{Answer, Request, Subresource, check_scope};
-use crate::server::Server;
+use crate::state::Server;
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";

@@ -7,12 +7,12 @@ use http::HeaderMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::AuditLog;
 use super::policy::{Decision, Level, Stage};
 use crate::authn::User;
 use crate::clock;
 use crate::request::{Request, RequestInfo, ResourcePath};
 use crate::response::Response;
-use crate::server::Server;
 use crate::views;
 
 /// `userAgent` of writes by the server itself.
@@ -20,7 +20,7 @@ const OWN_AGENT: &str = "lockstep";
 
 /// Audit event of one request, completed as the request proceeds.
 pub(crate) struct Trail {
-    server: Arc<Server>,
+    log: Arc<AuditLog>,
     decision: Decision,
     event: Map<String, Value>,
 }
@@ -28,12 +28,11 @@ pub(crate) struct Trail {
 impl Trail {
     /// Applies the audit policy to a request; none if its level is `None`.
     pub(crate) fn begin(
-        server: &Arc<Server>,
+        log: &Arc<AuditLog>,
         request: &mut Request,
         received: Timestamp,
     ) -> Option<Self> {
-        let audit = server.audit.as_ref()?;
-        let decision = audit.policy.decide(&request.user, &request.info);
+        let decision = log.audit.policy.decide(&request.user, &request.info);
         if decision.level == Level::None {
             return None;
         }
@@ -41,7 +40,7 @@ impl Trail {
             request.body.keep_copy();
         }
         Some(Self {
-            server: Arc::clone(server),
+            log: Arc::clone(log),
             event: first_part(request, received, decision.level),
             decision,
         })
@@ -121,35 +120,29 @@ impl Trail {
     }
 
     fn send(&self, stage: Stage, mut event: Map<String, Value>) {
-        let Some(audit) = &self.server.audit else {
-            return;
-        };
         if self.decision.omit_stages.contains(&stage) {
             return;
         }
         event.insert("stage".to_owned(), stage.name().into());
         event.insert("stageTimestamp".to_owned(), micros(clock::now().wall));
-        let metrics = &self.server.metrics;
-        if audit.sink.send(Value::Object(event).to_string()) {
-            metrics.audit_events.inc();
+        let log = &self.log;
+        if log.audit.sink.send(Value::Object(event).to_string()) {
+            log.events.inc();
         } else {
-            metrics.audit_errors.with_label_values(&["log"]).inc();
+            log.errors.with_label_values(&["log"]).inc();
         }
     }
 }
 
 /// Sends the event of a write by the server itself, which has no connection and no body.
 pub(crate) fn own_write(
-    server: &Arc<Server>,
+    log: &Arc<AuditLog>,
     user: &User,
     info: &RequestInfo,
     path: &str,
     code: u16,
 ) {
-    let Some(audit) = &server.audit else {
-        return;
-    };
-    let decision = audit.policy.decide(user, info);
+    let decision = log.audit.policy.decide(user, info);
     if decision.level == Level::None {
         return;
     }
@@ -174,7 +167,7 @@ pub(crate) fn own_write(
         event.insert("objectRef".to_owned(), object_reference(resource));
     }
     let trail = Trail {
-        server: Arc::clone(server),
+        log: Arc::clone(log),
         decision,
         event,
     };

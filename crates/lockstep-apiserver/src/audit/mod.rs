@@ -9,6 +9,17 @@ pub use sink::{Destination, Sink};
 
 pub(crate) use event::{Trail, own_write};
 
+use prometheus::{IntCounter, IntCounterVec};
+
+/// Audit log of a running server.
+pub(crate) struct AuditLog {
+    pub(crate) audit: Audit,
+    /// Events that were sent.
+    pub(crate) events: IntCounter,
+    /// Events that were dropped.
+    pub(crate) errors: IntCounterVec,
+}
+
 /// Audit policy and sink.
 pub struct Audit {
     /// Policy that selects the level of each request.

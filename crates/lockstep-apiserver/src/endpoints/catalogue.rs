@@ -8,7 +8,6 @@ use lockstep_object::{ApiError, json};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::accept::{self, MediaRange};
 use crate::discovery::{
     Aggregated, api_group, api_group_list, api_resource_list, api_versions, group_discovery_list,
     group_versions,
@@ -16,7 +15,8 @@ use crate::discovery::{
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{self, Response};
-use crate::server::Server;
+use crate::state::Server;
+use crate::views::accept::{self, MediaRange};
 use crate::views::{Asked, Form, JSON, is_offered, mark};
 
 /// Versions of aggregated discovery, newest first.

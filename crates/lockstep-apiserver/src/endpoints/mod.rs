@@ -1,15 +1,12 @@
 //! Endpoints outside the resource API: health, version, metrics, flags and status. All paths are rows of one table,
 //! which `/` and `/statusz` print.
 
-pub(crate) mod accept;
 mod catalogue;
 mod health;
+mod object_metrics;
 mod objects;
 mod openapi;
 mod zpages;
-
-use std::pin::Pin;
-use std::sync::Arc;
 
 use http::header::CACHE_CONTROL;
 use http::{HeaderValue, Method, StatusCode};
@@ -17,22 +14,12 @@ use lockstep_gates::{COMPONENT_FLAGZ, COMPONENT_STATUSZ};
 use lockstep_object::ApiError;
 use serde_json::json;
 
-pub use health::Milestone;
-pub(crate) use health::Milestones;
-
 use crate::failure::respond;
 use crate::metrics;
 use crate::request::Request;
 use crate::response::{self, Response};
-use crate::server::Server;
+use crate::state::Server;
 use crate::version;
-
-/// Handler for `/api`, `/apis` and `/openapi` in place of the server's own resources, for embedding programs and tests.
-/// Authentication, authorization, deadline and metrics apply before it runs; a panic inside becomes a 500.
-pub type Handler = Arc<dyn for<'a> Fn(&'a mut Request) -> BoxFuture<'a, Response> + Send + Sync>;
-
-/// Boxed future of a [`Handler`].
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Endpoints of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +118,9 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Page(page) => zpages::answer(server, request, page),
         Endpoint::Features => features(server),
         Endpoint::Metrics => {
-            let text = Box::pin(server.metrics.text(server)).await;
+            let computed = Box::pin(object_metrics::families(&server.api)).await;
+            let started = server.started.wall;
+            let text = server.metrics.text(&server.gates, started, computed);
             response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
         }
         Endpoint::Health(kind) => Box::pin(health::answer(server, request, kind, below)).await,

@@ -22,7 +22,7 @@ use crate::resources::{self, Answer, Origin, Served, SpecialKind, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
 use crate::route::{ResourceRoute, Verb};
-use crate::server::Server;
+use crate::state::Server;
 use crate::views::{
     Asked, Encoding, Form, JSON, Shape, as_frames, body_types, mark, mark_as_asked,
 };

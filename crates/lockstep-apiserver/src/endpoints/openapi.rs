@@ -4,13 +4,13 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use lockstep_object::{ApiError, Map, Value, json};
 
-use super::accept;
 use crate::clock;
 use crate::failure::respond;
 use crate::openapi::{Document, V2, hash_at, index};
 use crate::request::Request;
 use crate::response::{self, Response};
-use crate::server::Server;
+use crate::state::Server;
+use crate::views::accept;
 
 const JSON: &str = "application/json";
 /// Media type that clients accept; the next constant is the `Content-Type` of the response, as upstream spells it.

@@ -5,13 +5,13 @@ use jiff::Timestamp;
 use lockstep_object::ApiError;
 use serde_json::{Value, json};
 
-use super::accept;
 use crate::clock;
 use crate::failure::respond;
 use crate::request::Request;
 use crate::response::{self, Response};
-use crate::server::Server;
+use crate::state::Server;
 use crate::version;
+use crate::views::accept;
 
 const GROUP: &str = "config.k8s.io";
 const VERSION: &str = "v1beta1";

@@ -7,8 +7,6 @@
 mod access_log;
 mod audit_id;
 mod deadline;
-mod inflight;
-mod notes;
 mod own;
 mod panics;
 mod record;
@@ -24,8 +22,6 @@ use http::header::{
 use http::{HeaderName, Method, Version};
 use hyper::body::Incoming;
 
-pub(crate) use inflight::InFlight;
-pub use notes::Notes;
 pub(crate) use own::record as record_own;
 
 use crate::audit::Trail;
@@ -36,9 +32,9 @@ use crate::endpoints;
 use crate::failure::{Refusal, respond};
 use crate::limits::BODY_DRAIN_MAX;
 use crate::metrics::user_label;
-use crate::request::{Query, Request, RequestBody, RequestInfo};
+use crate::request::{Notes, Query, Request, RequestBody, RequestInfo};
 use crate::response::{Response, ResponseBody};
-use crate::server::Server;
+use crate::state::Server;
 use crate::views;
 
 /// Client address and certificate chain of a connection.
@@ -151,7 +147,8 @@ async fn steps(
         return Err(Refusal::Ambiguous);
     }
     let authenticated = authenticate(server, connection, request, received).await;
-    *trail = Trail::begin(server, request, received.wall);
+    let log = server.audit.as_ref();
+    *trail = log.and_then(|log| Trail::begin(log, request, received.wall));
     authenticated?;
     if let Some(trail) = trail {
         trail.received();

@@ -9,7 +9,7 @@ use crate::authn::User;
 use crate::request::{Query, RequestInfo};
 use crate::resources::OwnWrite;
 use crate::route::Verb;
-use crate::server::Server;
+use crate::state::Server;
 
 /// User name of the server in audit events.
 const NAME: &str = "system:apiserver";
@@ -45,5 +45,7 @@ pub(crate) fn record(server: &Arc<Server>, write: &OwnWrite<'_>) {
         groups: groups.map(str::to_owned).to_vec(),
         ..User::default()
     };
-    audit::own_write(server, &user, &info, &path, write.code);
+    if let Some(log) = &server.audit {
+        audit::own_write(log, &user, &info, &path, write.code);
+    }
 }

@@ -8,7 +8,7 @@ use crate::clock::{self, Moment};
 use crate::metrics::RequestLabels;
 use crate::request::Request;
 use crate::response::Response;
-use crate::server::Server;
+use crate::state::Server;
 
 /// Increments a gauge until dropped.
 pub(super) struct Counted(IntGauge);

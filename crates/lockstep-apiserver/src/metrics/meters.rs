@@ -6,7 +6,7 @@ use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, I
 
 use super::admission::AdmissionMeters;
 use super::{SECONDS, Table};
-use crate::resources::{Resource, Served};
+use lockstep_catalog::{Resource, Served};
 
 /// From 1 ms to 16 s, as upstream.
 const CONVERSION_SECONDS: &[f64] = &[

@@ -4,10 +4,12 @@
 mod admission;
 mod gates;
 mod meters;
-mod objects;
 mod process;
 mod request;
 
+use jiff::Timestamp;
+use lockstep_featuregate::Gates;
+use prometheus::proto::MetricFamily;
 use prometheus::{
     Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec,
     Opts, Registry, TextEncoder, core::Collector,
@@ -17,7 +19,6 @@ use serde_json::Value;
 pub(crate) use meters::{GateLabels, LoopMeters, Meters, WatchMeters};
 pub(crate) use request::{RequestLabels, user_label};
 
-use crate::server::Server;
 use crate::version;
 
 /// Media type of the Prometheus text format.
@@ -80,15 +81,18 @@ impl Metrics {
         }
     }
 
-    /// Encodes all metrics in the text format.
-    pub(crate) async fn text(&self, server: &Server) -> Vec<u8> {
-        let store_bytes = server.api.store_bytes().await;
+    /// Encodes all metrics in the text format, with families that are computed at scrape time.
+    pub(crate) fn text(
+        &self,
+        gates: &Gates,
+        started: Timestamp,
+        computed: Vec<MetricFamily>,
+    ) -> Vec<u8> {
         let mut families = self.registry.gather();
-        families.extend(gates::families(&server.gates));
-        families.extend(process::families(server.started.wall));
-        families.extend(objects::families(&server.api));
-        families.extend(store_bytes.map(objects::store_size));
-        families.push(build_info(server));
+        families.extend(gates::families(gates));
+        families.extend(process::families(started));
+        families.extend(computed);
+        families.push(build_info(gates));
         families.sort_by(|a, b| a.name().cmp(b.name()));
         let mut text = Vec::new();
         TextEncoder::new()
@@ -133,12 +137,12 @@ impl Table {
 }
 
 /// Gauge family computed at scrape time.
-fn gauges(
+pub(crate) fn gauges(
     name: &str,
     help: &str,
     samples: Vec<(Vec<(String, String)>, f64)>,
-) -> prometheus::proto::MetricFamily {
-    use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
+) -> MetricFamily {
+    use prometheus::proto::{Gauge, LabelPair, Metric, MetricType};
     let mut family = MetricFamily::default();
     family.set_name(name.to_owned());
     family.set_help(help.to_owned());
@@ -161,8 +165,8 @@ fn gauges(
     family
 }
 
-fn build_info(server: &Server) -> prometheus::proto::MetricFamily {
-    let document = version::document(&server.gates);
+fn build_info(gates: &Gates) -> MetricFamily {
+    let document = version::document(gates);
     let labels = [
         ("build_date", "buildDate"),
         ("compiler", "compiler"),

@@ -2,6 +2,7 @@
 
 mod body;
 mod info;
+mod notes;
 mod query;
 
 use std::net::SocketAddr;
@@ -12,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use body::{BodyError, RequestBody};
 pub use info::{RequestInfo, ResourcePath};
+pub use notes::Notes;
 pub use query::Query;
 
 use crate::authn::User;
-use crate::frame::Notes;
 
 /// One request after the filter chain.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use super::{Api, OwnWrite, Registry, Resource};
 use crate::authz::{Attributes, Authorizer, Decision};
 use crate::cache::{BucketKey, Object as Cached, Scope};
 use crate::clock;
-use crate::crd::FieldGates;
+use lockstep_catalog::crd::FieldGates;
 use lockstep_write::admission::{Hook, Phase, Plugins};
 use lockstep_write::{
     CachedBytes, Convert, Direct, Environment, Machine, Need, Observation, Reply, Step,

@@ -56,10 +56,10 @@ use crate::admission::{Hook, Plugins};
 use crate::authz::{Authorizer, StoredRules, stored_rules_only};
 use crate::cache::{Cache, Parsed};
 use crate::clock;
-use crate::crd::FieldGates;
 use crate::metrics::Meters;
 use crate::route::Verb;
 use crate::webhooks::{Clients, Services};
+use lockstep_catalog::crd::FieldGates;
 use lockstep_write::{Input, Io, Machine, WritePath, read_failed};
 
 /// Default TTL of events.

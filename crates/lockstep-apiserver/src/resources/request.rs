@@ -11,8 +11,7 @@ use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_storage::Revision;
 
 use super::{Origin, Served, Subresource};
-use crate::frame::Notes;
-use crate::request::Query;
+use crate::request::{Notes, Query};
 use crate::route::ResourceRoute;
 use crate::views::Shape;
 use lockstep_write::{self as write, Permits};

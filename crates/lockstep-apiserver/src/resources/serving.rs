@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{Api, Origin, Registry, Resource};
 use crate::cache::{BucketKey, Cache};
-use crate::crd;
+use lockstep_catalog::crd;
 
 /// Longest wait of a write for the configuration that it changed to be in force here.
 const FOLLOWING_MAX: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::spec::Spec;
 use crate::authn::User;
 use crate::authz::{Attributes, Target};
-use crate::server::Server;
+use crate::state::Server;
 
 const EITHER: &str = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
 

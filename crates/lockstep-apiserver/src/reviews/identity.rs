@@ -7,7 +7,7 @@ use super::spec::Spec;
 use crate::accounts::TokenError;
 use crate::authn::User;
 use crate::clock;
-use crate::server::Server;
+use crate::state::Server;
 
 /// `TokenReview`: authenticates a token. An invalid token is a result and not an error.
 pub(super) async fn of_token(server: &Server, spec: &Spec<'_>) -> Result<Value, ApiError> {

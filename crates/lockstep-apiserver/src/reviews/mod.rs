@@ -12,7 +12,7 @@ use lockstep_object::{ApiError, Object, Value, json};
 use crate::authn::User;
 use crate::resources::{Answer, Request, Served, check_scope};
 use crate::route::Verb;
-use crate::server::Server;
+use crate::state::Server;
 use spec::Spec;
 
 /// Kind of review.

@@ -23,7 +23,7 @@ use crate::limits::{
     CONNECTION_WINDOW_BYTES, HANDSHAKE_MAX, HEADER_BYTES_MAX, HEADER_READ_MAX, HEADERS_MAX,
     PING_INTERVAL, PING_MAX, RESET_STREAMS_MAX, STREAM_SEND_BYTES_MAX, STREAM_WINDOW_BYTES,
 };
-use crate::server::Server;
+use crate::state::Server;
 
 /// Serves a connection until it ends. Errors affect only this client and are logged here.
 pub(super) async fn serve(

@@ -1,7 +1,6 @@
 //! Connections: accept loop, TLS, HTTP/1.1 and HTTP/2, graceful shutdown.
 
 mod connection;
-mod drain;
 mod plain;
 mod stall;
 mod tls;
@@ -15,12 +14,11 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use drain::Drain;
 pub use tls::TlsVersion;
 pub(crate) use tls::server_config;
 
 use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX};
-use crate::server::Server;
+use crate::state::Server;
 
 /// Listens on an address; port 0 takes a free one.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {

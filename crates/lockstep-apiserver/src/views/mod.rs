@@ -4,6 +4,7 @@
 //! Handlers apply the shape and always write JSON. Indentation, YAML, protobuf and compression follow last, after audit
 //! and other readers of the JSON.
 
+pub(crate) mod accept;
 mod deep;
 mod finish;
 mod gzip;

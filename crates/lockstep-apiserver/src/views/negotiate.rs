@@ -5,8 +5,8 @@ use http::header::USER_AGENT;
 use lockstep_object::ApiError;
 use lockstep_object::field::{FieldError, Path};
 
+use super::accept::{self, MediaRange};
 use super::{Encoding, Form, Include, MetaVersion, Shape};
-use crate::endpoints::accept::{self, MediaRange};
 use crate::request::Query;
 
 /// The media type of JSON.

@@ -34,12 +34,6 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        krate: "lockstep-apiserver",
-        folder: "",
-        lines_max: 13_800,
-        reason: "handlers and filters read the state of one `Server`, which starts them",
-    },
-    Exception {
         krate: "lockstep-store",
         folder: "",
         lines_max: 5_450,

@@ -5,10 +5,17 @@ use std::sync::Arc;
 use prometheus::proto::MetricFamily;
 
 use crate::cache::Scope;
+use crate::metrics::gauges;
 use crate::resources::{Api, Resource};
 
-/// Gauges of stored objects, from the current watch cache.
-pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
+/// Gauges of stored objects, from the current watch cache, and of the store size.
+pub(super) async fn families(api: &Api) -> Vec<MetricFamily> {
+    let mut families = object_counts(api);
+    families.extend(api.store_bytes().await.map(store_size));
+    families
+}
+
+fn object_counts(api: &Api) -> Vec<MetricFamily> {
     let registry = api.registry();
     let counted = registry.iter().filter(|resource| {
         // A resource stored as another kind is counted under that kind.
@@ -28,7 +35,7 @@ pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
             let labels = labels.map(|(name, value)| label(name, value)).collect();
             (labels, *count as f64)
         });
-        super::gauges(name, help, samples.collect())
+        gauges(name, help, samples.collect())
     };
     vec![
         family(
@@ -48,14 +55,14 @@ pub(super) fn families(api: &Api) -> Vec<MetricFamily> {
 }
 
 /// Gauge of the store size. The single store has the name of upstream's first etcd server.
-pub(super) fn store_size(bytes: u64) -> MetricFamily {
+fn store_size(bytes: u64) -> MetricFamily {
     let cluster = ("storage_cluster_id".to_owned(), "etcd-0".to_owned());
     #[expect(
         clippy::cast_precision_loss,
         reason = "stores are far below 2^52 bytes"
     )]
     let sample = (vec![cluster], bytes as f64);
-    super::gauges(
+    gauges(
         "apiserver_storage_size_bytes",
         "[STABLE] Size of the storage database file physically allocated in bytes.",
         vec![sample],
