@@ -155,3 +155,56 @@ fn parse(stored: &Cached) -> Option<Object> {
     let value: Value = serde_json::from_slice(&stored.value).ok()?;
     Object::from_value(value).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use lockstep_authz::{Attributes, Target};
+    use lockstep_storage::{Key, Limits, MemoryStore, Op, Put, Store as _, Txn};
+    use serde_json::json;
+
+    use super::*;
+
+    /// api-machinery.md §13: the wait ends once the rules include every cached binding, and not before.
+    #[tokio::test]
+    async fn a_cached_binding_is_in_force_when_the_wait_ends() {
+        let store = Arc::new(MemoryStore::start(Limits::default()));
+        let cache = Cache::new(store.clone(), "/registry/");
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(cache.clone().feed(|failure| panic!("{failure}")));
+        for (key, object) in [
+            (
+                "clusterroles/all",
+                json!({ "kind": "ClusterRole", "metadata": { "name": "all" },
+                    "rules": [{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }] }),
+            ),
+            (
+                "clusterrolebindings/alice",
+                json!({ "kind": "ClusterRoleBinding", "metadata": { "name": "alice" },
+                    "roleRef": { "kind": "ClusterRole", "name": "all" },
+                    "subjects": [{ "kind": "User", "name": "alice" }] }),
+            ),
+        ] {
+            let key = Key::new(format!("/registry/{key}")).expect("a key");
+            let put = Op::Put(Put::new(key, object.to_string()));
+            let txn = Txn {
+                success: vec![put],
+                ..Txn::default()
+            };
+            let txn = txn.check(1).expect("one put");
+            store.txn(txn).await.expect("the store writes");
+        }
+        cache.caught_up().await.expect("the cache follows");
+        let rules = Arc::new(StoredRules::default());
+        assert!(rules.in_force(&cache).now_or_never().is_none());
+        let (following, followed) = (Arc::clone(&rules), cache.clone());
+        tasks.spawn(async move { following.follow(&followed).await });
+        rules.in_force(&cache).await;
+        let attributes = Attributes {
+            user: &User::new("alice", [""; 0]),
+            verb: "get",
+            target: Target::resource("", "pods"),
+        };
+        assert!(rules.policies().authorize(&attributes).allowed);
+    }
+}

@@ -73,9 +73,12 @@ impl Api {
         let followed = async {
             match part {
                 Configures::Registry => self.seen_in_force().await,
-                Configures::Authorization => self.rules.in_force(&self.cache).await,
+                // Before the first load of the rules, a denied request waits for it anyway.
+                Configures::Authorization if self.rules.is_settled() => {
+                    self.rules.in_force(&self.cache).await;
+                }
                 // Admission reads the watch cache itself.
-                Configures::Admission => {}
+                Configures::Admission | Configures::Authorization => {}
             }
         };
         let _in_time = tokio::time::timeout(FOLLOWING_MAX, followed).await;

@@ -350,3 +350,28 @@ async fn whoever_acts_as_others_needs_a_permission_for_each_part() {
         assert_eq!((code, message), (403, expected), "{more:?}");
     }
 }
+
+/// §13: a binding is in force when its write returns, and so is its removal.
+#[tokio::test]
+async fn a_binding_is_in_force_when_its_write_returns() {
+    let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"] }]);
+    let (server, mut client) = begin(&rules).await;
+    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
+    let own = format!("{bindings}/alice");
+    let binding = json!({
+        "metadata": { "name": "alice" },
+        "roleRef": { "kind": "Role", "name": "alice" },
+        "subjects": [{ "kind": "User", "name": "alice" }],
+    });
+    // An open connection, so that the list follows the write at once.
+    let mut alice = server.client(None).await;
+    let token = [("authorization", "Bearer alice-token")];
+    for round in 0..50 {
+        let listed = alice.send("GET", MAPS, &token, "").await;
+        assert_eq!(listed.status, 200, "round {round}");
+        assert_eq!(client.send("DELETE", &own, &[], "").await.status, 200);
+        let listed = alice.send("GET", MAPS, &token, "").await;
+        assert_eq!(listed.status, 403, "round {round}");
+        assert_eq!(client.write("POST", &bindings, &binding).await.status, 201);
+    }
+}
