@@ -95,7 +95,7 @@ fn run(group: &str, kind: &str, id: TypeId, mut object: Object, old: Option<&Obj
     for part in [Part::Whole, Part::EphemeralContainers, Part::Resources] {
         rules.check(object.as_value(), old_value, part);
     }
-    services::claims(object.as_value());
+    services::allocations(object.as_value());
     let mut random = || 7;
     let mut pool = services::Pool {
         range: services::ServiceRange::default(),
