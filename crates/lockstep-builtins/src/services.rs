@@ -64,13 +64,13 @@ pub(crate) fn has_health_port(spec: &Value) -> bool {
 }
 
 /// Synchronizes `clusterIP` with the first of `clusterIPs` on create.
-pub(crate) fn begin(service: &mut Object) {
+pub(crate) fn prepare_for_create(service: &mut Object) {
     align_addresses(map_in(service.fields_mut(), "spec"), None);
     choose_families(service, None);
 }
 
 /// Keeps allocated addresses and ports on update, unless the new type does not use them.
-pub(crate) fn next(service: &mut Object, old: &Object) {
+pub(crate) fn prepare_for_update(service: &mut Object, old: &Object) {
     let old_spec = old.as_value().get("spec").unwrap_or(&Value::Null);
     let spec = map_in(service.fields_mut(), "spec");
     align_addresses(spec, Some(old_spec));

@@ -138,8 +138,8 @@ impl OwnershipRestore<'_> {
             let changed = self
                 .live
                 .map(|live| self.request.difference(live, self.object));
-            let put_back = self.step.changed.without(&changed.unwrap_or_default());
-            found.insert(own, put_back);
+            let restored = self.step.changed.without(&changed.unwrap_or_default());
+            found.insert(own, restored);
         }
         let without_closed = self
             .stored()

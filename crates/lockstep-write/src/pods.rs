@@ -2,8 +2,8 @@
 
 use lockstep_mvcc::Expected;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::{KindOwner, mistyped, take_object};
-use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped};
+use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::{
     ApiError, GroupKind, GroupResource, GroupVersionKind, Object, Success, Value,
@@ -329,12 +329,12 @@ fn accept(
     let [group, version, kind] = *kind;
     let gvk = GroupVersionKind::new(group, version, kind);
     let Document { value, duplicates } = document;
-    let mut object = take_object(value, &request.source, &gvk, KindOwner::BuiltIn)?;
+    let mut object = check_body_kind(value, &request.source, &gvk, KindOrigin::BuiltIn)?;
     let mut unknown = Vec::new();
     let metadata = object.fields_mut().entry("metadata");
     let metadata = metadata.or_insert_with(|| json!({}));
     let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+    normalize_metadata(metadata, &path, Malformed::Refuse, &mut unknown)
         .map_err(|error| mistyped(&gvk, &error.to_string()))?;
     let table = lockstep_kinds::Table::builtin();
     if let Some(id) = table.kind(group, version, kind) {

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::{KindOwner, mistyped, take_object, type_name};
-use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped, type_name};
+use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::table::ColumnType;
 use lockstep_object::{ApiError, GroupVersionKind, Object, Value};
@@ -403,13 +403,13 @@ fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result
 
 /// Decodes a `Scale` and collects unknown fields.
 fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
-    let scale = take_object(value, body, &gvk(), KindOwner::BuiltIn);
+    let scale = check_body_kind(value, body, &gvk(), KindOrigin::BuiltIn);
     let mut scale = scale.map_err(Unfit::Kind)?;
     let mut unknown = Vec::new();
     let metadata = scale.fields_mut().entry("metadata");
     let metadata = metadata.or_insert_with(|| json!({}));
     let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+    normalize_metadata(metadata, &path, Malformed::Refuse, &mut unknown)
         .map_err(|error| Unfit::Type(error.to_string()))?;
     check_fields(&scale, &mut unknown).map_err(Unfit::Type)?;
     Ok((scale, unknown))

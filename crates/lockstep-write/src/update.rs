@@ -326,10 +326,10 @@ fn keep(
     if let Some(metadata) = metadata {
         *object.metadata_mut() = metadata;
         let (group, plural) = (&*served.resource.group, &*served.resource.plural);
-        for field in parts::kept_by_status(group, plural) {
+        for field in parts::metadata_kept_by_status(group, plural) {
             keep_metadata(object, old, field);
         }
-        statuses::keep(group, plural, object, old, &request.now.to_string());
+        statuses::preserve_status(group, plural, object, old, &request.now.to_string());
     }
     if served.resource.special == SpecialKind::CertificateSigningRequest {
         match subresource {
@@ -338,7 +338,7 @@ fn keep(
             // `spec` of a CertificateSigningRequest is immutable.
             None => restore(object, old, "spec"),
         }
-        parts::date_conditions(object, old, &request.now.to_string());
+        parts::set_condition_times(object, old, &request.now.to_string());
     }
     if subresource.is_none() && has_finalize {
         restore(object, old, "spec");

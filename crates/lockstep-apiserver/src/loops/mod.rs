@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstep_controllers::{Switches, servers};
+use lockstep_controllers::{EnabledControllers, servers};
 use lockstep_object::metadata::{Micros, Seconds};
 use tokio::time::Instant;
 
@@ -44,7 +44,7 @@ const RETIRE_MAX: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct LoopConfig {
     /// Enabled controllers.
-    pub controllers: Switches,
+    pub controllers: EnabledControllers,
     /// Unique name of this server on the store, stable across restarts.
     pub server: String,
     /// Host name of the machine.

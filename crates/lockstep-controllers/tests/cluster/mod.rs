@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lockstep_controllers::{
-    Action, Change, FOREGROUND, Id, Kind, Meta, ORPHAN, Propagation, Resource, Stored, World,
+    Action, Change, ClusterView, FOREGROUND, Id, Kind, Meta, ORPHAN, Propagation, Resource, Stored,
 };
 use lockstep_object::{Object, Value, json};
 use serde_json::json;
@@ -207,7 +207,7 @@ fn difference(before: &Value, now: &Value) -> Value {
     changed.into()
 }
 
-impl World for Cluster {
+impl ClusterView for Cluster {
     fn seen(&self) -> u64 {
         self.revision
     }
