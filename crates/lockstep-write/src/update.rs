@@ -69,14 +69,9 @@ impl WritePath<'_> {
         }
         let change = |_: &Current| Ok(incoming.clone());
         let absent = strategy.last_write();
-        self.change(
-            request,
-            subresource,
-            dry_run,
-            absent,
-            Next::Computed(&change),
-        )
-        .await
+        let next = Next::Computed(&change);
+        self.change(request, subresource, dry_run, absent, next)
+            .await
     }
 
     /// Updates an object. `next` computes the next state from the current one, and runs again after a conflict unless

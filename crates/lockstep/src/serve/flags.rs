@@ -18,7 +18,7 @@ use lockstep_apiserver::{
 };
 
 use lockstep_gotext::duration::Duration as GoDuration;
-use lockstep_storage_embedded::Waiting;
+use lockstep_storage_embedded::Durability;
 
 use super::logging;
 use super::oidc::OidcFlags;
@@ -243,12 +243,12 @@ impl Arguments {
         }
     }
 
-    /// Whether the embedded store waits for the disk.
-    pub(crate) fn waiting(&self) -> Waiting {
+    /// Durability of writes to the embedded store.
+    pub(crate) fn durability(&self) -> Durability {
         if self.unsafe_no_fsync {
-            Waiting::Never
+            Durability::None
         } else {
-            Waiting::ForDisk
+            Durability::Fsync
         }
     }
 
