@@ -26,7 +26,7 @@ struct Case {
     error: Option<String>,
 }
 
-/// What becomes of a pod.
+/// The pod after service account admission, or the reason of its rejection.
 fn admitted(case: &Case) -> Result<Object, String> {
     let annotations = if case.mirror {
         json!({ "kubernetes.io/config.mirror": "x" })

@@ -160,7 +160,7 @@ fn names(kind: &str) -> NameRule {
     }
 }
 
-/// What the server gives every object is not told.
+/// The object without the fields that the server sets on every object.
 fn shown(mut object: Object) -> Value {
     object.set_meta_text("uid", "");
     object.metadata_mut().remove("creationTimestamp");
@@ -177,7 +177,7 @@ fn shown(mut object: Object) -> Value {
     object.into_value()
 }
 
-/// An error without the value, if nobody expects one.
+/// The expected text, if the error matches it with any value in place of `{…}`; else the error.
 fn masked(error: String, expected: Option<&String>) -> String {
     let Some((start, end)) = expected.and_then(|expected| expected.split_once("{…}")) else {
         return error;

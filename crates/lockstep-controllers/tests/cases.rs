@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 /// 2026-11-16T00:00:00Z
 const NOW: i64 = 1_794_787_200;
-/// Whoever needs more rounds than this never ends.
+/// Rounds after which a controller counts as not converging.
 const ROUNDS_MAX: usize = 12;
 
 /// A loop, whichever.

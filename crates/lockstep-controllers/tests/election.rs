@@ -1,4 +1,4 @@
-//! Who runs the loops, step by step; and which loops run.
+//! Leader election, step by step, and the selection of enabled controllers.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
@@ -30,7 +30,7 @@ fn lease(holder: &str, transitions: u64, revision: u64) -> Stored {
     Stored { object, revision }
 }
 
-/// What a write of the lease says: in place of which revision, whose, and the how manieth.
+/// A step in short; of a write, the replaced revision, the holder and the number of transitions.
 fn brief(step: &ElectionStep) -> String {
     match step {
         ElectionStep::Wait { until } => format!("wait until {until}"),

@@ -1,4 +1,4 @@
-//! What holds for every object and every state of gates.
+//! Properties of the gate step for every object and every state of gates.
 
 #![expect(
     clippy::unwrap_used,

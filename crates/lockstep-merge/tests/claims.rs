@@ -1,4 +1,4 @@
-//! What holds for every set of fields, and for all who apply.
+//! Properties of field sets and of server-side apply.
 
 #![expect(
     clippy::unwrap_used,
@@ -131,7 +131,7 @@ fn writer(manager: &str) -> Writer<'_> {
     }
 }
 
-/// What somebody wants; `names` are the elements and keys it may speak of.
+/// An apply configuration; `names` are the elements and keys that it may contain.
 fn wish(
     names: &'static [&'static str],
     fields: &'static [&'static str],

@@ -139,7 +139,7 @@ fn a_conflict_is_found_in_the_version_of_the_claim() {
     );
 }
 
-/// field-gates.md §5/D12: what stays is not contested, in whatever version somebody claims it, nor lost.
+/// field-gates.md §5/D12: a frozen field neither conflicts nor loses its owner, in any version of the request.
 #[test]
 fn nobody_is_in_conflict_about_what_cannot_change() {
     let mut kind = Colours::new(&["ex.io/v1", "ex.io/v2"]);
