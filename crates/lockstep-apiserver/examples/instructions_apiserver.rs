@@ -11,9 +11,9 @@ use tokio::runtime::Builder;
 
 use workload::{CASES, State, Workload, Write, name};
 
-/// How many percent more a write may cost with gates than without.
+/// Maximal additional cost of a write with closed gates, in percent of a write without gates.
 const PERCENT_CLOSED_MAX: u64 = 10;
-/// The same where all gates are open.
+/// Maximal additional cost of a write with open gates, in percent of a write without gates.
 const PERCENT_OPEN_MAX: u64 = 1;
 
 /// A line of the list: a case, and behind tabs what it is compared with and how much more it may cost.

@@ -48,7 +48,7 @@ pub use lockstep_authn::{
 };
 pub use lockstep_builtins::services::ServiceRange;
 pub use lockstep_catalog::{builtin, discovery};
-pub use lockstep_controllers::Switches;
+pub use lockstep_controllers::EnabledControllers;
 pub use lockstep_watchcache as cache;
 pub use lockstep_write::{admission, stored};
 pub use loops::LoopConfig;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
 use http::{HeaderMap, HeaderValue, Method};
-use lockstep_apiserver::admission::conditions::{Bindings, Conditions, Verdict};
+use lockstep_apiserver::admission::conditions::{Bindings, Conditions, MatchResult};
 use lockstep_apiserver::admission::rules::{Rule, Target};
 use lockstep_apiserver::admission::webhooks::refusal::denied;
 use lockstep_apiserver::admission::webhooks::review::{Answer as Reviewed, Phase};
@@ -349,13 +349,13 @@ fn conditions_hold_or_fail_or_cannot_be_decided() {
     for case in CaseFile::read("webhook-conditions.yaml").cases() {
         let expressions = case["conditions"].as_array().unwrap().iter();
         let conditions = expressions.map(|text| json!({ "name": "c", "expression": text }));
-        let verdict = verdict(&conditions.collect(), &case["object"]);
+        let result = match_result(&conditions.collect(), &case["object"]);
         let expected = match (&case["holds"], &case["undecided"]) {
-            (Value::Bool(true), _) => Verdict::Holds,
-            (Value::Bool(false), _) => Verdict::Fails,
-            (_, why) => Verdict::Undecided(text(why)),
+            (Value::Bool(true), _) => MatchResult::Matches,
+            (Value::Bool(false), _) => MatchResult::DoesNotMatch,
+            (_, why) => MatchResult::Error(text(why)),
         };
-        assert_eq!(verdict, expected, "{}", case["case"]);
+        assert_eq!(result, expected, "{}", case["case"]);
     }
 }
 
@@ -367,15 +367,15 @@ fn conditions_share_one_cost_budget() {
         json!({ "name": "c", "expression": "object.l.all(x, object.l.all(y, x + y > 0))" });
     let numbers: Vec<u64> = (1..=350).collect();
     let object = json!({ "l": numbers });
-    let of = |count: usize| verdict(&vec![condition.clone(); count].into(), &object);
+    let of = |count: usize| match_result(&vec![condition.clone(); count].into(), &object);
     let spent = "validation failed due to running out of cost budget, no further validation rules will be run";
-    assert_eq!(of(1), Verdict::Holds);
-    assert_eq!(of(6), Verdict::Undecided(spent.to_owned()));
+    assert_eq!(of(1), MatchResult::Matches);
+    assert_eq!(of(6), MatchResult::Error(spent.to_owned()));
 }
 
 /// Overall result of the conditions for the CREATE of an object.
-fn verdict(conditions: &Value, object: &Value) -> Verdict {
-    let decided = Conditions::read(conditions).decide(&Bindings {
+fn match_result(conditions: &Value, object: &Value) -> MatchResult {
+    let evaluation = Conditions::read(conditions).evaluate(&Bindings {
         object,
         old_object: &Value::Null,
         request: &json!({ "operation": "CREATE", "userInfo": { "username": "alice" } }),
@@ -385,5 +385,5 @@ fn verdict(conditions: &Value, object: &Value) -> Verdict {
             ..cel::ResourceAttributes::default()
         },
     });
-    decided.verdict
+    evaluation.result
 }

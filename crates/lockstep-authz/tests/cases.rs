@@ -173,7 +173,7 @@ fn default_roles_and_bindings_are_sound_and_have_their_marks() {
     }
 }
 
-/// api-machinery.md §12/start: how many there are, and which binding gives nobody anything.
+/// api-machinery.md §12/start: the number of default roles and bindings, and the only binding without subjects.
 #[test]
 fn every_default_role_of_kubernetes_is_there() {
     let all = default_objects();

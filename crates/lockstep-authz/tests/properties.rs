@@ -1,4 +1,4 @@
-//! What holds for all rules.
+//! Properties of all RBAC rules.
 
 use lockstep_authz::{Attributes, PolicyRule, Target, User, uncovered};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn requests(user: &User) -> Vec<Attributes<'_>> {
 }
 
 proptest! {
-    /// Who can give only what is held never makes anything possible that was not.
+    /// A rule that the held rules cover allows no request that they do not allow.
     #[test]
     fn rules_that_are_covered_allow_nothing_more(held in prop::collection::vec(rule(), 0..4), wanted in rule()) {
         if !uncovered(&held, std::slice::from_ref(&wanted)).is_empty() {

@@ -185,17 +185,17 @@ fn secrets_of(container: &Value) -> impl Iterator<Item = (Option<&str>, &str)> {
     single.chain(whole)
 }
 
-/// The containers of a pod that an admission check visits.
+/// Containers of a pod that an admission check visits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Looked {
-    /// Those it is made with, and its volumes.
-    AtNew,
-    /// Those that come later.
-    AtEphemeral,
+pub enum Containers {
+    /// The containers of a new pod, and its volumes.
+    Initial,
+    /// The ephemeral containers that are added later.
+    Ephemeral,
 }
 
 /// Rejects secrets that the service account does not list, if it enforces mountable secrets.
-pub fn check_secrets(pod: &Value, account: &Value, looked: Looked) -> Result<(), String> {
+pub fn check_secrets(pod: &Value, account: &Value, containers: Containers) -> Result<(), String> {
     let enforced = text(&account["metadata"]["annotations"], ENFORCED);
     if !matches!(enforced, "1" | "t" | "T" | "true" | "TRUE" | "True") {
         return Ok(());
@@ -211,7 +211,7 @@ pub fn check_secrets(pod: &Value, account: &Value, looked: Looked) -> Result<(),
         ))
     };
     let spec = &pod["spec"];
-    if looked == Looked::AtNew {
+    if containers == Containers::Initial {
         for volume in list(spec, "volumes") {
             let Some(secret) = some(volume, "secret") else {
                 continue;
@@ -223,7 +223,7 @@ pub fn check_secrets(pod: &Value, account: &Value, looked: Looked) -> Result<(),
         }
     }
     for (field, words) in KINDS_OF_CONTAINERS {
-        if (field == "ephemeralContainers") != (looked == Looked::AtEphemeral) {
+        if (field == "ephemeralContainers") != (containers == Containers::Ephemeral) {
             continue;
         }
         for container in list(spec, field) {
@@ -242,7 +242,7 @@ pub fn check_secrets(pod: &Value, account: &Value, looked: Looked) -> Result<(),
             }
         }
     }
-    if looked == Looked::AtEphemeral {
+    if containers == Containers::Ephemeral {
         return Ok(());
     }
     let allowed = names("imagePullSecrets");

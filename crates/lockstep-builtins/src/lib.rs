@@ -1,6 +1,6 @@
 //! Strategies of built-in kinds, as pure functions of objects.
 //!
-//! Objects are in the form that [`lockstep_kinds::typed`] produces. [`defaults`] applies defaulting; [`KindRules`] has
+//! Objects are in the form that [`lockstep_kinds::typed`] produces. [`defaults`] applies defaulting; [`KindStrategy`] has
 //! create and update preparation and validation for each kind; [`apis`] decides which APIs a server serves; [`parts`]
 //! restricts writes through subresources.
 
@@ -8,16 +8,16 @@ pub mod accounts;
 mod amounts;
 pub mod apis;
 mod autoscaling;
-mod begin;
 pub mod defaults;
 pub mod limits;
 mod look;
 pub mod parts;
+mod prepare;
 pub mod qos;
 pub mod quota;
-mod rules;
 pub mod services;
 pub mod statuses;
+mod strategy;
 mod validate;
 
-pub use rules::{KindRules, Part};
+pub use strategy::{KindStrategy, WriteEndpoint};

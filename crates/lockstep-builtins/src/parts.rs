@@ -4,20 +4,20 @@ use lockstep_object::{Object, Value};
 
 use crate::look::{list, map_in, maps_in, text};
 
-/// The old object with what a client insists on about its identity.
-fn kept(object: &Object, old: &Object) -> Object {
-    let mut kept = old.clone();
-    kept.set_meta_text("resourceVersion", object.resource_version());
+/// The old object with the resourceVersion and the `managedFields` of the request.
+fn old_with_requested_version(object: &Object, old: &Object) -> Object {
+    let mut next = old.clone();
+    next.set_meta_text("resourceVersion", object.resource_version());
     if let Some(managed) = object.metadata().get("managedFields") {
         let managed = managed.clone();
-        kept.metadata_mut()
+        next.metadata_mut()
             .insert("managedFields".to_owned(), managed);
     }
-    kept
+    next
 }
 
 /// Metadata fields that a status update of a kind does not change.
-pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
+pub fn metadata_kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     match (group, plural) {
         ("", "pods") => &["ownerReferences"],
         ("apps", "deployments") => &["labels"],
@@ -32,10 +32,14 @@ pub fn kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
     }
 }
 
-/// Fields that an endpoint resets, and which therefore cannot be owned through it. `part` is the subresource, empty for
+/// Fields that an endpoint resets, and which therefore cannot be owned through it. `subresource` is empty for
 /// the main endpoint of a kind with a status subresource.
-pub fn put_back(group: &str, plural: &str, part: &str) -> &'static [&'static [&'static str]] {
-    match (group, plural, part) {
+pub fn reset_fields(
+    group: &str,
+    plural: &str,
+    subresource: &str,
+) -> &'static [&'static [&'static str]] {
+    match (group, plural, subresource) {
         ("certificates.k8s.io", _, "") => &[&["spec"], &["status"]],
         ("certificates.k8s.io", _, "approval") => &[&["spec"], &["status", "certificate"]],
         ("certificates.k8s.io", _, "status") => &[&["spec"], &["status", "conditions"]],
@@ -45,7 +49,9 @@ pub fn put_back(group: &str, plural: &str, part: &str) -> &'static [&'static [&'
             &["metadata", "ownerReferences"],
         ],
         ("apps", "deployments", "status") => &[&["spec"], &["metadata", "labels"]],
-        (_, _, "status") if kept_by_status(group, plural).len() > 1 => &[&["spec"], &["metadata"]],
+        (_, _, "status") if metadata_kept_by_status(group, plural).len() > 1 => {
+            &[&["spec"], &["metadata"]]
+        }
         (_, _, "status") => &[&["spec"]],
         (_, _, _) => &[&["status"]],
     }
@@ -53,7 +59,7 @@ pub fn put_back(group: &str, plural: &str, part: &str) -> &'static [&'static [&'
 
 /// `ephemeralcontainers` of a pod.
 pub fn ephemeral_containers(pod: &mut Object, old: &Object) {
-    let mut next = kept(pod, old);
+    let mut next = old_with_requested_version(pod, old);
     let containers = pod.at(&["spec", "ephemeralContainers"]).cloned();
     let spec = map_in(next.fields_mut(), "spec");
     match containers {
@@ -65,18 +71,19 @@ pub fn ephemeral_containers(pod: &mut Object, old: &Object) {
 
 /// `resize` of a pod: what its containers may use.
 pub fn resize(pod: &mut Object, old: &Object) {
-    let mut next = kept(pod, old);
+    let mut next = old_with_requested_version(pod, old);
     let spec = map_in(next.fields_mut(), "spec");
-    let asked = pod.as_value().get("spec").cloned().unwrap_or_default();
+    let requested = pod.as_value().get("spec").cloned().unwrap_or_default();
     for field in ["containers", "initContainers"] {
         for container in maps_in(spec, field) {
             let name = container.get("name").cloned().unwrap_or_default();
-            let mut asked = list(&asked, field).iter();
-            let Some(asked) = asked.find(|asked| name == text(asked, "name")) else {
+            let mut requested = list(&requested, field).iter();
+            let Some(requested) = requested.find(|requested| name == text(requested, "name"))
+            else {
                 continue;
             };
             for part in ["resources", "resizePolicy"] {
-                match asked.get(part) {
+                match requested.get(part) {
                     Some(value) => drop(container.insert(part.to_owned(), value.clone())),
                     None => drop(container.remove(part)),
                 }
@@ -91,7 +98,7 @@ const DECISIONS: [&str; 2] = ["Approved", "Denied"];
 
 /// `approval` of a request for a certificate: its conditions and its metadata, and nothing of the certificate.
 pub fn approval(request: &mut Object, old: &Object) {
-    let mut next = kept(request, old);
+    let mut next = old_with_requested_version(request, old);
     next.metadata_mut().clone_from(request.metadata());
     let conditions = request.at(&["status", "conditions"]).cloned();
     let status = map_in(next.fields_mut(), "status");
@@ -104,7 +111,7 @@ pub fn approval(request: &mut Object, old: &Object) {
 
 /// Sets missing times in the conditions of a `CertificateSigningRequest`; `lastTransitionTime` keeps its value while
 /// the condition status is unchanged.
-pub fn date_conditions(request: &mut Object, old: &Object, now: &str) {
+pub fn set_condition_times(request: &mut Object, old: &Object, now: &str) {
     const CHANGED: &str = "lastTransitionTime";
     let before = old.at(&["status", "conditions"]).cloned();
     let before = before.as_ref().and_then(Value::as_array);

@@ -18,7 +18,7 @@ pub(crate) const HEADLESS: &str = "None";
 
 /// Addresses and ports of a service that no other service may use.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Claims {
+pub struct Allocations {
     /// Its addresses in the cluster.
     pub addresses: BTreeSet<String>,
     /// Its ports on nodes.
@@ -26,13 +26,13 @@ pub struct Claims {
 }
 
 /// The addresses and ports of a stored service.
-pub fn claims(service: &Value) -> Claims {
+pub fn allocations(service: &Value) -> Allocations {
     let spec = service.get("spec").unwrap_or(&Value::Null);
     let addresses = list(spec, "clusterIPs").iter().filter_map(Value::as_str);
     let ports = list(spec, "ports").iter();
     let ports = ports.filter_map(|port| number(port, "nodePort"));
     let health = number(spec, "healthCheckNodePort");
-    Claims {
+    Allocations {
         addresses: addresses
             .filter(|address| !matches!(*address, "" | HEADLESS))
             .map(str::to_owned)
@@ -64,13 +64,13 @@ pub(crate) fn has_health_port(spec: &Value) -> bool {
 }
 
 /// Synchronizes `clusterIP` with the first of `clusterIPs` on create.
-pub(crate) fn begin(service: &mut Object) {
+pub(crate) fn prepare_for_create(service: &mut Object) {
     align_addresses(map_in(service.fields_mut(), "spec"), None);
     choose_families(service, None);
 }
 
 /// Keeps allocated addresses and ports on update, unless the new type does not use them.
-pub(crate) fn next(service: &mut Object, old: &Object) {
+pub(crate) fn prepare_for_update(service: &mut Object, old: &Object) {
     let old_spec = old.as_value().get("spec").unwrap_or(&Value::Null);
     let spec = map_in(service.fields_mut(), "spec");
     align_addresses(spec, Some(old_spec));

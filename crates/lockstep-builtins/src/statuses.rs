@@ -8,7 +8,7 @@ const OBSERVED: &str = "observedGeneration";
 const SINCE: &str = "lastPhaseTransitionTime";
 
 /// Restores status fields of a kind that the client omitted unintentionally.
-pub fn keep(group: &str, plural: &str, object: &mut Object, old: &Object, now: &str) {
+pub fn preserve_status(group: &str, plural: &str, object: &mut Object, old: &Object, now: &str) {
     match (group, plural) {
         ("", "pods") => pod(object, old),
         ("", "persistentvolumes") => volume(object, old, now),
@@ -35,32 +35,32 @@ fn pod(pod: &mut Object, old: &Object) {
     }
 }
 
-/// A volume is in a phase since it came into it.
+/// Sets `lastPhaseTransitionTime` when the phase changes, and keeps it otherwise.
 fn volume(volume: &mut Object, old: &Object, now: &str) {
     let was = old.at(&["status"]).cloned().unwrap_or_default();
     let status = map_in(volume.fields_mut(), "status");
     let is = |field: &str| status.get(field).filter(|value| !value.is_null());
     let is_same_phase = is("phase") == was.get("phase");
-    let is_told = is(SINCE).is_some_and(|since| Some(since) != was.get(SINCE));
+    let is_given = is(SINCE).is_some_and(|since| Some(since) != was.get(SINCE));
     if is_same_phase {
         inherit(status, &was, SINCE);
-    } else if !is_told {
+    } else if !is_given {
         status.insert(SINCE.to_owned(), now.into());
     }
 }
 
 /// Restores an empty field from the stored status.
 fn inherit(fields: &mut Map<String, Value>, was: &Value, field: &str) {
-    let says = |value: &Value| match value {
+    let is_set = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
         Value::Number(number) => number.as_i64() != Some(0),
         _ => true,
     };
-    if fields.get(field).is_some_and(says) {
+    if fields.get(field).is_some_and(is_set) {
         return;
     }
-    if let Some(value) = was.get(field).filter(|value| says(value)) {
+    if let Some(value) = was.get(field).filter(|value| is_set(value)) {
         fields.insert(field.to_owned(), value.clone());
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use lockstep_builtins::accounts::{
-    Looked, check_mirror, check_secrets, is_mirror, mount, name_account,
+    Containers, check_mirror, check_secrets, is_mirror, mount, name_account,
 };
 use lockstep_object::Object;
 use lockstep_testkit::cases::CaseFile;
@@ -26,7 +26,7 @@ struct Case {
     error: Option<String>,
 }
 
-/// What becomes of a pod.
+/// The pod after service account admission, or the reason of its rejection.
 fn admitted(case: &Case) -> Result<Object, String> {
     let annotations = if case.mirror {
         json!({ "kubernetes.io/config.mirror": "x" })
@@ -43,7 +43,7 @@ fn admitted(case: &Case) -> Result<Object, String> {
     account["metadata"]["name"] = "acc".into();
     assert_eq!(name_account(&mut pod), "default", "{}", case.name);
     mount(&mut pod, &account, "kube-api-access-x");
-    check_secrets(pod.as_value(), &account, Looked::AtNew)?;
+    check_secrets(pod.as_value(), &account, Containers::Initial)?;
     Ok(pod)
 }
 

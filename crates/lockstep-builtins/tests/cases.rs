@@ -9,7 +9,7 @@
     reason = "a case file that does not fit its check is a failure"
 )]
 
-use lockstep_builtins::{KindRules, Part, defaults, parts};
+use lockstep_builtins::{KindStrategy, WriteEndpoint, defaults, parts};
 use lockstep_kinds::{Table, typed};
 use lockstep_object::Object;
 use lockstep_object::metadata::{Scope, validate_create, validate_update};
@@ -66,7 +66,7 @@ fn gvk(case: &Case) -> ((String, String), lockstep_kinds::TypeId) {
 /// A new object, or the next state of one, as it would be stored, and what is wrong with it.
 fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<String>) {
     let ((group, kind), id) = gvk(case);
-    let rules = KindRules::of(&group, &kind);
+    let strategy = KindStrategy::of(&group, &kind);
     let mut object = taken(case, input);
     object.set_meta_text("uid", "UID");
     object.set_meta_text("creationTimestamp", "2026-01-01T00:00:00Z");
@@ -81,8 +81,8 @@ fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<Str
     }
     defaults::fill(id, object.fields_mut());
     match old {
-        None => (rules.begin)(&mut object),
-        Some(old) => (rules.next)(&mut object, old),
+        None => (strategy.prepare_for_create)(&mut object),
+        Some(old) => (strategy.prepare_for_update)(&mut object, old),
     }
     let mut unknown = Vec::new();
     typed::read(Table::builtin(), id, object.fields_mut(), &mut unknown).unwrap();
@@ -93,7 +93,7 @@ fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<Str
             validate_update(&object, old.unwrap())
         }
     };
-    errors.extend(rules.check(object.as_value(), old.map(Object::as_value), part(case)));
+    errors.extend(strategy.check(object.as_value(), old.map(Object::as_value), part(case)));
     object.set_meta_text("resourceVersion", "");
     (object, errors.iter().map(ToString::to_string).collect())
 }
@@ -129,12 +129,12 @@ fn check(case: &Case) -> Result<(), String> {
     ))
 }
 
-fn part(case: &Case) -> Part {
+fn part(case: &Case) -> WriteEndpoint {
     match case.part.as_str() {
-        "" => Part::Whole,
-        "ephemeralcontainers" => Part::EphemeralContainers,
-        "resize" => Part::Resources,
-        "status" => Part::Status,
+        "" => WriteEndpoint::Main,
+        "ephemeralcontainers" => WriteEndpoint::EphemeralContainers,
+        "resize" => WriteEndpoint::Resize,
+        "status" => WriteEndpoint::Status,
         other => panic!("{other} is no part"),
     }
 }
@@ -160,7 +160,7 @@ fn names(kind: &str) -> NameRule {
     }
 }
 
-/// What the server gives every object is not told.
+/// The object without the fields that the server sets on every object.
 fn shown(mut object: Object) -> Value {
     object.set_meta_text("uid", "");
     object.metadata_mut().remove("creationTimestamp");
@@ -177,7 +177,7 @@ fn shown(mut object: Object) -> Value {
     object.into_value()
 }
 
-/// An error without the value, if nobody expects one.
+/// The expected text, if the error matches it with any value in place of `{…}`; else the error.
 fn masked(error: String, expected: Option<&String>) -> String {
     let Some((start, end)) = expected.and_then(|expected| expected.split_once("{…}")) else {
         return error;

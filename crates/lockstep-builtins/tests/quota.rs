@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use lockstep_builtins::defaults;
-use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
+use lockstep_builtins::quota::{Attempt, Counted, Evaluator, Quota, Write, charge};
 use lockstep_kinds::{Table, typed};
 use lockstep_object::Object;
 use lockstep_object::metadata::Seconds;
@@ -63,9 +63,9 @@ fn cases<T: for<'de> Deserialize<'de>>(file: &str) -> Vec<T> {
     cases.collect::<Result<_, _>>().unwrap()
 }
 
-fn meter(resource: &str) -> Option<Meter> {
+fn evaluator(resource: &str) -> Option<Evaluator> {
     let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
-    Meter::of(group, plural)
+    Evaluator::of(group, plural)
 }
 
 /// An object as the server keeps it.
@@ -111,7 +111,7 @@ fn quota(given: &Value, used: &Value) -> Object {
 fn charged(case: &ChargeCase) -> Result<BTreeMap<String, Value>, String> {
     let given = case.quotas.iter();
     let objects: Vec<Object> = given.map(|given| quota(given, &given["used"])).collect();
-    let Some(meter) = meter(&case.resource) else {
+    let Some(evaluator) = evaluator(&case.resource) else {
         return Ok(BTreeMap::new());
     };
     let quotas: Vec<Quota> = objects
@@ -119,7 +119,7 @@ fn charged(case: &ChargeCase) -> Result<BTreeMap<String, Value>, String> {
         .map(|quota| Quota::read(quota.as_value()))
         .collect();
     for quota in &quotas {
-        assert!(!quota.is_uncounted(&meter), "{}", case.name);
+        assert!(!quota.is_uncounted(&evaluator), "{}", case.name);
     }
     let old = case.old.as_ref().map(|old| kept(&case.resource, old));
     let attempt = Attempt {
@@ -134,10 +134,10 @@ fn charged(case: &ChargeCase) -> Result<BTreeMap<String, Value>, String> {
         old: old.as_ref(),
         now: now(),
     };
-    let charges = charge(&meter, &quotas, &attempt)?;
+    let charges = charge(&evaluator, &quotas, &attempt)?;
     let used = charges.into_iter().map(|charge| {
         let mut object = objects[charge.index].clone();
-        assert!(charge.quota.tell(&mut object), "a charge is news");
+        assert!(charge.quota.write_status(&mut object), "a charge is news");
         let used = object.at(&["status", "used"]).unwrap().clone();
         (object.name().to_owned(), used)
     });
@@ -167,29 +167,29 @@ fn writes_are_charged_and_refused_as_upstream_does() {
 }
 
 fn counted(case: &CountCase) -> Value {
-    let mut meters: BTreeMap<&str, (Meter, Vec<Counted>)> = BTreeMap::new();
+    let mut evaluators: BTreeMap<&str, (Evaluator, Vec<Counted>)> = BTreeMap::new();
     for resource in &case.served {
-        meters.insert(resource, (meter(resource).unwrap(), Vec::new()));
+        evaluators.insert(resource, (evaluator(resource).unwrap(), Vec::new()));
     }
     for given in &case.objects {
         let mut object = given.clone();
         let fields = object.as_object_mut().unwrap();
         let of = fields.remove("of").unwrap();
         let times = fields.remove("times").and_then(|times| times.as_u64());
-        let (meter, all) = meters.get_mut(of.as_str().unwrap()).unwrap();
-        let one = meter.counted(&kept(of.as_str().unwrap(), &object), now());
+        let (evaluator, all) = evaluators.get_mut(of.as_str().unwrap()).unwrap();
+        let one = evaluator.counted(&kept(of.as_str().unwrap(), &object), now());
         for _ in 0..times.unwrap_or(1) {
             all.push(one.clone());
         }
     }
     let mut object = quota(&case.quota, &Value::Null);
     let mut quota = Quota::read(object.as_value());
-    for (meter, all) in meters.values() {
-        quota.recount(meter, all);
+    for (evaluator, all) in evaluators.values() {
+        quota.recount(evaluator, all);
     }
-    assert!(quota.tell(&mut object), "{}", case.name);
+    assert!(quota.write_status(&mut object), "{}", case.name);
     assert_eq!(object.at(&["status", "hard"]), object.at(&["spec", "hard"]));
-    assert!(!quota.tell(&mut object), "what is told is no news");
+    assert!(!quota.write_status(&mut object), "what is told is no news");
     object.at(&["status", "used"]).cloned().unwrap_or_default()
 }
 
@@ -212,19 +212,19 @@ fn what_was_never_counted_is_known_to_be_so() {
     let hard = json!({ "hard": { "pods": 1, "configmaps": 1 } });
     let counted = quota(&hard, &json!({ "pods": 0 }));
     let quota = Quota::read(counted.as_value());
-    let is_uncounted = |resource| quota.is_uncounted(&meter(resource).unwrap());
+    let is_uncounted = |resource| quota.is_uncounted(&evaluator(resource).unwrap());
     let asked = ["pods", "configmaps", "secrets"].map(is_uncounted);
     assert_eq!(asked, [false, true, false]);
 }
 
 #[test]
 fn a_pod_that_is_going_uses_less_after_its_grace() {
-    let meter = meter("pods").unwrap();
+    let evaluator = evaluator("pods").unwrap();
     let pod = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30 } });
-    let counted = meter.counted(&pod, now());
+    let counted = evaluator.counted(&pod, now());
     let at = |seconds| Seconds::from_unix(NOW + seconds).unwrap();
     let stale = [0, 30, 31].map(|seconds| counted.is_stale(at(seconds)));
     assert_eq!(stale, [false, false, true]);
-    let over = meter.counted(&pod, at(31));
+    let over = evaluator.counted(&pod, at(31));
     assert!(!over.is_stale(at(99)), "it does not use less than nothing");
 }

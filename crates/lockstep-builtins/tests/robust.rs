@@ -1,4 +1,4 @@
-//! No object can make the rules panic: neither one that a client sends, nor one that somebody left in the store.
+//! No object can make a strategy panic: neither one that a client sends, nor one that is in the store.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use lockstep_builtins::{KindRules, Part, defaults, limits, parts, services};
+use lockstep_builtins::{KindStrategy, WriteEndpoint, defaults, limits, parts, services};
 use lockstep_kinds::{Table, TypeId, typed};
 use lockstep_object::Object;
 use lockstep_testkit::cases::CaseFile;
@@ -82,20 +82,24 @@ fn pointers(value: &Value, here: String, places: &mut Vec<String>) {
 
 /// Everything that is done with an object that comes in.
 fn run(group: &str, kind: &str, id: TypeId, mut object: Object, old: Option<&Object>) {
-    let rules = KindRules::of(group, kind);
+    let strategy = KindStrategy::of(group, kind);
     for version in ["v1", "v2"] {
-        (rules.convert)(&mut object.clone(), version);
+        (strategy.convert)(&mut object.clone(), version);
     }
     defaults::fill(id, object.fields_mut());
     match old {
-        None => (rules.begin)(&mut object),
-        Some(old) => (rules.next)(&mut object, old),
+        None => (strategy.prepare_for_create)(&mut object),
+        Some(old) => (strategy.prepare_for_update)(&mut object, old),
     }
     let old_value = old.map(Object::as_value);
-    for part in [Part::Whole, Part::EphemeralContainers, Part::Resources] {
-        rules.check(object.as_value(), old_value, part);
+    for part in [
+        WriteEndpoint::Main,
+        WriteEndpoint::EphemeralContainers,
+        WriteEndpoint::Resize,
+    ] {
+        strategy.check(object.as_value(), old_value, part);
     }
-    services::claims(object.as_value());
+    services::allocations(object.as_value());
     let mut random = || 7;
     let mut pool = services::Pool {
         range: services::ServiceRange::default(),

@@ -3,7 +3,7 @@
 use lockstep_authz::{GROUP, aggregated_rules};
 use lockstep_object::{Object, Value};
 
-use crate::{Action, Change, Resource, Stored, World};
+use crate::{Action, Change, ClusterView, Resource, Stored};
 
 /// The state of the loop: whether a role changed.
 #[derive(Default)]
@@ -18,15 +18,15 @@ impl Aggregation {
     }
 
     /// Gives every aggregated role the rules of those it gathers.
-    pub fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+    pub fn plan(&mut self, cluster: &dyn ClusterView) -> Vec<Action> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
         let resource = Resource::new(GROUP, "clusterroles");
-        let ids = world.keys(&resource, None);
+        let ids = cluster.keys(&resource, None);
         let ids = ids.into_iter().map(|key| resource.id(&key));
         let stored: Vec<_> = ids
-            .filter_map(|id| world.object(&id).map(|stored| (id, stored)))
+            .filter_map(|id| cluster.object(&id).map(|stored| (id, stored)))
             .collect();
         let all: Vec<&Object> = stored.iter().map(|(_, stored)| &stored.object).collect();
         let mut actions = Vec::new();

@@ -6,7 +6,7 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
-use crate::{Action, Change, Propagation, Resource, World, made};
+use crate::{Action, Change, ClusterView, Propagation, Resource, made};
 
 const GROUP: &str = "apiregistration.k8s.io";
 const PLURAL: &str = "apiservices";
@@ -67,16 +67,16 @@ impl ApiServices {
 
     /// Creates missing objects, restores modified ones, and removes those of deleted CRDs. Unlabelled ones are left
     /// alone.
-    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+    pub fn plan(&mut self, cluster: &dyn ClusterView, now: Seconds) -> Vec<Action> {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
         let resource = Resource::new(GROUP, PLURAL);
-        let wanted = wanted(world);
+        let wanted = wanted(cluster);
         let mut actions = Vec::new();
         for (name, spec) in &wanted {
             let id = resource.id(name);
-            match world.object(&id) {
+            match cluster.object(&id) {
                 None => actions.push(Action::Create {
                     object: new(name, spec, now),
                     id,
@@ -96,9 +96,9 @@ impl ApiServices {
                 }
             }
         }
-        for key in world.keys(&resource, None) {
+        for key in cluster.keys(&resource, None) {
             let id = resource.id(&key);
-            let Some(stored) = world.object(&id) else {
+            let Some(stored) = cluster.object(&id) else {
                 continue;
             };
             if !wanted.contains_key(&*key) && managed(&stored.object) == Some(FOR_A_CRD) {
@@ -119,9 +119,9 @@ struct Spec {
     managed: &'static str,
 }
 
-fn wanted(world: &dyn World) -> BTreeMap<String, Spec> {
+fn wanted(cluster: &dyn ClusterView) -> BTreeMap<String, Spec> {
     let mut wanted = BTreeMap::new();
-    for kind in world.kinds() {
+    for kind in cluster.kinds() {
         let group = &*kind.resource.group;
         if group == GROUP {
             // It would describe itself, which upstream leaves out too.

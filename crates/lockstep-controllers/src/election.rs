@@ -27,7 +27,7 @@ pub struct Election {
 
 /// Next step of a candidate.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Move {
+pub enum ElectionStep {
     /// Writes the lease, with the observed revision as precondition; none means that no lease exists.
     Write {
         /// The revision.
@@ -50,7 +50,7 @@ impl Election {
     }
 
     /// Decides the next step, given the stored lease.
-    pub fn campaign(&mut self, stored: Option<&Stored>, now: u64, wall: Micros) -> Move {
+    pub fn campaign(&mut self, stored: Option<&Stored>, now: u64, wall: Micros) -> ElectionStep {
         let Some(Stored { object, revision }) = stored else {
             return self.write(None, wall);
         };
@@ -65,7 +65,7 @@ impl Election {
         if holder.is_empty() || server(holder) == server(&self.me) || now >= until {
             self.write(stored, wall)
         } else {
-            Move::Wait { until }
+            ElectionStep::Wait { until }
         }
     }
 
@@ -95,7 +95,7 @@ impl Election {
         lease
     }
 
-    fn write(&self, stored: Option<&Stored>, wall: Micros) -> Move {
+    fn write(&self, stored: Option<&Stored>, wall: Micros) -> ElectionStep {
         let before = stored.map(|stored| &stored.object);
         let transitions = before.map_or(0, |lease| {
             let count = lease.at(&["spec", "leaseTransitions"]);
@@ -117,7 +117,7 @@ impl Election {
             "renewTime": wall.to_string(),
         });
         lease.fields_mut().insert("spec".to_owned(), spec);
-        Move::Write {
+        ElectionStep::Write {
             revision: stored.map(|stored| stored.revision),
             lease,
         }

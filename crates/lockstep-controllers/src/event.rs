@@ -3,7 +3,7 @@
 use lockstep_object::metadata::Seconds;
 use serde_json::json;
 
-use crate::{Action, Id, Resource, World};
+use crate::{Action, ClusterView, Id, Resource};
 
 /// Namespace of events about cluster-scoped objects.
 const CLUSTER_EVENTS_NAMESPACE: &str = "default";
@@ -20,8 +20,12 @@ pub(crate) struct About<'a> {
 
 /// Creates a warning event. Its name is derived from the object, so that it is written once; none if it exists already
 /// or the object is gone.
-pub(crate) fn warning(world: &dyn World, about: &About<'_>, now: Seconds) -> Option<Action> {
-    let subject = world.object(about.id)?.object;
+pub(crate) fn warning(
+    cluster: &dyn ClusterView,
+    about: &About<'_>,
+    now: Seconds,
+) -> Option<Action> {
+    let subject = cluster.object(about.id)?.object;
     let (id, uid) = (about.id, subject.uid());
     let namespace = id.namespace().unwrap_or(CLUSTER_EVENTS_NAMESPACE);
     let suffix: String = uid
@@ -31,7 +35,7 @@ pub(crate) fn warning(world: &dyn World, about: &About<'_>, now: Seconds) -> Opt
         .collect();
     let name = format!("{}.{suffix}", id.name());
     let event = Resource::new("", "events").id(&format!("{namespace}/{name}"));
-    if world.meta(&event).is_some() {
+    if cluster.meta(&event).is_some() {
         return None;
     }
     let object = crate::made(json!({

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::conditions::{self, Condition};
 use crate::event::namespaces;
-use crate::{Action, Change, Id, Kind, Propagation, Resource, World};
+use crate::{Action, Change, ClusterView, Id, Kind, Propagation, Resource};
 
 /// The finalizer in `spec.finalizers` that this controller removes.
 const FINALIZER: &str = "kubernetes";
@@ -67,7 +67,12 @@ impl Namespaces {
     }
 
     /// Reconciles the namespaces with changes. `elapsed` is the time since the controllers started.
-    pub fn plan(&mut self, world: &dyn World, now: Seconds, elapsed: Duration) -> Vec<Action> {
+    pub fn plan(
+        &mut self,
+        cluster: &dyn ClusterView,
+        now: Seconds,
+        elapsed: Duration,
+    ) -> Vec<Action> {
         let mut actions = Vec::new();
         self.due = None;
         for name in std::mem::take(&mut self.dirty) {
@@ -78,7 +83,7 @@ impl Namespaces {
                 self.dirty.insert(name);
                 continue;
             }
-            match plan_one(world, &name, now) {
+            match plan_one(cluster, &name, now) {
                 Some(found) => actions.extend(found),
                 None => drop(self.dirty.insert(name)),
             }
@@ -93,19 +98,19 @@ impl Namespaces {
 }
 
 /// Reconciles one namespace; none if its contents are not completely visible yet.
-fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> {
+fn plan_one(cluster: &dyn ClusterView, name: &str, now: Seconds) -> Option<Vec<Action>> {
     let id = namespaces().id(name);
-    let Some(stored) = world.object(&id) else {
+    let Some(stored) = cluster.object(&id) else {
         return Some(Vec::new());
     };
-    if stored.revision > world.seen() {
+    if stored.revision > cluster.seen() {
         return None;
     }
     let namespace = stored.object;
     if namespace.deletion_timestamp().is_none() || !is_held(&namespace) {
         return Some(Vec::new());
     }
-    let (mut actions, left) = delete_contents(world, name);
+    let (mut actions, left) = delete_contents(cluster, name);
     let mut next = namespace.clone();
     if actions.is_empty() && left.by_resource.is_empty() {
         release(&mut next);
@@ -125,11 +130,11 @@ fn plan_one(world: &dyn World, name: &str, now: Seconds) -> Option<Vec<Action>> 
 }
 
 /// Deletes the contents of a namespace, pods first, and collects what finalizers block.
-fn delete_contents(world: &dyn World, namespace: &str) -> (Vec<Action>, Remaining) {
+fn delete_contents(cluster: &dyn ClusterView, namespace: &str) -> (Vec<Action>, Remaining) {
     let is_inside = |kind: &&Kind| kind.is_namespaced && kind.is_deletable;
-    let kinds = || world.kinds().iter().filter(is_inside);
+    let kinds = || cluster.kinds().iter().filter(is_inside);
     let ids = |kind: &Kind| {
-        let keys = world.keys(&kind.resource, Some(namespace));
+        let keys = cluster.keys(&kind.resource, Some(namespace));
         let ids = keys.into_iter().map(|key| kind.resource.id(&key));
         ids.collect::<Vec<Id>>()
     };
@@ -142,7 +147,7 @@ fn delete_contents(world: &dyn World, namespace: &str) -> (Vec<Action>, Remainin
     };
     let (mut actions, mut left) = (Vec::new(), Remaining::default());
     for id in doomed {
-        let Some(meta) = world.meta(&id) else {
+        let Some(meta) = cluster.meta(&id) else {
             continue;
         };
         if !meta.finalizers.is_empty() {

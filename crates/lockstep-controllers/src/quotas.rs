@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lockstep_builtins::quota::{Counted, Meter, Quota};
+use lockstep_builtins::quota::{Counted, Evaluator, Quota};
 use lockstep_object::metadata::Seconds;
 
-use crate::{Action, Change, Id, Resource, Stored, World};
+use crate::{Action, Change, ClusterView, Id, Resource, Stored};
 
 /// Keeps `status` of every quota true.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Quotas {
         let Some(name) = id.namespace() else {
             return;
         };
-        if Meter::ignores(&id.resource.group, &id.resource.plural) {
+        if Evaluator::ignores(&id.resource.group, &id.resource.plural) {
             return;
         }
         if id.resource.is("", "resourcequotas") {
@@ -82,7 +82,7 @@ impl Quotas {
     }
 
     /// Recalculates the quotas of namespaces with changes.
-    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+    pub fn plan(&mut self, cluster: &dyn ClusterView, now: Seconds) -> Vec<Action> {
         for namespace in self.namespaces.values_mut() {
             namespace.age(now);
         }
@@ -91,24 +91,24 @@ impl Quotas {
         if dirty.peek().is_none() {
             return Vec::new();
         }
-        let meters = meters(world);
+        let evaluators = evaluators(cluster);
         let planned = dirty.flat_map(|(name, namespace)| {
-            namespace.look(world, name, &meters, now);
-            namespace.plan(world, &meters)
+            namespace.look(cluster, name, &evaluators, now);
+            namespace.plan(cluster, &evaluators)
         });
         planned.collect()
     }
 }
 
 /// Usage evaluators of all countable resources.
-fn meters(world: &dyn World) -> BTreeMap<Resource, Meter> {
-    let kinds = world.kinds().iter();
+fn evaluators(cluster: &dyn ClusterView) -> BTreeMap<Resource, Evaluator> {
+    let kinds = cluster.kinds().iter();
     let kinds = kinds.filter(|kind| kind.is_namespaced && kind.is_deletable);
-    let meters = kinds.filter_map(|kind| {
-        let meter = Meter::of(&kind.resource.group, &kind.resource.plural)?;
-        Some((kind.resource.clone(), meter))
+    let evaluators = kinds.filter_map(|kind| {
+        let evaluator = Evaluator::of(&kind.resource.group, &kind.resource.plural)?;
+        Some((kind.resource.clone(), evaluator))
     });
-    meters.collect()
+    evaluators.collect()
 }
 
 impl Namespace {
@@ -125,28 +125,28 @@ impl Namespace {
     /// Counts what changed; everything, if that is still to be done.
     fn look(
         &mut self,
-        world: &dyn World,
+        cluster: &dyn ClusterView,
         name: &str,
-        meters: &BTreeMap<Resource, Meter>,
+        evaluators: &BTreeMap<Resource, Evaluator>,
         now: Seconds,
     ) {
         if !self.is_known {
-            for resource in meters.keys() {
-                let keys = world.keys(resource, Some(name));
+            for resource in evaluators.keys() {
+                let keys = cluster.keys(resource, Some(name));
                 let ids = keys.into_iter().map(|key| resource.id(&key));
                 self.changed.extend(ids);
             }
             self.is_known = true;
         }
         for id in std::mem::take(&mut self.changed) {
-            let Some(meter) = meters.get(&id.resource) else {
+            let Some(evaluator) = evaluators.get(&id.resource) else {
                 self.unserved.insert(id);
                 continue;
             };
             let all = self.counted.entry(id.resource.clone()).or_default();
-            match world.object(&id) {
+            match cluster.object(&id) {
                 Some(found) => {
-                    let counted = meter.counted(found.object.as_value(), now);
+                    let counted = evaluator.counted(found.object.as_value(), now);
                     all.insert(id.key, counted);
                 }
                 None => drop(all.remove(&id.key)),
@@ -154,20 +154,24 @@ impl Namespace {
         }
     }
 
-    fn plan(&mut self, world: &dyn World, meters: &BTreeMap<Resource, Meter>) -> Vec<Action> {
+    fn plan(
+        &mut self,
+        cluster: &dyn ClusterView,
+        evaluators: &BTreeMap<Resource, Evaluator>,
+    ) -> Vec<Action> {
         self.is_dirty = false;
         let mut actions = Vec::new();
         for key in &self.quotas {
             let id = Resource::new("", "resourcequotas").id(key);
-            let Some(stored) = world.object(&id) else {
+            let Some(stored) = cluster.object(&id) else {
                 continue;
             };
             // Objects charged to the quota may be older than it and not visible yet.
-            if stored.revision > world.seen() {
+            if stored.revision > cluster.seen() {
                 self.is_dirty = true;
                 continue;
             }
-            actions.extend(self.plan_one(id, stored, meters));
+            actions.extend(self.plan_one(id, stored, evaluators));
         }
         actions
     }
@@ -176,7 +180,7 @@ impl Namespace {
         &self,
         id: Id,
         stored: Stored,
-        meters: &BTreeMap<Resource, Meter>,
+        evaluators: &BTreeMap<Resource, Evaluator>,
     ) -> Option<Action> {
         let Stored {
             mut object,
@@ -184,11 +188,11 @@ impl Namespace {
         } = stored;
         let mut quota = Quota::read(object.as_value());
         quota.forget();
-        for (resource, meter) in meters {
+        for (resource, evaluator) in evaluators {
             let counted = self.counted.get(resource).into_iter();
-            quota.count(meter, counted.flat_map(BTreeMap::values));
+            quota.count(evaluator, counted.flat_map(BTreeMap::values));
         }
-        quota.tell(&mut object).then_some(Action::Replace {
+        quota.write_status(&mut object).then_some(Action::Replace {
             id,
             revision,
             object,

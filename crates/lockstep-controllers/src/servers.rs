@@ -4,7 +4,7 @@ use lockstep_object::Object;
 use lockstep_object::metadata::Micros;
 use serde_json::json;
 
-use crate::{Action, Propagation, Resource, World};
+use crate::{Action, ClusterView, Propagation, Resource};
 
 /// Namespace of identity leases.
 pub const NAMESPACE: &str = "kube-system";
@@ -42,11 +42,11 @@ pub fn identity(
 }
 
 /// Deletes expired identity leases.
-pub fn collect(world: &dyn World, now: Micros) -> Vec<Action> {
+pub fn collect(cluster: &dyn ClusterView, now: Micros) -> Vec<Action> {
     let leases = Resource::new("coordination.k8s.io", "leases");
-    let ids = world.keys(&leases, Some(NAMESPACE));
+    let ids = cluster.keys(&leases, Some(NAMESPACE));
     let ids = ids.into_iter().map(|key| leases.id(&key));
-    let stored = ids.filter_map(|id| world.object(&id).map(|stored| (id, stored)));
+    let stored = ids.filter_map(|id| cluster.object(&id).map(|stored| (id, stored)));
     stored
         .filter(|(_, stored)| is_dead(&stored.object, now))
         .map(|(id, stored)| Action::Delete {

@@ -15,7 +15,8 @@ use cluster::Cluster;
 use std::time::Duration;
 
 use lockstep_controllers::{
-    Action, Aggregation, ApiServices, Change, Furnish, Garbage, Namespaces, Quotas, World, servers,
+    Action, Aggregation, ApiServices, Change, ClusterView, Garbage, NamespaceDefaults, Namespaces,
+    Quotas, servers,
 };
 use lockstep_object::metadata::{Micros, Seconds};
 use lockstep_testkit::cases::CaseFile;
@@ -23,14 +24,14 @@ use serde_json::{Value, json};
 
 /// 2026-11-16T00:00:00Z
 const NOW: i64 = 1_794_787_200;
-/// Whoever needs more rounds than this never ends.
+/// Rounds after which a controller counts as not converging.
 const ROUNDS_MAX: usize = 12;
 
 /// A loop, whichever.
 enum Loop {
     Garbage(Garbage),
     Namespaces(Namespaces),
-    Furnish(Furnish),
+    NamespaceDefaults(NamespaceDefaults),
     Aggregation(Aggregation),
     ApiServices(ApiServices),
     Quotas(Quotas),
@@ -42,8 +43,8 @@ impl Loop {
         match name {
             "garbage" => Self::Garbage(Garbage::default()),
             "namespaces" => Self::Namespaces(Namespaces::default()),
-            "accounts" => Self::Furnish(Furnish::service_accounts()),
-            "root-ca" => Self::Furnish(Furnish::root_ca("PEM")),
+            "accounts" => Self::NamespaceDefaults(NamespaceDefaults::service_accounts()),
+            "root-ca" => Self::NamespaceDefaults(NamespaceDefaults::root_ca("PEM")),
             "aggregation" => Self::Aggregation(Aggregation::default()),
             "api-services" => Self::ApiServices(ApiServices::default()),
             "quotas" => Self::Quotas(Quotas::default()),
@@ -56,7 +57,7 @@ impl Loop {
         match self {
             Self::Garbage(garbage) => garbage.observe(change),
             Self::Namespaces(namespaces) => namespaces.observe(change),
-            Self::Furnish(furnish) => furnish.observe(change),
+            Self::NamespaceDefaults(namespace_defaults) => namespace_defaults.observe(change),
             Self::Aggregation(aggregation) => aggregation.observe(change),
             Self::ApiServices(services) => services.observe(change),
             Self::Quotas(quotas) => quotas.observe(change),
@@ -70,7 +71,7 @@ impl Loop {
             Self::Namespaces(namespaces) => namespaces.kinds_changed(),
             Self::ApiServices(services) => services.kinds_changed(),
             Self::Quotas(quotas) => quotas.kinds_changed(),
-            Self::Furnish(_) | Self::Aggregation(_) | Self::Servers => {}
+            Self::NamespaceDefaults(_) | Self::Aggregation(_) | Self::Servers => {}
         }
     }
 
@@ -81,16 +82,16 @@ impl Loop {
         }
     }
 
-    fn plan(&mut self, world: &dyn World, elapsed: Duration) -> Vec<Action> {
+    fn plan(&mut self, cluster: &dyn ClusterView, elapsed: Duration) -> Vec<Action> {
         let now = Seconds::from_unix(NOW).unwrap();
         match self {
-            Self::Garbage(garbage) => garbage.plan(world, now),
-            Self::Namespaces(namespaces) => namespaces.plan(world, now, elapsed),
-            Self::Furnish(furnish) => furnish.plan(world),
-            Self::Aggregation(aggregation) => aggregation.plan(world),
-            Self::ApiServices(services) => services.plan(world, now),
-            Self::Quotas(quotas) => quotas.plan(world, now),
-            Self::Servers => servers::collect(world, Micros::from_unix(NOW * 1_000_000).unwrap()),
+            Self::Garbage(garbage) => garbage.plan(cluster, now),
+            Self::Namespaces(namespaces) => namespaces.plan(cluster, now, elapsed),
+            Self::NamespaceDefaults(namespace_defaults) => namespace_defaults.plan(cluster),
+            Self::Aggregation(aggregation) => aggregation.plan(cluster),
+            Self::ApiServices(services) => services.plan(cluster, now),
+            Self::Quotas(quotas) => quotas.plan(cluster, now),
+            Self::Servers => servers::collect(cluster, Micros::from_unix(NOW * 1_000_000).unwrap()),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Who runs the loops, step by step; and which loops run.
+//! Leader election, step by step, and the selection of enabled controllers.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
-use lockstep_controllers::election::{Election, Move};
-use lockstep_controllers::{Controller, Stored, Switches};
+use lockstep_controllers::election::{Election, ElectionStep};
+use lockstep_controllers::{Controller, EnabledControllers, Stored};
 use lockstep_object::Object;
 use lockstep_object::metadata::Micros;
 use serde_json::json;
@@ -30,11 +30,11 @@ fn lease(holder: &str, transitions: u64, revision: u64) -> Stored {
     Stored { object, revision }
 }
 
-/// What a write of the lease says: in place of which revision, whose, and the how manieth.
-fn brief(step: &Move) -> String {
+/// A step in short; of a write, the replaced revision, the holder and the number of transitions.
+fn brief(step: &ElectionStep) -> String {
     match step {
-        Move::Wait { until } => format!("wait until {until}"),
-        Move::Write { revision, lease } => format!(
+        ElectionStep::Wait { until } => format!("wait until {until}"),
+        ElectionStep::Write { revision, lease } => format!(
             "write at {revision:?} {} {}",
             lease.at(&["spec", "holderIdentity"]).unwrap(),
             lease.at(&["spec", "leaseTransitions"]).unwrap(),
@@ -115,7 +115,7 @@ fn a_holder_renews_and_lets_go() {
 #[test]
 fn loops_are_switched_by_upstreams_names() {
     let on = |text: &str| -> Vec<&str> {
-        let switches: Switches = text.parse().unwrap();
+        let switches: EnabledControllers = text.parse().unwrap();
         let all = Controller::ALL.into_iter();
         all.filter(|loop_| switches.has(*loop_))
             .map(Controller::name)
@@ -143,7 +143,7 @@ fn loops_are_switched_by_upstreams_names() {
             ]
         );
     }
-    let wrong = "*,-garbage".parse::<Switches>().unwrap_err();
+    let wrong = "*,-garbage".parse::<EnabledControllers>().unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "\"garbage\" is not in the list of known controllers: clusterrole-aggregation-controller, garbage-collector-controller, namespace-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller"

@@ -27,18 +27,18 @@ use crate::guard::{self, Rejected};
 use crate::proxy::{Asked, Backend};
 use crate::session::Sessions;
 
-/// How long a browser may take to send the head of a request.
+/// Maximal time that a browser may take to send the head of a request.
 const HEAD_MAX: Duration = Duration::from_secs(10);
 /// The largest body that is handed on: a review.
 const BODY_BYTES_MAX: usize = 64 << 10;
-/// How long running answers get at the end.
+/// Maximal time that responses under way get at shutdown.
 const DRAIN_MAX: Duration = Duration::from_millis(200);
-/// How long accepting rests after a failure.
+/// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What may be asked of the API server, by the beginning of its path.
+/// Path prefixes of requests that are forwarded to the API server.
 const HANDED_ON: [&str; 4] = ["/api/", "/apis/", "/openapi/v3", "/version"];
-/// What may be created: questions, which change nothing.
+/// Path prefix of the only objects that may be created: access reviews, which change nothing.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/";
 /// Where sessions begin.
 const SESSION: &str = "/ui/session";
@@ -49,15 +49,14 @@ type Body = BoxBody<Bytes, hyper::Error>;
 
 /// Whose credentials the API server sees.
 pub enum Viewer {
-    /// Those of the user who started the program, for whoever brings the invitation. The function
-    /// makes tokens that nobody can guess.
+    /// Credentials of the user who started the program, for the viewer who presents the invitation.
     Invited {
         /// Good for one session.
         invitation: String,
-        /// Makes the tokens of sessions.
+        /// Makes session tokens, which must not be guessable.
         fresh: fn() -> String,
     },
-    /// The bearer token that the viewer sends, or nobody's.
+    /// The bearer token that the viewer sends, if any.
     Own,
 }
 
@@ -146,7 +145,7 @@ impl Dashboard {
         }
     }
 
-    /// What a page asks first: `GET` tells how viewers sign in, `POST` begins a session.
+    /// First request of a page: `GET` answers how viewers sign in, `POST` begins a session.
     fn session(&self, request: &Request<Incoming>) -> Response<Body> {
         match (&self.access, request.method()) {
             (Access::Own, &Method::GET) => document(StatusCode::OK, &json!({ "signIn": "token" })),
@@ -294,7 +293,7 @@ fn asset(path: &str, method: &Method, headers: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// What the API server answered, with the headers that a page needs.
+/// Response of the API server, with the headers that a page needs.
 fn handed_back(answer: Response<ResponseBody>) -> Response<Body> {
     let (head, body) = answer.into_parts();
     let mut response = Response::new(body.boxed());

@@ -8,16 +8,16 @@
 //! - requests are in [`request`];
 //! - responses are in [`response`];
 //! - watch requests and events are in [`watch`];
-//! - errors are [`Refusal`], by the code and text that clients match on.
+//! - errors are [`EtcdError`], by the code and text that clients match on.
 
 #[path = "gen/mod.rs"]
 mod generated;
 
-mod refusal;
+mod error;
 pub mod request;
 pub mod response;
 pub mod watch;
 
+pub use error::{EtcdError, EtcdErrorCode};
 pub use generated::descriptors::DESCRIPTORS;
 pub use generated::{authpb, etcdserverpb, mvccpb};
-pub use refusal::{Refusal, RefusalCode};

@@ -7,19 +7,19 @@ use lockstep_mvcc::{
     WriteError,
 };
 
-use crate::Refusal;
+use crate::EtcdError;
 use crate::etcdserverpb as pb;
 use pb::compare::{CompareResult, CompareTarget, TargetUnion};
 use pb::range_request::{SortOrder as WireOrder, SortTarget as WireTarget};
 use pb::request_op::Request as WireOp;
 
 /// Decodes a range request. `serializable` is not part of it, because it selects the state to read.
-pub fn range_from_wire(wire: pb::RangeRequest) -> Result<Range, Refusal> {
+pub fn range_from_wire(wire: pb::RangeRequest) -> Result<Range, EtcdError> {
     let keys = KeyRange::from_wire(wire.key, wire.range_end)?;
     let order = WireOrder::try_from(wire.sort_order);
     let target = WireTarget::try_from(wire.sort_target);
     let (Ok(order), Ok(target)) = (order, target) else {
-        return Err(Refusal::InvalidSortOption);
+        return Err(EtcdError::InvalidSortOption);
     };
     Ok(Range {
         keys,
@@ -38,7 +38,7 @@ pub fn range_from_wire(wire: pb::RangeRequest) -> Result<Range, Refusal> {
 
 /// Decodes a put. Key and value are copied: the store keeps them, and the decoded slices would keep a whole network
 /// buffer alive.
-pub fn put_from_wire(wire: &pb::PutRequest) -> Result<Put, Refusal> {
+pub fn put_from_wire(wire: &pb::PutRequest) -> Result<Put, EtcdError> {
     let key = Key::new(Bytes::copy_from_slice(&wire.key))?;
     let value = Bytes::copy_from_slice(&wire.value);
     Ok(Put {
@@ -50,7 +50,7 @@ pub fn put_from_wire(wire: &pb::PutRequest) -> Result<Put, Refusal> {
 }
 
 /// Decodes a delete.
-pub fn delete_from_wire(wire: pb::DeleteRangeRequest) -> Result<DeleteRange, Refusal> {
+pub fn delete_from_wire(wire: pb::DeleteRangeRequest) -> Result<DeleteRange, EtcdError> {
     Ok(DeleteRange {
         keys: KeyRange::from_wire(wire.key, wire.range_end)?,
         previous: previous(wire.prev_kv),
@@ -58,7 +58,7 @@ pub fn delete_from_wire(wire: pb::DeleteRangeRequest) -> Result<DeleteRange, Ref
 }
 
 /// Decodes a transaction, which is not checked against limits yet. The protobuf decoder bounds the nesting depth.
-pub fn txn_from_wire(wire: pb::TxnRequest) -> Result<Txn, Refusal> {
+pub fn txn_from_wire(wire: pb::TxnRequest) -> Result<Txn, EtcdError> {
     let compares = wire.compare.into_iter().map(compare_from_wire);
     Ok(Txn {
         compares: compares.collect::<Result<_, _>>()?,
@@ -67,11 +67,11 @@ pub fn txn_from_wire(wire: pb::TxnRequest) -> Result<Txn, Refusal> {
     })
 }
 
-fn ops_from_wire(wire: Vec<pb::RequestOp>) -> Result<Vec<Op>, Refusal> {
+fn ops_from_wire(wire: Vec<pb::RequestOp>) -> Result<Vec<Op>, EtcdError> {
     wire.into_iter().map(op_from_wire).collect()
 }
 
-fn op_from_wire(wire: pb::RequestOp) -> Result<Op, Refusal> {
+fn op_from_wire(wire: pb::RequestOp) -> Result<Op, EtcdError> {
     Ok(match wire.request {
         Some(WireOp::RequestRange(range)) => Op::Range(range_from_wire(range)?),
         Some(WireOp::RequestPut(put)) => Op::Put(put_from_wire(&put)?),
@@ -81,17 +81,17 @@ fn op_from_wire(wire: pb::RequestOp) -> Result<Op, Refusal> {
     })
 }
 
-fn compare_from_wire(wire: pb::Compare) -> Result<Compare, Refusal> {
+fn compare_from_wire(wire: pb::Compare) -> Result<Compare, EtcdError> {
     let keys = KeyRange::from_wire(wire.key, wire.range_end)?;
     let comparison = match CompareResult::try_from(wire.result) {
         Ok(CompareResult::Equal) => Comparison::Equal,
         Ok(CompareResult::NotEqual) => Comparison::NotEqual,
         Ok(CompareResult::Greater) => Comparison::Greater,
         Ok(CompareResult::Less) => Comparison::Less,
-        Err(_) => return Err(Refusal::InvalidCompareOption),
+        Err(_) => return Err(EtcdError::InvalidCompareOption),
     };
     let target = CompareTarget::try_from(wire.target);
-    let target = target.map_err(|_| Refusal::InvalidCompareOption)?;
+    let target = target.map_err(|_| EtcdError::InvalidCompareOption)?;
     Ok(Compare {
         keys,
         comparison,

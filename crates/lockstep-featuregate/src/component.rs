@@ -177,12 +177,12 @@ impl Component {
     }
 
     /// Records a removed gate.
-    pub fn bury(&mut self, name: impl Into<String>, tombstone: Tombstone) {
+    pub fn add_tombstone(&mut self, name: impl Into<String>, tombstone: Tombstone) {
         self.tombstones.insert(name.into(), tombstone);
     }
 
     /// Names gates of other products that have no effect here.
-    pub fn know_foreign<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+    pub fn add_foreign<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let known = &self.features;
         let foreign = names.into_iter().filter(|&name| !known.contains_key(name));
         self.foreign.extend(foreign.map(str::to_owned));

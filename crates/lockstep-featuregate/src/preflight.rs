@@ -7,7 +7,7 @@ use crate::{
 
 /// Effect of an upgrade on one gate.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum UpgradeEffect {
     /// No change.
     Ok,
     /// The gate is or may be removed: the new version would not start.
@@ -35,28 +35,30 @@ pub enum Verdict {
     Unavailable,
 }
 
-impl Verdict {
+impl UpgradeEffect {
     /// Name in JSON and tables.
     pub const fn name(&self) -> &'static str {
         match self {
-            Verdict::Ok => "ok",
-            Verdict::Removed { .. } => "removed",
-            Verdict::LockedOtherValue { .. } => "locked-other-value",
-            Verdict::WillWarn => "will-warn",
-            Verdict::DefaultChanges { .. } => "default-changes",
-            Verdict::Unknown(_) => "unknown",
-            Verdict::Unavailable => "unavailable",
+            UpgradeEffect::Ok => "ok",
+            UpgradeEffect::Removed { .. } => "removed",
+            UpgradeEffect::LockedOtherValue { .. } => "locked-other-value",
+            UpgradeEffect::WillWarn => "will-warn",
+            UpgradeEffect::DefaultChanges { .. } => "default-changes",
+            UpgradeEffect::Unknown(_) => "unknown",
+            UpgradeEffect::Unavailable => "unavailable",
         }
     }
 
     /// True if the new version would refuse to start.
     pub const fn refuses(&self) -> bool {
         match self {
-            Verdict::Removed { .. }
-            | Verdict::LockedOtherValue { .. }
-            | Verdict::Unknown(_)
-            | Verdict::Unavailable => true,
-            Verdict::Ok | Verdict::WillWarn | Verdict::DefaultChanges { .. } => false,
+            UpgradeEffect::Removed { .. }
+            | UpgradeEffect::LockedOtherValue { .. }
+            | UpgradeEffect::Unknown(_)
+            | UpgradeEffect::Unavailable => true,
+            UpgradeEffect::Ok | UpgradeEffect::WillWarn | UpgradeEffect::DefaultChanges { .. } => {
+                false
+            }
         }
     }
 }
@@ -71,7 +73,7 @@ pub struct Checked {
     /// The value it is set to.
     pub value: Option<bool>,
     /// Effect of the upgrade.
-    pub verdict: Verdict,
+    pub effect: UpgradeEffect,
 }
 
 /// The upgrade to check.
@@ -95,57 +97,57 @@ pub fn preflight(builder: &Builder, upgrade: Upgrade) -> Result<Vec<Checked>, Er
         for feature in component.features() {
             let key = (component.name().to_owned(), feature.name.to_string());
             let value = set.get(&key).copied();
-            let verdict = match value {
-                Some(value) => Some(upgrade.verdict_of_set(feature, value)),
+            let effect = match value {
+                Some(value) => Some(upgrade.effect_of_set(feature, value)),
                 None => upgrade.default_change(feature),
             };
-            rows.extend(verdict.map(|verdict| row(component, &feature.name, value, verdict)));
+            rows.extend(effect.map(|effect| row(component, &feature.name, value, effect)));
         }
         let absent = set.iter().filter(|((home, gate), _)| {
             home == component.name() && component.feature(gate).is_none()
         });
         rows.extend(absent.map(|((_, gate), &value)| {
-            let verdict = verdict_of_absent(builder.registry(), component, gate);
-            row(component, gate, Some(value), verdict)
+            let effect = effect_of_absent(builder.registry(), component, gate);
+            row(component, gate, Some(value), effect)
         }));
     }
     rows.sort_by(|a, b| (&a.component, &a.gate).cmp(&(&b.component, &b.gate)));
     Ok(rows)
 }
 
-fn row(component: &Component, gate: &str, value: Option<bool>, verdict: Verdict) -> Checked {
+fn row(component: &Component, gate: &str, value: Option<bool>, effect: UpgradeEffect) -> Checked {
     Checked {
         component: component.name().to_owned(),
         gate: gate.to_owned(),
         value,
-        verdict,
+        effect,
     }
 }
 
-fn verdict_of_absent(registry: &Registry, component: &Component, gate: &str) -> Verdict {
+fn effect_of_absent(registry: &Registry, component: &Component, gate: &str) -> UpgradeEffect {
     match registry.hint(Some(component), gate) {
-        Hint::Removed { removed_in, .. } => Verdict::Removed {
+        Hint::Removed { removed_in, .. } => UpgradeEffect::Removed {
             in_version: removed_in,
         },
-        hint => Verdict::Unknown(hint),
+        hint => UpgradeEffect::Unknown(hint),
     }
 }
 
 impl Upgrade {
-    fn verdict_of_set(self, feature: &Feature, value: bool) -> Verdict {
+    fn effect_of_set(self, feature: &Feature, value: bool) -> UpgradeEffect {
         let held = resolve(&feature.entries, self.to, self.to.minus_minors(1));
         if held.lock_to_default && held.default != value {
-            return Verdict::LockedOtherValue {
+            return UpgradeEffect::LockedOtherValue {
                 since: held.version,
             };
         }
         if let Some(in_version) = self.expected_removal(feature) {
-            return Verdict::Removed { in_version };
+            return UpgradeEffect::Removed { in_version };
         }
         match held.stage {
-            Stage::PreAlpha => Verdict::Unavailable,
-            Stage::Alpha | Stage::Beta => Verdict::Ok,
-            Stage::Ga | Stage::Deprecated => Verdict::WillWarn,
+            Stage::PreAlpha => UpgradeEffect::Unavailable,
+            Stage::Alpha | Stage::Beta => UpgradeEffect::Ok,
+            Stage::Ga | Stage::Deprecated => UpgradeEffect::WillWarn,
         }
     }
 
@@ -154,9 +156,9 @@ impl Upgrade {
         feature.remove_in().filter(|&due| !known && self.to >= due)
     }
 
-    fn default_change(self, feature: &Feature) -> Option<Verdict> {
+    fn default_change(self, feature: &Feature) -> Option<UpgradeEffect> {
         let default_at = |at: Version| resolve(&feature.entries, at, at.minus_minors(1)).default;
         let (old, new) = (default_at(self.from), default_at(self.to));
-        (old != new).then_some(Verdict::DefaultChanges { old, new })
+        (old != new).then_some(UpgradeEffect::DefaultChanges { old, new })
     }
 }

@@ -13,7 +13,7 @@ use lockstep_featuregate::{
     Version, docs, file,
     lint::{Lint, lint_history},
     plan::plan,
-    preflight::{Upgrade, Verdict, preflight},
+    preflight::{Upgrade, UpgradeEffect, preflight},
 };
 use lockstep_testkit::cases::CaseFile;
 use serde_json::Value;
@@ -336,16 +336,18 @@ fn check_upgrade(case: &Case) -> Result<(), String> {
             return same("errors", &errors, &case.texts("errors"));
         }
     };
-    let refuses = rows.iter().any(|row| row.verdict.refuses());
+    let refuses = rows.iter().any(|row| row.effect.refuses());
     let tell = |row: &lockstep_featuregate::preflight::Checked| {
-        let detail = match &row.verdict {
-            Verdict::DefaultChanges { old, new } => format!(" {old}→{new}"),
-            Verdict::Removed { in_version } => format!(" {in_version}"),
-            Verdict::LockedOtherValue { since } => format!(" {since}"),
-            Verdict::Unknown(hint) => hint.to_string(),
-            Verdict::Ok | Verdict::WillWarn | Verdict::Unavailable => String::new(),
+        let detail = match &row.effect {
+            UpgradeEffect::DefaultChanges { old, new } => format!(" {old}→{new}"),
+            UpgradeEffect::Removed { in_version } => format!(" {in_version}"),
+            UpgradeEffect::LockedOtherValue { since } => format!(" {since}"),
+            UpgradeEffect::Unknown(hint) => hint.to_string(),
+            UpgradeEffect::Ok | UpgradeEffect::WillWarn | UpgradeEffect::Unavailable => {
+                String::new()
+            }
         };
-        format!("{}: {}{detail}", row.gate, row.verdict.name())
+        format!("{}: {}{detail}", row.gate, row.effect.name())
     };
     same(
         "rows",

@@ -30,7 +30,7 @@ impl Position {
 
 /// A gate that affects the explained field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Say {
+pub struct AffectingGate {
     /// Position of the gated field.
     pub position: Position,
     /// `component/name`
@@ -53,7 +53,7 @@ pub struct Explanation {
     /// The storage version, in which gates are applied.
     pub version: String,
     /// Gates of ancestors, of the field itself and of descendants, in this order.
-    pub gates: Vec<Say>,
+    pub gates: Vec<AffectingGate>,
     /// Effect on the field in a create.
     pub create: String,
     /// Effect on the field in an update.
@@ -90,14 +90,14 @@ pub fn explain(definition: &Object, path: &FieldPath) -> Result<Explanation, Exp
         });
     }
     let list = GateList::of(definition);
-    let mut gates: Vec<(Say, &Gate)> = Vec::new();
+    let mut gates: Vec<(AffectingGate, &Gate)> = Vec::new();
     for gate in &list.gates {
         for own in gate.paths.iter().flatten() {
             if let Some(position) = position(own, path)
                 && place::steps(schema, own, version).is_ok()
             {
                 let state = gate.state();
-                let say = Say {
+                let affecting = AffectingGate {
                     position,
                     gate: list.reference(gate),
                     stage: gate.stage,
@@ -105,16 +105,16 @@ pub fn explain(definition: &Object, path: &FieldPath) -> Result<Explanation, Exp
                     rule: state.rule,
                     path: own.clone(),
                 };
-                gates.push((say, gate));
+                gates.push((affecting, gate));
             }
         }
     }
-    gates.sort_by_key(|(say, _)| (say.position, say.path.segments().len()));
+    gates.sort_by_key(|(affecting, _)| (affecting.position, affecting.path.segments().len()));
     let (create, update) = fate(&gates, path, list.policy);
     Ok(Explanation {
         path: path.clone(),
         version: version.to_owned(),
-        gates: gates.into_iter().map(|(say, _)| say).collect(),
+        gates: gates.into_iter().map(|(affecting, _)| affecting).collect(),
         create,
         update,
     })
@@ -133,11 +133,14 @@ fn position(gated: &FieldPath, path: &FieldPath) -> Option<Position> {
 }
 
 /// Describes the effect on the field in a create and in an update.
-fn fate(gates: &[(Say, &Gate)], path: &FieldPath, policy: Policy) -> (String, String) {
+fn fate(gates: &[(AffectingGate, &Gate)], path: &FieldPath, policy: Policy) -> (String, String) {
     let mut deciding = gates
         .iter()
-        .filter(|(say, _)| say.position != Position::Inside);
-    if let Some((closed, _)) = deciding.clone().find(|(say, _)| !say.is_enabled) {
+        .filter(|(affecting, _)| affecting.position != Position::Inside);
+    if let Some((closed, _)) = deciding
+        .clone()
+        .find(|(affecting, _)| !affecting.is_enabled)
+    {
         let (gate, stage) = (&closed.gate, closed.stage.as_str());
         let what = match closed.position {
             Position::Here => String::new(),
@@ -161,9 +164,11 @@ fn fate(gates: &[(Say, &Gate)], path: &FieldPath, policy: Policy) -> (String, St
     }
     let inside = gates
         .iter()
-        .find(|(say, _)| say.position == Position::Inside && !say.is_enabled);
-    let but = inside.map_or_else(String::new, |(say, _)| format!(", except {}", say.path));
-    let deprecated = deciding.find(|(say, _)| say.stage == Stage::Deprecated);
+        .find(|(affecting, _)| affecting.position == Position::Inside && !affecting.is_enabled);
+    let but = inside.map_or_else(String::new, |(affecting, _)| {
+        format!(", except {}", affecting.path)
+    });
+    let deprecated = deciding.find(|(affecting, _)| affecting.stage == Stage::Deprecated);
     if let Some((_, gate)) = deprecated {
         let own = format!("{path}: field is deprecated");
         let warning = gate.warning.as_deref();

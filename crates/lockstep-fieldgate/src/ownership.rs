@@ -26,7 +26,7 @@ impl Gates {
     /// True if `managedFields` entries own fields of closed gates differently from the stored entries, considering only
     /// the versions in which `knows` says the gate paths are valid. If false, [`Gates::frozen`] need not run. Cheap: it
     /// walks only the prefixes of gated paths and skips entries equal to the stored ones.
-    pub fn has_other_claims(
+    pub fn changes_frozen_ownership(
         &self,
         entries: &[Value],
         stored: &[Value],

@@ -15,12 +15,12 @@ pub struct Usage {
     /// Number of objects inspected.
     pub seen: usize,
     /// The gated fields, in the order of the definition.
-    pub fields: Vec<Used>,
+    pub fields: Vec<FieldUsage>,
 }
 
 /// A gated field, and the objects that set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Used {
+pub struct FieldUsage {
     /// Name of the gate.
     pub gate: String,
     /// True if the gate is open.
@@ -45,7 +45,7 @@ impl Usage {
             let paths = paths.filter(|path| {
                 storage.is_some_and(|(_, schema)| place::steps(schema, path, "").is_ok())
             });
-            paths.map(|path| Used {
+            paths.map(|path| FieldUsage {
                 gate: gate.name.clone(),
                 is_enabled: gate.state().enabled,
                 path: path.clone(),

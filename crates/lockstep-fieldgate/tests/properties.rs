@@ -1,4 +1,4 @@
-//! What holds for every object and every state of gates.
+//! Properties of the gate step for every object and every state of gates.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep_fieldgate::{FieldPath, Gates};
 use lockstep_merge::fields::Element;
-use lockstep_merge::managers::{Managed, Owner};
+use lockstep_merge::managers::{ManagedFields, Owner};
 use lockstep_merge::types::Types;
 use lockstep_object::{Map, Object, Value};
 use lockstep_schema::Schema;
@@ -214,11 +214,11 @@ proptest! {
         stored in entries(),
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
-        let read = |entries: &[Value]| Managed::read(entries).unwrap();
-        let settled = read(&claimed).with_frozen(&read(&stored), |_, fields| gates.frozen(fields), |_, kept| kept);
-        let differ = gates.has_other_claims(&claimed, &stored, |_| true);
+        let read = |entries: &[Value]| ManagedFields::read(entries).unwrap();
+        let settled = read(&claimed).restore_frozen_ownership(&read(&stored), |_, fields| gates.frozen(fields), |_, kept| kept);
+        let differ = gates.changes_frozen_ownership(&claimed, &stored, |_| true);
         prop_assert_eq!(differ, settled != read(&claimed));
-        prop_assert!(!gates.has_other_claims(&claimed, &stored, |_| false));
+        prop_assert!(!gates.changes_frozen_ownership(&claimed, &stored, |_| false));
     }
 
     /// field-gates.md §5/D12: of fields of closed gates everybody owns what they owned, of others what they claim.
@@ -229,21 +229,21 @@ proptest! {
         stored in entries(),
     ) {
         let Some(gates) = Gates::compile(&definition(&closed)) else { return Ok(()) };
-        let (claimed, stored) = (Managed::read(&claimed).unwrap(), Managed::read(&stored).unwrap());
-        let settled = claimed.clone().with_frozen(&stored, |_, fields| gates.frozen(fields), |_, kept| kept);
+        let (claimed, stored) = (ManagedFields::read(&claimed).unwrap(), ManagedFields::read(&stored).unwrap());
+        let settled = claimed.clone().restore_frozen_ownership(&stored, |_, fields| gates.frozen(fields), |_, kept| kept);
         let mut expected: BTreeMap<Owner, BTreeSet<Vec<Element>>> = BTreeMap::new();
         for (claims, is_stored) in [(&claimed, false), (&stored, true)] {
-            for (owner, claim) in claims.claims() {
-                let frozen = gates.frozen(&claim.fields);
-                let paths = claim.fields.paths().into_iter();
+            for (owner, entry) in claims.entries() {
+                let frozen = gates.frozen(&entry.fields);
+                let paths = entry.fields.paths().into_iter();
                 let left: Vec<_> = paths.filter(|path| frozen.has(path) == is_stored).collect();
                 if !left.is_empty() {
                     expected.entry(owner.clone()).or_default().extend(left);
                 }
             }
         }
-        let settled = settled.claims().map(|(owner, claim)| {
-            (owner.clone(), claim.fields.paths().into_iter().collect())
+        let settled = settled.entries().map(|(owner, entry)| {
+            (owner.clone(), entry.fields.paths().into_iter().collect())
         });
         prop_assert_eq!(settled.collect::<BTreeMap<_, BTreeSet<_>>>(), expected);
     }

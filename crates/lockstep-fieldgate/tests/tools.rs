@@ -1,4 +1,4 @@
-//! What people do with gates besides writing objects (field-gates.md §12): lint, explain, count, switch, carry away.
+//! Tools for gates (field-gates.md §12): lint, explain, scan, switch, export and import.
 
 #![expect(
     clippy::unwrap_used,

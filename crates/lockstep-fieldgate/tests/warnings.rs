@@ -1,4 +1,4 @@
-//! What users are told about places in objects, and when a value is another one.
+//! Paths in warnings, and the values that count as changed.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ fn warnings(path: &str, stored: &Value, new: &Value) -> Vec<String> {
     write(&[&[path]], stored, new).0
 }
 
-/// The same with gates A, B, … at some paths each, and what the write leaves.
+/// The warnings of a write with closed gates A, B, … at the given paths, and the resulting spec.
 fn write(paths: &[&[&str]], stored: &Value, new: &Value) -> (Vec<String>, Value) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let port = json!({"type": "object", "properties": {

@@ -38,9 +38,9 @@ pub fn components() -> Vec<Component> {
     let kube = BinaryVersion::parse(KUBE_VERSION).expect("the API level is a version");
     let lockstep = BinaryVersion::parse(LOCKSTEP_VERSION).expect("the release is a version");
     let mut kube = Component::declared(kube, &[&KUBE]).expect("the table follows the rules");
-    kube.know_foreign(foreign::KUBERNETES_GATES.iter().copied());
+    kube.add_foreign(foreign::KUBERNETES_GATES.iter().copied());
     for (name, tombstone) in removed::KUBE {
-        kube.bury(*name, tombstone.clone());
+        kube.add_tombstone(*name, tombstone.clone());
     }
     vec![
         kube,

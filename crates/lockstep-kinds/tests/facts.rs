@@ -17,8 +17,8 @@ fn facts() -> Option<BTreeMap<String, Value>> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// What says the same in two ways is said in one; the kinds of a schema are not the table's business. Descriptions and
-/// the fields of field-gates.md §1 are our own.
+/// Normalizes a schema: one form of references, sorted `required`, no group-version-kinds, which the table does not
+/// have. Descriptions and the fields of field-gates.md §1 are our own.
 fn plain(value: &mut Value) {
     match value {
         Value::Object(entries) => {

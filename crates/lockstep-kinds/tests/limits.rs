@@ -1,4 +1,4 @@
-//! What is bounded, and the table's own cost.
+//! Limits of decoding, and the cost of the table.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 

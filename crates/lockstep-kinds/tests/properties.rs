@@ -1,4 +1,4 @@
-//! What holds for any bytes and any JSON.
+//! Properties of decoding for any bytes and any JSON.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// What Go prints, Go reads as it is.
+    /// Reading is idempotent, also across a protobuf round trip, as it is in Go.
     #[test]
     fn reading_twice_is_reading_once(value in json()) {
         let Value::Object(object) = value else { return Ok(()) };

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::{Endpoint, Force, Managed, Writer, apply, update};
+use lockstep_merge::managers::{Endpoint, Force, ManagedFields, Writer, apply, update};
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::metadata::Seconds;
 use lockstep_schema::Schema;
@@ -67,7 +67,7 @@ fn benches(criterion: &mut Criterion) {
         &widgets,
         None,
         &first,
-        Managed::default(),
+        ManagedFields::default(),
         &writer("one"),
         Force::No,
     );
@@ -86,7 +86,7 @@ fn benches(criterion: &mut Criterion) {
     let entries = managed.write();
 
     let run = |wanted: &Value| {
-        let managed = Managed::read(&entries).expect("they were written");
+        let managed = ManagedFields::read(&entries).expect("they were written");
         let applied = apply(
             &widgets,
             Some(&live),
@@ -115,7 +115,7 @@ fn benches(criterion: &mut Criterion) {
     changed["spec"]["size"] = 3.into();
     criterion.bench_function("update", |bench| {
         bench.iter(|| {
-            let managed = Managed::read(&entries).expect("they were written");
+            let managed = ManagedFields::read(&entries).expect("they were written");
             update(
                 &widgets,
                 Some(&live),

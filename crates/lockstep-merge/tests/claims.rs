@@ -1,4 +1,4 @@
-//! What holds for every set of fields, and for all who apply.
+//! Properties of field sets and of server-side apply.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
 
 use lockstep_merge::fields::{Datum, Element, FIELDS_DEPTH_MAX, FieldsError, Set};
 use lockstep_merge::managers::{
-    Applied, ApplyError, Endpoint, Force, Managed, Writer, apply, update,
+    Applied, ApplyError, Endpoint, Force, ManagedFields, Writer, apply, update,
 };
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::metadata::Seconds;
@@ -131,7 +131,7 @@ fn writer(manager: &str) -> Writer<'_> {
     }
 }
 
-/// What somebody wants; `names` are the elements and keys it may speak of.
+/// An apply configuration; `names` are the elements and keys that it may contain.
 fn wish(
     names: &'static [&'static str],
     fields: &'static [&'static str],
@@ -169,7 +169,7 @@ fn wish(
 #[derive(Clone, Default, Debug, PartialEq)]
 struct State {
     live: Option<Value>,
-    managed: Managed,
+    managed: ManagedFields,
 }
 
 impl State {
@@ -189,11 +189,11 @@ impl State {
     }
 
     fn fields(&self, manager: &str) -> Set {
-        let claim = self
+        let entry = self
             .managed
-            .claims()
+            .entries()
             .find(|(owner, _)| owner.manager == manager);
-        claim.map_or_else(Set::default, |(_, claim)| claim.fields.clone())
+        entry.map_or_else(Set::default, |(_, entry)| entry.fields.clone())
     }
 
     /// The object with the order of its lists forgotten.
@@ -258,8 +258,8 @@ proptest! {
         let things = Things::new();
         let managed = update(&things, state.live.as_ref(), &three, state.managed.clone(), &writer("three")).unwrap();
         let there = things.0.object().compare(&json!({}), &three).unwrap().added;
-        for (owner, claim) in managed.claims() {
-            let lost = claim.fields.difference(&there);
+        for (owner, entry) in managed.entries() {
+            let lost = entry.fields.difference(&there);
             prop_assert!(lost.is_empty(), "{owner:?} {lost:?}");
         }
     }
@@ -283,7 +283,7 @@ fn deep_objects_are_applied_changed_and_compared() {
         &things,
         None,
         &one,
-        Managed::default(),
+        ManagedFields::default(),
         &writer("one"),
         Force::No,
     )
@@ -292,7 +292,7 @@ fn deep_objects_are_applied_changed_and_compared() {
     let changed = update(&things, Some(&live), &two, first.managed, &writer("two")).unwrap();
     let entries = changed.write();
     assert_eq!(entries.len(), 2);
-    let refused = Managed::read(&entries).map(|_| ());
+    let refused = ManagedFields::read(&entries).map(|_| ());
     assert!(refused.is_err(), "deeper than what is read: {refused:?}");
     let again = apply(
         &things,

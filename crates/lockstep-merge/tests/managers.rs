@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::{Endpoint, Force, Managed, Writer, apply, update};
+use lockstep_merge::managers::{Endpoint, Force, ManagedFields, Writer, apply, update};
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::json::normalise_numbers;
 use lockstep_object::metadata::Seconds;
@@ -48,7 +48,7 @@ impl Endpoint for Widgets<'_> {
 #[derive(Default)]
 struct Object {
     live: Option<Value>,
-    managed: Managed,
+    managed: ManagedFields,
 }
 
 fn given(object: &Value) -> Value {
@@ -59,7 +59,7 @@ fn given(object: &Value) -> Value {
 }
 
 /// The claims that a request names, if it names any.
-fn named(object: &mut Value) -> Option<Managed> {
+fn named(object: &mut Value) -> Option<ManagedFields> {
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     let entries = metadata.remove("managedFields")?;
     if metadata.is_empty() {
@@ -67,9 +67,9 @@ fn named(object: &mut Value) -> Option<Managed> {
     }
     let entries = entries.as_array().unwrap();
     if entries.iter().all(|entry| *entry == json!({})) {
-        return Some(Managed::default());
+        return Some(ManagedFields::default());
     }
-    Managed::read(entries).ok()
+    ManagedFields::read(entries).ok()
 }
 
 fn step(object: &mut Object, step: &Value, endpoint: &Widgets<'_>, second: i64) -> Option<String> {
@@ -118,16 +118,16 @@ fn step(object: &mut Object, step: &Value, endpoint: &Widgets<'_>, second: i64) 
     None
 }
 
-fn told(managed: &Managed) -> Value {
-    let claims = managed.claims().map(|(owner, claim)| {
+fn told(managed: &ManagedFields) -> Value {
+    let claims = managed.entries().map(|(owner, entry)| {
         let mut name = format!("{} {}", owner.manager, owner.operation.as_str());
         if !owner.subresource.is_empty() {
             name = format!("{name} {}", owner.subresource);
         }
-        if claim.time.is_none() {
+        if entry.time.is_none() {
             name.push_str(" (no time)");
         }
-        (name, claim.fields.to_fields())
+        (name, entry.fields.to_fields())
     });
     Value::Object(claims.collect())
 }
@@ -159,7 +159,7 @@ fn check(types: &BTreeMap<&str, Types>, case: &Value) -> Vec<String> {
         }
         let written = object.managed.write();
         assert_eq!(
-            Managed::read(&written).as_ref(),
+            ManagedFields::read(&written).as_ref(),
             Ok(&object.managed),
             "{case}"
         );

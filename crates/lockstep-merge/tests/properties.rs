@@ -1,4 +1,4 @@
-//! What holds for every patch.
+//! Properties of every patch.
 
 use lockstep_merge::{
     COPY_BYTES_MAX, JsonPatch, JsonPatchError, MOVED_VALUES_MAX, OPERATIONS_MAX,

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a case that does not fit is a failure")]
 
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::{Applied, Endpoint, Force, Managed, Writer, apply, update};
+use lockstep_merge::managers::{Applied, Endpoint, Force, ManagedFields, Writer, apply, update};
 use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::{Type, Types};
 use lockstep_object::metadata::Seconds;
@@ -67,7 +67,12 @@ impl Endpoint for Colours {
         Ok(converted)
     }
 
-    fn kept(&self, live: &Value, next: &Value, _: &Comparison) -> Result<Option<Value>, String> {
+    fn with_frozen_fields(
+        &self,
+        live: &Value,
+        next: &Value,
+        _: &Comparison,
+    ) -> Result<Option<Value>, String> {
         let mut kept = next.clone();
         for name in ["color", "colour"] {
             if let Some(value) = live["spec"].get(name) {
@@ -96,10 +101,10 @@ fn object(api_version: &str, spec: impl Into<Value>) -> Value {
     json!({"apiVersion": api_version, "kind": "Colour", "spec": spec})
 }
 
-fn claims(managed: &Managed) -> Value {
-    let claims = managed.claims().map(|(owner, claim)| {
+fn claims(managed: &ManagedFields) -> Value {
+    let claims = managed.entries().map(|(owner, entry)| {
         let name = format!("{} {}", owner.manager, owner.operation.as_str());
-        (name, json!([claim.api_version, claim.fields.to_fields()]))
+        (name, json!([entry.api_version, entry.fields.to_fields()]))
     });
     Value::Object(claims.collect())
 }
@@ -112,7 +117,7 @@ fn a_conflict_is_found_in_the_version_of_the_claim() {
         &kind,
         None,
         &live,
-        Managed::default(),
+        ManagedFields::default(),
         &writer("m1", "ex.io/v1"),
     )
     .unwrap();
@@ -134,13 +139,13 @@ fn a_conflict_is_found_in_the_version_of_the_claim() {
     );
 }
 
-/// field-gates.md §5/D12: what stays is not contested, in whatever version somebody claims it, nor lost.
+/// field-gates.md §5/D12: a frozen field neither conflicts nor loses its owner, in any version of the request.
 #[test]
 fn nobody_is_in_conflict_about_what_cannot_change() {
     let mut kind = Colours::new(&["ex.io/v1", "ex.io/v2"]);
     let live = object("ex.io/v1", json!({"color": "red", "size": 1}));
     let first = writer("m1", "ex.io/v1");
-    let managed = update(&kind, None, &live, Managed::default(), &first).unwrap();
+    let managed = update(&kind, None, &live, ManagedFields::default(), &first).unwrap();
     let live = kind.convert(&live, "ex.io/v2").unwrap();
     kind.is_frozen = true;
     let claimed = json!(["ex.io/v1", {"f:spec": {".": {}, "f:color": {}, "f:size": {}}}]);
@@ -174,7 +179,15 @@ fn what_was_applied_in_one_version_goes_when_it_is_not_wanted_in_another() {
     let Applied {
         object: live,
         managed,
-    } = apply(&kind, None, &wanted, Managed::default(), &first, Force::No).unwrap();
+    } = apply(
+        &kind,
+        None,
+        &wanted,
+        ManagedFields::default(),
+        &first,
+        Force::No,
+    )
+    .unwrap();
     let live = kind.convert(&live.unwrap(), "ex.io/v2").unwrap();
     let wanted = object("ex.io/v2", json!({"size": 1}));
     let second = writer("m1", "ex.io/v2");
@@ -192,7 +205,7 @@ fn claims_in_a_version_that_is_gone_go() {
         &both,
         None,
         &live,
-        Managed::default(),
+        ManagedFields::default(),
         &writer("m1", "ex.io/v1"),
     )
     .unwrap();
@@ -212,7 +225,7 @@ fn whoever_cannot_convert_is_told() {
         "manager": "m", "operation": "Update", "apiVersion": "ex.io/v3", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:spec": {"f:size": {}}},
     })];
-    let managed = Managed::read(&entries).unwrap();
+    let managed = ManagedFields::read(&entries).unwrap();
     let new = object("ex.io/v1", json!({"color": "blue"}));
     let error = update(&kind, Some(&live), &new, managed, &writer("m1", "ex.io/v1")).unwrap_err();
     assert_eq!(

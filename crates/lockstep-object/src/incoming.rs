@@ -14,7 +14,7 @@ const BODY_BYTES_MAX: usize = 1024;
 
 /// Origin of a kind. Bodies of built-in kinds may omit `apiVersion` and `kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KindOwner {
+pub enum KindOrigin {
     /// Compiled in.
     BuiltIn,
     /// Defined by a custom resource definition.
@@ -64,11 +64,11 @@ fn summary(body: &[u8]) -> String {
 
 /// Checks that a decoded body is an object of the kind in the request path. Built-in kinds default `apiVersion` and
 /// `kind` from the path.
-pub fn take_object(
+pub fn check_body_kind(
     value: Value,
     body: &[u8],
     expected: &GroupVersionKind,
-    owner: KindOwner,
+    origin: KindOrigin,
 ) -> Result<Object, ApiError> {
     let kind = &*expected.kind;
     let mut object = Object::from_value(value).map_err(|other| {
@@ -76,7 +76,7 @@ pub fn take_object(
         malformed(kind, body, &format!("json: {problem}"))
     })?;
     let silent = object.kind().is_empty() && object.api_version().is_empty();
-    if silent && owner == KindOwner::BuiltIn {
+    if silent && origin == KindOrigin::BuiltIn {
         object.set_gvk(expected);
     }
     if object.kind().is_empty() {
@@ -97,8 +97,8 @@ pub fn take_object(
     if object.kind() == kind {
         return Ok(object);
     }
-    match owner {
-        KindOwner::BuiltIn => {
+    match origin {
+        KindOrigin::BuiltIn => {
             let found = object.kind();
             let version = quote(&expected.version);
             Err(ApiError::bad_request(format!(
@@ -107,7 +107,7 @@ pub fn take_object(
                 quote(&expected_version)
             )))
         }
-        KindOwner::Custom => {
+        KindOrigin::Custom => {
             let problem = format!("must be {kind}");
             let error = FieldError::invalid(&Path::ROOT.field("kind"), object.kind(), problem);
             let found = GroupKind::new(&*expected.group, object.kind());

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// A JSON map that represents an API object.
 ///
 /// Accessors never fail: absent fields and fields of another type read as empty. Types are checked once on input, by
-/// [`metadata::check_types`](crate::metadata::check_types) or a schema.
+/// [`metadata::normalize_metadata`](crate::metadata::normalize_metadata) or a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     value: Value,

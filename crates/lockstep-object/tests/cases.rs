@@ -133,7 +133,7 @@ fn metadata_is_brought_into_shape() {
         };
         let mut unknown = Vec::new();
         let path = Path::ROOT.field("metadata");
-        match metadata::check_types(&mut value, &path, malformed, &mut unknown) {
+        match metadata::normalize_metadata(&mut value, &path, malformed, &mut unknown) {
             Err(error) => json!({"error": error.to_string()}),
             Ok(()) => json!({"metadata": value, "unknown": unknown}),
         }

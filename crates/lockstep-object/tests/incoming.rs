@@ -1,13 +1,13 @@
 //! Bodies that are not what the path says, and fields that mean nothing.
 
-use lockstep_object::incoming::{self, FieldValidation, KindOwner};
+use lockstep_object::incoming::{self, FieldValidation, KindOrigin};
 use lockstep_object::{ApiError, GroupVersionKind, json};
 use serde_json::json;
 
-fn take(body: &str, owner: KindOwner) -> Result<serde_json::Value, String> {
+fn take(body: &str, owner: KindOrigin) -> Result<serde_json::Value, String> {
     let expected = match owner {
-        KindOwner::BuiltIn => GroupVersionKind::new("", "v1", "ConfigMap"),
-        KindOwner::Custom => GroupVersionKind::new("ex.io", "v1", "Widget"),
+        KindOrigin::BuiltIn => GroupVersionKind::new("", "v1", "ConfigMap"),
+        KindOrigin::Custom => GroupVersionKind::new("ex.io", "v1", "Widget"),
     };
     let bytes = body.as_bytes();
     let shown = |error: ApiError| format!("{} {}", error.code(), error);
@@ -17,7 +17,7 @@ fn take(body: &str, owner: KindOwner) -> Result<serde_json::Value, String> {
             bytes,
             &error.to_string(),
         ))),
-        Ok(decoded) => match incoming::take_object(decoded.value, bytes, &expected, owner) {
+        Ok(decoded) => match incoming::check_body_kind(decoded.value, bytes, &expected, owner) {
             Ok(object) => Ok(object.into_value()),
             Err(status) => Err(shown(status)),
         },
@@ -30,48 +30,48 @@ fn bodies_that_are_not_what_the_path_says_are_refused_in_upstreams_words() {
     let cases = [
         (
             "{\"a\":",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "400 the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: \
              unexpected end of JSON input ({\"a\":)",
         ),
         (
             "",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "400 the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: \
              unexpected end of JSON input (<empty>)",
         ),
         (
             "[1]",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "400 the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: \
              json: cannot unmarshal array into an object (5b315d)",
         ),
         (
             "{\"apiVersion\":\"ex.io/v1\",\"spec\":{}}",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "400 the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in \
              '{\"apiVersion\":\"ex.io/v1\",\"spec\":{}}' ({\"apiVersion\":\"ex.io/v1\",\"spec ...)",
         ),
         (
             "{\"kind\":\"Widget\"}",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "400 the API version in the data () does not match the expected API version (ex.io/v1)",
         ),
         (
             "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Wodget\",\"metadata\":{\"name\":\"a\"}}",
-            KindOwner::Custom,
+            KindOrigin::Custom,
             "422 Wodget.ex.io \"a\" is invalid: kind: Invalid value: \"Wodget\": must be Widget",
         ),
         (
             "{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}",
-            KindOwner::BuiltIn,
+            KindOrigin::BuiltIn,
             "400 Secret in version \"v1\" cannot be handled as a ConfigMap: no kind \"Secret\" is registered for version \"v1\"",
         ),
     ];
     for (body, owner, expected) in cases {
         assert_eq!(take(body, owner), Err(expected.to_owned()), "{body}");
     }
-    let taken = take("{\"data\":{}}", KindOwner::BuiltIn);
+    let taken = take("{\"data\":{}}", KindOrigin::BuiltIn);
     assert_eq!(
         taken,
         Ok(json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {}}))

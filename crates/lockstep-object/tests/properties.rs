@@ -1,4 +1,4 @@
-//! What holds for every document.
+//! Properties of every document.
 
 use lockstep_object::selector::{FieldSelector, LabelSelector};
 use lockstep_object::{Map, Value, json};

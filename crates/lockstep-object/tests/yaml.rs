@@ -54,7 +54,7 @@ fn documents_are_read_as_kubectl_reads_them() {
     );
     assert_eq!(value("\u{feff}a: 1\r\nb:\t2\r\n"), json!({"a": 1, "b": 2}));
     assert_eq!(value("# only a comment\n---\na: 1\n"), json!({"a": 1}));
-    // kubectl reads a number beyond all doubles as text; it is refused here, so that nobody stores one by accident.
+    // kubectl reads a number beyond all doubles as text; it is rejected here, so that it is not stored by accident.
     for text in [".inf", ".nan", "-.inf", "1.79e309"] {
         let error = yaml::decode(text.as_bytes())
             .expect_err("it is no number of JSON")

@@ -145,7 +145,7 @@ fn an_open_kind_has_no_properties_in_version_2() {
     assert_eq!(document["definitions"]["io.ex.v1.Widget"], expected);
 }
 
-/// What is printed without a tree is what the tree would be printed as, for every kind of the table.
+/// A document that is written without a tree equals the encoded tree, for every kind of the table.
 #[test]
 fn documents_of_version_3_tell_their_keys_in_order() {
     let table = Table::builtin();

@@ -99,9 +99,9 @@ impl Coercer<'_> {
         };
         let path = path.field("metadata");
         let before = (self.malformed == Malformed::Refuse).then(|| metadata.clone());
-        metadata::check_types(metadata, &path, self.malformed, self.unknown).map_err(|error| {
-            FieldError::invalid(&path, before.unwrap_or_default(), error.to_string())
-        })
+        metadata::normalize_metadata(metadata, &path, self.malformed, self.unknown).map_err(
+            |error| FieldError::invalid(&path, before.unwrap_or_default(), error.to_string()),
+        )
     }
 }
 

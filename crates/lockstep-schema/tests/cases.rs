@@ -26,7 +26,7 @@ fn texts(errors: &FieldErrors) -> Value {
         .collect()
 }
 
-/// What a case leaves out is an empty `spec` schema around its `spec`.
+/// The compiled schema of a case: its `schema`, or an object whose `spec` has the schema `spec`.
 fn compiled(case: &Value) -> Schema {
     Schema::compile(&whole(case)).unwrap()
 }
@@ -165,7 +165,7 @@ fn rules_of_schemas_compile_and_cost_what_they_may() {
     run("rule-checks.yaml", judge_schema);
 }
 
-/// What a CRD's author is told of a rule, in short.
+/// Errors of a rule as reported to the author of the CRD, in short.
 fn verdict(schema: &Value, rule: &str) -> String {
     let mut spec = schema.clone();
     spec["x-kubernetes-validations"] = json!([{ "rule": rule }]);

@@ -1,4 +1,4 @@
-//! What a compiled schema weighs: a cluster holds those of all its custom resources.
+//! Memory of a compiled schema: a server holds those of all custom resources.
 
 use std::alloc::System;
 use std::hint::black_box;

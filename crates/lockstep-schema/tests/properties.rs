@@ -1,4 +1,4 @@
-//! What holds for every schema and object.
+//! Properties of every schema and object.
 
 use lockstep_cel::Version;
 use lockstep_object::field::Path;

@@ -13,16 +13,16 @@ use crate::faults::{Faults, FileAction};
 pub(crate) struct Disk {
     folder: PathBuf,
     pub(crate) faults: Faults,
-    waiting: Waiting,
+    durability: Durability,
 }
 
 /// Durability of acknowledged writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waiting {
+pub enum Durability {
     /// Writes are fsynced before they are acknowledged, so they survive power loss.
-    ForDisk,
+    Fsync,
     /// Writes are not fsynced and survive only the end of the process (`--unsafe-no-fsync`). For tests.
-    Never,
+    None,
 }
 
 /// A file that is open for reading and writing.
@@ -31,16 +31,16 @@ pub(crate) struct DiskFile {
     pub(crate) file: File,
     name: String,
     faults: Faults,
-    waiting: Waiting,
+    durability: Durability,
 }
 
 impl Disk {
-    pub(crate) fn new(folder: &Path, faults: Faults, waiting: Waiting) -> Self {
+    pub(crate) fn new(folder: &Path, faults: Faults, durability: Durability) -> Self {
         let folder = folder.to_owned();
         Self {
             folder,
             faults,
-            waiting,
+            durability,
         }
     }
 
@@ -66,7 +66,7 @@ impl Disk {
             file,
             name: name.to_owned(),
             faults: self.faults.clone(),
-            waiting: self.waiting,
+            durability: self.durability,
         }
     }
 
@@ -83,7 +83,7 @@ impl Disk {
     /// Fsyncs the directory, which makes names durable.
     pub(crate) fn sync_names(&self) -> io::Result<()> {
         self.faults.touch("", FileAction::SyncFolder)?;
-        if self.waiting == Waiting::Never {
+        if self.durability == Durability::None {
             return Ok(());
         }
         File::open(&self.folder)?.sync_all()
@@ -110,7 +110,7 @@ impl DiskFile {
     /// Fsyncs content and length of the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.faults.touch(&self.name, FileAction::Sync)?;
-        if self.waiting == Waiting::Never {
+        if self.durability == Durability::None {
             return Ok(());
         }
         self.file.sync_data()

@@ -31,7 +31,7 @@ mod state;
 mod store;
 mod writer;
 
-pub use disk::Waiting;
+pub use disk::Durability;
 pub use faults::{Faults, FileAction, Step};
 pub use histogram::{Counted, Histogram};
 pub use inspect::{Finding, Inspection, Severity};

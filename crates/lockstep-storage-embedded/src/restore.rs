@@ -41,7 +41,7 @@ pub fn restore(folder: &Path, machine: &Machine, options: &Options) -> Result<()
         return Err(RestoreError::NotEmpty { folder });
     }
     let _lock = lock::take(folder)?;
-    let disk = Disk::new(folder, options.faults.clone(), options.waiting);
+    let disk = Disk::new(folder, options.faults.clone(), options.durability);
     let applied = last_index(machine);
     // The log starts after the state and is written first: without the state the directory does not open.
     let scan = Scan::read(folder, applied, applied).map_err(OpenError::from)?;

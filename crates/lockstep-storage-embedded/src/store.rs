@@ -17,7 +17,7 @@ use lockstep_storage::{
 };
 
 use crate::checkpointer::Checkpointer;
-use crate::disk::{Disk, Waiting};
+use crate::disk::{Disk, Durability};
 use crate::faults::Faults;
 use crate::histogram::Histogram;
 use crate::lock::{self, Lock};
@@ -36,7 +36,7 @@ pub struct Options {
     /// Interval of state commits. A longer one means less I/O and a longer replay at the next start.
     pub state_interval: Duration,
     /// Durability of acknowledged writes.
-    pub waiting: Waiting,
+    pub durability: Durability,
     /// Threshold for counting an applied command as slow.
     pub slow_apply: Duration,
     /// Faults to inject, for tests.
@@ -49,7 +49,7 @@ impl Default for Options {
             limits: Limits::default(),
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
-            waiting: Waiting::ForDisk,
+            durability: Durability::Fsync,
             slow_apply: Duration::from_millis(100),
             faults: Faults::default(),
         }
@@ -131,7 +131,7 @@ impl EmbeddedStore {
             source,
         };
         let faults = options.faults.clone();
-        let disk = Disk::new(folder, faults.clone(), options.waiting);
+        let disk = Disk::new(folder, faults.clone(), options.durability);
         let log = Log::resume(&scan, &disk, options.segment_bytes).map_err(io)?;
         let state = State::open(&disk, loaded.row_bytes).map_err(|source| OpenError::State {
             file: folder.join(STATE_FILE),

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use lockstep_etcd_api::{Refusal, RefusalCode};
+use lockstep_etcd_api::{EtcdError, EtcdErrorCode};
 use lockstep_storage::{
     ReadError, ReadFailure, RequestError, Unavailable, WriteError, WriteFailure,
 };
@@ -76,33 +76,33 @@ impl CallError {
             };
         }
         let reason = format!("`{url}`: {}", describe(status));
-        match Refusal::of_status(status) {
+        match EtcdError::of_status(status) {
             Some(refusal) => Self::of_refusal(refusal, reason),
             None => Self::of_code(status, reason),
         }
     }
 
-    fn of_refusal(refusal: Refusal, reason: String) -> Self {
+    fn of_refusal(refusal: EtcdError, reason: String) -> Self {
         match refusal {
-            Refusal::Wrong(error) => Self::Wrong(error),
+            EtcdError::InvalidRequest(error) => Self::Wrong(error),
             // etcd applies the write that exceeds the quota and answers it like the rejected ones after it.
-            Refusal::Refused(WriteError::NoSpace) => Self::Unknown { reason },
-            Refusal::Refused(error) => Self::Refused(error),
+            EtcdError::Write(WriteError::NoSpace) => Self::Unknown { reason },
+            EtcdError::Write(error) => Self::Refused(error),
             // Reported before the request is proposed.
-            Refusal::NoLeader | Refusal::TooManyRequests => {
+            EtcdError::NoLeader | EtcdError::TooManyRequests => {
                 Self::not_done(reason, RetryElsewhere::MayHelp)
             }
-            Refusal::InvalidSortOption
-            | Refusal::InvalidCompareOption
-            | Refusal::RequestTooLarge
-            | Refusal::InvalidClientVersion
-            | Refusal::MemberNotFound
-            | Refusal::BadLeaderTransferee
-            | Refusal::NotLeader
-            | Refusal::InvalidAuthToken
-            | Refusal::PermissionDenied
-            | Refusal::AuthNotEnabled => Self::not_done(reason, RetryElsewhere::IsTheSame),
-            Refusal::LeaderChanged | Refusal::Stopped | Refusal::TimedOut => {
+            EtcdError::InvalidSortOption
+            | EtcdError::InvalidCompareOption
+            | EtcdError::RequestTooLarge
+            | EtcdError::InvalidClientVersion
+            | EtcdError::MemberNotFound
+            | EtcdError::BadLeaderTransferee
+            | EtcdError::NotLeader
+            | EtcdError::InvalidAuthToken
+            | EtcdError::PermissionDenied
+            | EtcdError::AuthNotEnabled => Self::not_done(reason, RetryElsewhere::IsTheSame),
+            EtcdError::LeaderChanged | EtcdError::Stopped | EtcdError::TimedOut => {
                 Self::Unknown { reason }
             }
         }
@@ -114,17 +114,19 @@ impl CallError {
         let text = status.message();
         let is_etcds = text.starts_with("etcdserver: ");
         match status.code() {
-            RefusalCode::InvalidArgument
-            | RefusalCode::FailedPrecondition
-            | RefusalCode::NotFound
-            | RefusalCode::PermissionDenied
-            | RefusalCode::Unauthenticated
+            EtcdErrorCode::InvalidArgument
+            | EtcdErrorCode::FailedPrecondition
+            | EtcdErrorCode::NotFound
+            | EtcdErrorCode::PermissionDenied
+            | EtcdErrorCode::Unauthenticated
                 if is_etcds =>
             {
                 Self::not_done(reason, RetryElsewhere::IsTheSame)
             }
-            RefusalCode::Unimplemented => Self::not_done(reason, RetryElsewhere::IsTheSame),
-            RefusalCode::ResourceExhausted if text.starts_with("grpc: received message larger") => {
+            EtcdErrorCode::Unimplemented => Self::not_done(reason, RetryElsewhere::IsTheSame),
+            EtcdErrorCode::ResourceExhausted
+                if text.starts_with("grpc: received message larger") =>
+            {
                 Self::not_done(reason, RetryElsewhere::IsTheSame)
             }
             _ => Self::Unknown { reason },
@@ -202,7 +204,7 @@ mod tests {
 
     const URL: &str = "http://a:1";
 
-    fn of(code: RefusalCode, text: &str) -> CallError {
+    fn of(code: EtcdErrorCode, text: &str) -> CallError {
         CallError::of(&Status::new(code, text), URL)
     }
 
@@ -223,43 +225,43 @@ mod tests {
         };
         let text = "etcdserver: mvcc: required revision has been compacted";
         let expected = CallError::Refused(WriteError::Read(compacted));
-        assert_eq!(of(RefusalCode::OutOfRange, text), expected);
+        assert_eq!(of(EtcdErrorCode::OutOfRange, text), expected);
         let text = "etcdserver: duplicate key given in txn request";
         let expected = CallError::Wrong(RequestError::DuplicateKey);
-        assert_eq!(of(RefusalCode::InvalidArgument, text), expected);
+        assert_eq!(of(EtcdErrorCode::InvalidArgument, text), expected);
         for (code, text, elsewhere) in [
             (
-                RefusalCode::Unavailable,
+                EtcdErrorCode::Unavailable,
                 "etcdserver: no leader",
                 RetryElsewhere::MayHelp,
             ),
             (
-                RefusalCode::ResourceExhausted,
+                EtcdErrorCode::ResourceExhausted,
                 "etcdserver: too many requests",
                 RetryElsewhere::MayHelp,
             ),
             (
-                RefusalCode::InvalidArgument,
+                EtcdErrorCode::InvalidArgument,
                 "etcdserver: request is too large",
                 RetryElsewhere::IsTheSame,
             ),
             (
-                RefusalCode::ResourceExhausted,
+                EtcdErrorCode::ResourceExhausted,
                 "grpc: received message larger than max (2 vs. 1)",
                 RetryElsewhere::IsTheSame,
             ),
             (
-                RefusalCode::PermissionDenied,
+                EtcdErrorCode::PermissionDenied,
                 "etcdserver: permission denied",
                 RetryElsewhere::IsTheSame,
             ),
             (
-                RefusalCode::FailedPrecondition,
+                EtcdErrorCode::FailedPrecondition,
                 "etcdserver: rpc not supported for learner",
                 RetryElsewhere::IsTheSame,
             ),
             (
-                RefusalCode::Unimplemented,
+                EtcdErrorCode::Unimplemented,
                 "what?",
                 RetryElsewhere::IsTheSame,
             ),
@@ -272,22 +274,25 @@ mod tests {
     #[test]
     fn everything_else_may_have_happened() {
         for (code, text) in [
-            (RefusalCode::Unavailable, "etcdserver: request timed out"),
-            (RefusalCode::Unavailable, "etcdserver: leader changed"),
-            (RefusalCode::Unavailable, "etcdserver: server stopped"),
+            (EtcdErrorCode::Unavailable, "etcdserver: request timed out"),
+            (EtcdErrorCode::Unavailable, "etcdserver: leader changed"),
+            (EtcdErrorCode::Unavailable, "etcdserver: server stopped"),
             (
-                RefusalCode::Unavailable,
+                EtcdErrorCode::Unavailable,
                 "etcdserver: request timed out, possibly due to connection lost",
             ),
             (
-                RefusalCode::ResourceExhausted,
+                EtcdErrorCode::ResourceExhausted,
                 "etcdserver: mvcc: database space exceeded",
             ),
-            (RefusalCode::Unknown, "raft proposal dropped"),
-            (RefusalCode::Unavailable, "transport is closing"),
-            (RefusalCode::DeadlineExceeded, "context deadline exceeded"),
-            (RefusalCode::OutOfRange, "decoded message length too large"),
-            (RefusalCode::NotFound, "no such page"),
+            (EtcdErrorCode::Unknown, "raft proposal dropped"),
+            (EtcdErrorCode::Unavailable, "transport is closing"),
+            (EtcdErrorCode::DeadlineExceeded, "context deadline exceeded"),
+            (
+                EtcdErrorCode::OutOfRange,
+                "decoded message length too large",
+            ),
+            (EtcdErrorCode::NotFound, "no such page"),
         ] {
             assert_eq!(of(code, text), unknown(text), "{text}");
         }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use lockstep_etcd_api::RefusalCode;
+use lockstep_etcd_api::EtcdErrorCode;
 use lockstep_etcd_api::etcdserverpb::request_op::Request as WireOp;
 use lockstep_etcd_api::etcdserverpb::{Compare, RangeRequest, RequestOp, TxnRequest};
 use lockstep_storage::{
@@ -69,7 +69,7 @@ async fn check_multi_compare(cluster: &Cluster) -> Result<(), ConnectError> {
     // Codes by which a reachable server reports an unsupported transaction.
     let is_about_the_request = matches!(
         status.code(),
-        RefusalCode::Unknown | RefusalCode::InvalidArgument | RefusalCode::Unimplemented
+        EtcdErrorCode::Unknown | EtcdErrorCode::InvalidArgument | EtcdErrorCode::Unimplemented
     );
     Err(if is_about_the_request && status.source().is_none() {
         ConnectError::NoMultiCompare { reason }

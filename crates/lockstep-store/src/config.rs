@@ -56,7 +56,7 @@ pub struct Config {
     /// Threshold of the metric for slow applies.
     pub slow_apply: Duration,
     /// False acknowledges writes before they are fsynced, so a machine crash loses them.
-    pub waits_for_disk: bool,
+    pub fsync: bool,
 }
 
 /// PEM files for TLS. Changed files are reloaded.
@@ -110,7 +110,7 @@ impl Default for Config {
             keepalive_interval: Duration::from_secs(2 * 60 * 60),
             keepalive_timeout: Duration::from_secs(20),
             slow_apply: Duration::from_millis(100),
-            waits_for_disk: true,
+            fsync: true,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use hyper::body::{Body as HttpBody, Incoming};
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::etcdserverpb as pb;
 use pb::cluster_server::ClusterServer;
 use pb::lease_server::LeaseServer;
@@ -177,7 +177,7 @@ fn check_metadata(headers: &HeaderMap) -> Result<(), Status> {
     if let Some(version) = headers.get("client-api-version")
         && version.to_str().is_err()
     {
-        return Err(Refusal::InvalidClientVersion.into());
+        return Err(EtcdError::InvalidClientVersion.into());
     }
     if let Some(feature) = headers.get("require-feature") {
         let feature = String::from_utf8_lossy(feature.as_bytes()).into_owned();

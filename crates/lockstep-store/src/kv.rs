@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request as HttpRequest, Response as HttpResponse};
 use lockstep_etcd_api::etcdserverpb as pb;
-use lockstep_etcd_api::{Refusal, request};
+use lockstep_etcd_api::{EtcdError, request};
 use lockstep_mvcc::{Command, Content, Range, Response, Revision};
 use tonic::server::{Grpc, ServerStreamingService};
 use tonic::{Request, Response as Reply, Status};
@@ -105,7 +105,7 @@ impl KvService {
     }
 
     /// True if a read is too large for the connection's thread.
-    fn is_long(&self, range: &Range) -> Result<bool, Refusal> {
+    fn is_long(&self, range: &Range) -> Result<bool, EtcdError> {
         let is_bounded = (1..=SHORT_READ_PAIRS_MAX).contains(&range.limit) && range.sort.is_none();
         let is_short = is_bounded || range.keys.as_single().is_some();
         if is_short || range.content == Content::CountOnly {
@@ -143,7 +143,7 @@ impl KvService {
         let txn = request::txn_from_wire(wire)?;
         let txn = txn
             .check(self.0.config.txn_ops_max)
-            .map_err(Refusal::from)?;
+            .map_err(EtcdError::from)?;
         if let Some(read) = txn.as_read_only() {
             let answer = self.0.read_txn(read)?;
             self.0.metrics.operations.count_txn(&answer);
@@ -160,12 +160,12 @@ impl KvService {
         let pb::CompactionRequest { revision, physical } = wire;
         let at = Revision(u64::try_from(revision).unwrap_or_default());
         let applied = self.0.propose(Command::Compact { at }, None).await?;
-        applied.response.map_err(Refusal::from)?;
+        applied.response.map_err(EtcdError::from)?;
         if physical {
             let settled = self.0.store.settle().await;
             settled.map_err(|error| {
                 self.0.stopping.fail(&error.reason);
-                Refusal::Stopped
+                EtcdError::Stopped
             })?;
         }
         let header = Some(self.0.origin().header(applied.revision));
@@ -174,7 +174,7 @@ impl KvService {
 
     async fn propose(&self, command: Command, cost: Option<u64>) -> Result<Response, Status> {
         let applied = self.0.propose(command, cost).await?;
-        let response = applied.response.map_err(Refusal::from)?;
+        let response = applied.response.map_err(EtcdError::from)?;
         self.0.metrics.operations.count(&response);
         Ok(response)
     }

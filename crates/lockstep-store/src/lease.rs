@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_mvcc::{Command, LeaseId, LeaseTtl, WriteError};
 use pb::lease_server::Lease;
@@ -34,7 +34,7 @@ impl LeaseService {
     async fn grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<pb::LeaseGrantResponse, Status> {
         let command = Command::LeaseGrant { id, ttl_seconds };
         let applied = self.member.propose(command, Some(LEASE_BYTES)).await?;
-        applied.response.map_err(Refusal::from)?;
+        applied.response.map_err(EtcdError::from)?;
         Ok(pb::LeaseGrantResponse {
             header: Some(self.member.origin().header(applied.revision)),
             id: id.0,
@@ -67,11 +67,11 @@ impl Lease for LeaseService {
     ) -> Result<Reply<pb::LeaseGrantResponse>, Status> {
         let pb::LeaseGrantRequest { ttl, id } = request.into_inner();
         let ttl_seconds = LeaseTtl(ttl).granted(&self.member.limits());
-        let ttl_seconds = ttl_seconds.map_err(Refusal::from)?;
+        let ttl_seconds = ttl_seconds.map_err(EtcdError::from)?;
         if id != 0 {
             return Ok(Reply::new(self.grant(LeaseId(id), ttl_seconds).await?));
         }
-        let taken = Status::from(Refusal::from(WriteError::LeaseExists));
+        let taken = Status::from(EtcdError::from(WriteError::LeaseExists));
         for _ in 0..ID_TRIES_MAX {
             match self.grant(self.ids.next(), ttl_seconds).await {
                 Err(status) if status.message() == taken.message() => {}
@@ -90,7 +90,7 @@ impl Lease for LeaseService {
             .member
             .propose(Command::LeaseRevoke { id }, None)
             .await?;
-        applied.response.map_err(Refusal::from)?;
+        applied.response.map_err(EtcdError::from)?;
         let header = Some(self.member.origin().header(applied.revision));
         Ok(Reply::new(pb::LeaseRevokeResponse { header }))
     }
@@ -170,7 +170,7 @@ impl Stream for KeepAlive {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.stopping.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(Refusal::Stopped.into())));
+            return Poll::Ready(Some(Err(EtcdError::Stopped.into())));
         }
         let request = match ready!(Pin::new(&mut self.requests).poll_next(cx)) {
             Some(Ok(request)) => request,

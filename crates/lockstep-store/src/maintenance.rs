@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_mvcc::{Alarm, AlarmKind, Machine, MemberId, ReadError, Revision, StateHash};
 use pb::alarm_request::AlarmAction;
@@ -182,10 +182,10 @@ impl Maintenance for MaintenanceService {
             Ok(at) => Revision(at),
         };
         if at > current {
-            return Err(Refusal::from(ReadError::FutureRevision { current }).into());
+            return Err(EtcdError::from(ReadError::FutureRevision { current }).into());
         }
         if at < compacted {
-            return Err(Refusal::from(ReadError::Compacted { compacted }).into());
+            return Err(EtcdError::from(ReadError::Compacted { compacted }).into());
         }
         let hash = blocking(move || short(machine.hash_at(at))).await?;
         Ok(Reply::new(pb::HashKvResponse {
@@ -212,7 +212,7 @@ impl Maintenance for MaintenanceService {
         request: Request<pb::MoveLeaderRequest>,
     ) -> Result<Reply<pb::MoveLeaderResponse>, Status> {
         if request.into_inner().target_id != self.0.identity.member_id {
-            return Err(Refusal::BadLeaderTransferee.into());
+            return Err(EtcdError::BadLeaderTransferee.into());
         }
         let header = Some(self.header());
         Ok(Reply::new(pb::MoveLeaderResponse { header }))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::response::Origin;
 use lockstep_mvcc::{
     Alarm, AlarmKind, Applied, Command, Limits, Machine, MemberId, Range, RangeResponse, ReadTxn,
@@ -93,20 +93,20 @@ impl Member {
     }
 
     /// Rejects requests that exceed the size limit.
-    pub(crate) fn check_size(&self, request_bytes: usize) -> Result<(), Refusal> {
+    pub(crate) fn check_size(&self, request_bytes: usize) -> Result<(), EtcdError> {
         if request_bytes > self.config.request_bytes_max {
-            return Err(Refusal::RequestTooLarge);
+            return Err(EtcdError::RequestTooLarge);
         }
         Ok(())
     }
 
     /// Reads a range. Acknowledged writes are already applied, so every read is linearizable.
-    pub(crate) fn range(&self, range: &Range) -> Result<RangeResponse, Refusal> {
+    pub(crate) fn range(&self, range: &Range) -> Result<RangeResponse, EtcdError> {
         self.check_readable()?;
         Ok(self.live().range(range)?)
     }
 
-    pub(crate) fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, Refusal> {
+    pub(crate) fn read_txn(&self, txn: ReadTxn<'_>) -> Result<TxnResponse, EtcdError> {
         self.check_readable()?;
         Ok(self.live().read_txn(txn)?)
     }
@@ -121,7 +121,7 @@ impl Member {
             && !self.quota.allows(cost)
         {
             self.raise_no_space().await?;
-            return Err(Refusal::from(WriteError::NoSpace).into());
+            return Err(EtcdError::from(WriteError::NoSpace).into());
         }
         let _slot = self.enter(match command {
             Command::LeaseRevoke { .. } => WRITES_WITH_REVOKES_MAX,
@@ -130,19 +130,19 @@ impl Member {
         let outcome = self.store.propose(command);
         match self.request_timeout.wait_for(outcome).await {
             Some(Ok(done)) => Ok(done.applied),
-            Some(Err(failure)) => Err(self.refusal_of(failure).into()),
+            Some(Err(failure)) => Err(self.error_of(failure).into()),
             None => {
                 self.metrics.failed_proposals.add(1);
-                Err(Refusal::TimedOut.into())
+                Err(EtcdError::TimedOut.into())
             }
         }
     }
 
     /// Counts a pending proposal; fails above the limit.
-    fn enter(&self, writes_max: usize) -> Result<Slot<'_>, Refusal> {
+    fn enter(&self, writes_max: usize) -> Result<Slot<'_>, EtcdError> {
         let slot = Slot(&self.writes);
         if self.writes.fetch_add(1, Ordering::Relaxed) >= writes_max {
-            return Err(Refusal::TooManyRequests);
+            return Err(EtcdError::TooManyRequests);
         }
         Ok(slot)
     }
@@ -153,18 +153,18 @@ impl Member {
     }
 
     /// Converts a write failure. A store with an unknown outcome or a failed disk stops the server.
-    fn refusal_of(&self, failure: WriteFailure) -> Refusal {
+    fn error_of(&self, failure: WriteFailure) -> EtcdError {
         match failure {
             WriteFailure::Invalid(error) => error.into(),
             WriteFailure::Refused(error) => error.into(),
             WriteFailure::Unavailable(error) => {
                 self.stopping.fail(&error.reason);
-                Refusal::Stopped
+                EtcdError::Stopped
             }
             WriteFailure::Uncertain { reason } => {
                 self.metrics.failed_proposals.add(1);
                 self.stopping.fail(&reason);
-                Refusal::TimedOut
+                EtcdError::TimedOut
             }
         }
     }
@@ -173,7 +173,7 @@ impl Member {
     pub(crate) async fn set_alarm(&self, alarm: Alarm, is_raised: bool) -> Result<Applied, Status> {
         let command = Command::Alarm { alarm, is_raised };
         let outcome = self.store.propose(command).await;
-        let done = outcome.map_err(|failure| self.refusal_of(failure))?;
+        let done = outcome.map_err(|failure| self.error_of(failure))?;
         self.heed_alarms();
         Ok(done.applied)
     }
@@ -188,7 +188,7 @@ impl Member {
         self.is_corrupt.store(is_corrupt, Ordering::Relaxed);
     }
 
-    fn check_readable(&self) -> Result<(), Refusal> {
+    fn check_readable(&self) -> Result<(), EtcdError> {
         if self.is_corrupt.load(Ordering::Relaxed) {
             return Err(WriteError::Corrupt.into());
         }

@@ -1,4 +1,4 @@
-//! Failures of RPCs that etcd's own [`Refusal`](lockstep_etcd_api::Refusal)s do not cover, and the one place of this
+//! Failures of RPCs that etcd's own [`EtcdError`](lockstep_etcd_api::EtcdError)s do not cover, and the one place of this
 //! crate where they become a gRPC status.
 
 use tonic::{Code, Status};

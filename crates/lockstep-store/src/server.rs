@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options, Waiting};
+use lockstep_storage_embedded::{Durability, EmbeddedStore, OpenError, Options};
 use tokio_util::task::TaskTracker;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, HealthService};
@@ -166,10 +166,10 @@ async fn listen(config: &Config, tls: Option<&Arc<Tls>>) -> Result<Vec<Listener>
 
 fn open(config: Config) -> Result<Arc<Member>, StartError> {
     let options = Options {
-        waiting: if config.waits_for_disk {
-            Waiting::ForDisk
+        durability: if config.fsync {
+            Durability::Fsync
         } else {
-            Waiting::Never
+            Durability::None
         },
         slow_apply: config.slow_apply,
         ..Options::default()

@@ -53,7 +53,7 @@ pub enum StartError {
     Client(#[from] Box<kube::Error>),
 }
 
-/// What a server is started with.
+/// Settings of a server to start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[must_use = "it is nothing until it is started"]
 pub struct Builder {

@@ -16,7 +16,8 @@ use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{
-    ApiServer, Config, CredentialFiles, Credentials, LoopConfig, ServiceRange, Switches, TlsVersion,
+    ApiServer, Config, CredentialFiles, Credentials, EnabledControllers, LoopConfig, ServiceRange,
+    TlsVersion,
 };
 use lockstep_featuregate::{Builder, Gates};
 use lockstep_storage::MemoryStore;
@@ -133,7 +134,7 @@ impl Prepared {
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),
             loops: LoopConfig {
-                controllers: Switches::default(),
+                controllers: EnabledControllers::default(),
                 server: self.server,
                 host: HOST.to_owned(),
                 root_ca: self.credentials.root_ca(now)?,

@@ -69,7 +69,7 @@ async fn a_definition_is_in_force_and_its_objects_are_watched() {
     assert_eq!(seen, made);
 }
 
-/// What a kube-apiserver alone does not do: controller-runtime#880.
+/// A kube-apiserver alone never removes the namespace: controller-runtime#880.
 #[tokio::test]
 async fn a_namespace_that_is_deleted_goes() {
     let env = TestEnv::start().await.unwrap();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lockstep_builtins::services::{self, Claims, Pool};
+use lockstep_builtins::services::{self, Allocations, Pool};
 use lockstep_mvcc::{Expected, ExtraWrite, GuardedOp, Key};
 use lockstep_object::field::FieldError;
 use lockstep_object::{ApiError, Object, Value};
@@ -21,7 +21,7 @@ const ADDRESSES: &str = "serviceips";
 const NODE_PORTS: &str = "servicenodeports";
 
 /// True for Services, the only resource with cluster IPs and node ports to allocate.
-fn has_claims(resource: &Resource) -> bool {
+fn has_allocations(resource: &Resource) -> bool {
     resource.special == SpecialKind::Service
 }
 
@@ -34,11 +34,11 @@ impl WritePath<'_> {
         old: Option<&Object>,
     ) -> Result<(), ApiError> {
         let resource = &request.served.resource;
-        if !has_claims(resource) || self.try_assign(object, old).is_ok() {
+        if !has_allocations(resource) || self.try_assign(object, old).is_ok() {
             return Ok(());
         }
         // The cache may lag behind allocations released by other servers.
-        self.see_claims(resource).await;
+        self.wait_for_allocations(resource).await;
         let assigned = self.try_assign(object, old);
         assigned.map_err(|error| ApiError::invalid(&resource.group_kind(), object.name(), [error]))
     }
@@ -60,8 +60,8 @@ impl WritePath<'_> {
     }
 
     /// For Services, waits until the cache includes all allocations committed so far.
-    pub(super) async fn see_claims(&self, resource: &Resource) {
-        if has_claims(resource) {
+    pub(super) async fn wait_for_allocations(&self, resource: &Resource) {
+        if has_allocations(resource) {
             let _at_least_tried = self.io.catch_up().await;
         }
     }
@@ -74,44 +74,47 @@ impl WritePath<'_> {
         expected: Expected,
         written: &GuardedOp,
     ) -> Result<Vec<ExtraWrite>, ApiError> {
-        if !has_claims(resource) {
+        if !has_allocations(resource) {
             return Ok(Vec::new());
         }
         let old = match expected {
-            Expected::Absent => Claims::default(),
+            Expected::Absent => Allocations::default(),
             Expected::At(revision) => match self.newest(resource, object_key).await? {
-                Some(stored) if stored.mod_revision == revision => claims(&stored.value),
+                Some(stored) if stored.mod_revision == revision => allocations(&stored.value),
                 // The object changed, so the transaction will fail.
                 _ => return Ok(Vec::new()),
             },
         };
         let new = match written {
-            GuardedOp::Put { value, .. } => claims(value),
-            GuardedOp::Delete => Claims::default(),
+            GuardedOp::Put { value, .. } => allocations(value),
+            GuardedOp::Delete => Allocations::default(),
         };
         let owner: Bytes = json!({ "service": object_key }).to_string().into();
-        let claim = |key| ExtraWrite::Create {
+        let create = |key| ExtraWrite::Create {
             key,
             value: owner.clone(),
         };
-        let taken = self
-            .claim_keys(&new)
-            .filter(|key| !self.claim_keys(&old).any(|own| own == *key));
-        let given = self
-            .claim_keys(&old)
-            .filter(|key| !self.claim_keys(&new).any(|own| own == *key));
-        Ok(taken
-            .map(claim)
-            .chain(given.map(ExtraWrite::Delete))
+        let added = self
+            .allocation_keys(&new)
+            .filter(|key| !self.allocation_keys(&old).any(|own| own == *key));
+        let released = self
+            .allocation_keys(&old)
+            .filter(|key| !self.allocation_keys(&new).any(|own| own == *key));
+        Ok(added
+            .map(create)
+            .chain(released.map(ExtraWrite::Delete))
             .collect())
     }
 
-    fn claim_keys<'c>(&'c self, claims: &'c Claims) -> impl Iterator<Item = Key> + 'c {
-        let addresses = claims
+    fn allocation_keys<'c>(
+        &'c self,
+        allocations: &'c Allocations,
+    ) -> impl Iterator<Item = Key> + 'c {
+        let addresses = allocations
             .addresses
             .iter()
             .map(|address| format!("{ADDRESSES}/{address}"));
-        let ports = claims
+        let ports = allocations
             .node_ports
             .iter()
             .map(|port| format!("{NODE_PORTS}/{port}"));
@@ -122,7 +125,7 @@ impl WritePath<'_> {
     }
 }
 
-fn claims(value: &Bytes) -> Claims {
+fn allocations(value: &Bytes) -> Allocations {
     let service: Value = serde_json::from_slice(value).unwrap_or_default();
-    services::claims(&service)
+    services::allocations(&service)
 }

@@ -6,7 +6,9 @@ use lockstep_object::{ApiError, Cause, Value};
 
 use super::codec::Current;
 use super::decode::accept;
-use super::managed_fields::{Claims, NotAtHand, Written, stored};
+use super::managed_fields::{
+    ConversionError, FieldOwnership, RequestEndpoint, stored_managed_fields,
+};
 use super::update::Next;
 use super::{
     DryRun, InFlight, Incoming, LastWrite, Origin, Served, Subresource, WriteAnswer, WritePath,
@@ -17,7 +19,7 @@ use lockstep_catalog::Verb;
 const RETRIES_MAX: usize = 5;
 
 /// Apply configuration of a server-side apply, with its field manager.
-pub(super) struct Wish {
+pub(super) struct ApplyConfiguration {
     manager: String,
     force: Force,
     object: Value,
@@ -35,9 +37,9 @@ impl WritePath<'_> {
             return self.apply_scale(request, applied).await;
         }
         let dry_run = request.options.dry_run;
-        let wish = Wish::of(request, applied)?;
+        let configuration = ApplyConfiguration::of(request, applied)?;
         for _ in 0..=RETRIES_MAX {
-            let next = Next::Applied(&wish);
+            let next = Next::Applied(&configuration);
             let outcome = self
                 .change(request, subresource, dry_run, LastWrite::Wins, next)
                 .await;
@@ -45,7 +47,7 @@ impl WritePath<'_> {
             if !is_absent || subresource.is_some() {
                 return outcome;
             }
-            let outcome = self.make(request, &wish, dry_run).await;
+            let outcome = self.create_applied(request, &configuration, dry_run).await;
             let is_taken = matches!(&outcome, Err(error) if error.is_already_exists());
             if !is_taken {
                 return outcome;
@@ -55,15 +57,15 @@ impl WritePath<'_> {
         Err(ApiError::modified(&resource, &request.route.name))
     }
 
-    async fn make(
+    async fn create_applied(
         &self,
         request: &InFlight<'_>,
-        wish: &Wish,
+        configuration: &ApplyConfiguration,
         dry_run: DryRun,
     ) -> Result<WriteAnswer, ApiError> {
         let resource = request.served.resource.group_resource();
         let name = &request.route.name;
-        let (incoming, claims) = request.applied(None, None, wish).await?;
+        let (incoming, ownership) = request.applied(None, None, configuration).await?;
         let object = &incoming.object;
         if !object.uid().is_empty() {
             let why = format!(
@@ -77,11 +79,12 @@ impl WritePath<'_> {
         }
         check_namespace(object, &request.route.namespace)?;
         (request.permits)(Verb::Create)?;
-        self.create_object(request, incoming, claims, dry_run).await
+        self.create_object(request, incoming, ownership, dry_run)
+            .await
     }
 }
 
-impl Wish {
+impl ApplyConfiguration {
     /// Reads the apply configuration in the body, with the field manager of the request.
     fn of(request: &InFlight<'_>, object: Value) -> Result<Self, ApiError> {
         let Served { resource, version } = &request.served;
@@ -133,7 +136,7 @@ impl Wish {
     }
 
     /// Replaces the apply configuration; field manager and `force` stay.
-    pub(super) fn instead(self, object: Value) -> Self {
+    pub(super) fn with_object(self, object: Value) -> Self {
         Self { object, ..self }
     }
 
@@ -161,33 +164,43 @@ impl InFlight<'_> {
         &self,
         subresource: Option<Subresource>,
         current: Option<&Current>,
-        wish: &Wish,
-    ) -> Result<(Incoming, Claims), ApiError> {
+        configuration: &ApplyConfiguration,
+    ) -> Result<(Incoming, FieldOwnership), ApiError> {
         let live = current.map(|current| {
             let mut live = current.object.clone();
             live.metadata_mut().remove("managedFields");
             live.into_value()
         });
-        let claimed = stored(current.map(|current| &current.object));
+        let owned_before = stored_managed_fields(current.map(|current| &current.object));
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
-        let writer = self.writer(&wish.manager, &api_version, subresource);
-        let run = |written: &Written<'_>| {
-            let (live, managed) = (live.as_ref(), claimed.clone());
-            apply(written, live, &wish.object, managed, &writer, wish.force)
+        let writer = self.writer(&configuration.manager, &api_version, subresource);
+        let run = |endpoint: &RequestEndpoint<'_>| {
+            let (live, managed) = (live.as_ref(), owned_before.clone());
+            apply(
+                endpoint,
+                live,
+                &configuration.object,
+                managed,
+                &writer,
+                configuration.force,
+            )
         };
-        let is_missing = |error: &ApplyError<NotAtHand>| {
+        let is_missing = |error: &ApplyError<ConversionError>| {
             matches!(
                 error,
-                ApplyError::Update(UpdateError::Convert(NotAtHand::Missing))
+                ApplyError::Update(UpdateError::Convert(ConversionError::WebhookNeeded))
             )
         };
         let applied = self
             .with_conversions(subresource, current, run, is_missing)
             .await?;
-        let Applied { object, managed } = applied.map_err(|error| refusal(self, wish, error))?;
-        let object = object.or(live).unwrap_or_else(|| wish.object.clone());
-        let managed = self.without_gains(managed, &claimed, &object);
+        let Applied { object, managed } =
+            applied.map_err(|error| apply_error(self, configuration, error))?;
+        let object = object
+            .or(live)
+            .unwrap_or_else(|| configuration.object.clone());
+        let managed = self.with_stored_ownership(managed, &owned_before, &object);
         let mut unknown = Vec::new();
         let object = accept(served, object, &self.source, &mut unknown)?;
         check_url_name(&object, &self.route.name)?;
@@ -197,7 +210,7 @@ impl InFlight<'_> {
             unknown,
             patched: None,
         };
-        Ok((incoming, Claims::Known(managed)))
+        Ok((incoming, FieldOwnership::FromApply(managed)))
     }
 }
 
@@ -209,15 +222,19 @@ impl InFlight<'_> {
     }
 }
 
-fn refusal(request: &InFlight<'_>, wish: &Wish, error: ApplyError<NotAtHand>) -> ApiError {
+fn apply_error(
+    request: &InFlight<'_>,
+    configuration: &ApplyConfiguration,
+    error: ApplyError<ConversionError>,
+) -> ApiError {
     match error {
         ApplyError::Conflicts(conflicts) if request.shows_scale() => {
-            conflict(&conflicts.told_in("autoscaling/v1"))
+            conflict(&conflicts.reported_in_version("autoscaling/v1"))
         }
         ApplyError::Conflicts(conflicts) => conflict(&conflicts),
         ApplyError::Type(errors) => ApiError::bad_request(format!(
             "failed to create typed patch object ({}): {errors}",
-            wish.place(request)
+            configuration.place(request)
         )),
         ApplyError::Update(error) => {
             ApiError::internal(format!("failed to compare the objects: {error}"))

@@ -109,9 +109,9 @@ pub(super) fn encode(
 ) -> Result<Bytes, ApiError> {
     let api_version = match resource.strategy.stored_as() {
         None => resource.api_version(version),
-        Some(kept) => {
-            (kept.write)(object);
-            kept.api_version()
+        Some(form) => {
+            (form.write)(object);
+            form.api_version()
         }
     };
     let fields = object.fields_mut();

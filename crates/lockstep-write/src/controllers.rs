@@ -9,12 +9,12 @@ use lockstep_object::{ApiError, Object, Value};
 
 use super::codec::{encode, parse};
 use super::commit::put;
-use super::conversion::{kept_in, own_version};
+use super::conversion::{rewrite_version_of, served_for_rewrite};
 use super::environment::Observation;
 use super::field_gates::apply as apply_gates;
 use super::origin::WriteOrigin;
 use super::quota::Bill;
-use super::server_ownership::claim_made;
+use super::server_ownership::set_managed_fields_of_server_object;
 use super::update::is_free;
 use super::{Origin, Resource, Served, Subresource, WritePath};
 use lockstep_catalog::Verb;
@@ -142,7 +142,7 @@ impl WritePath<'_> {
         };
         let stages = origin.stages();
         if expected == Expected::Absent {
-            claim_made(origin, resource, &mut object);
+            set_managed_fields_of_server_object(origin, resource, &mut object);
         }
         if stages.field_gates {
             self.keep_gated_fields(resource, key, expected, &mut object)
@@ -170,7 +170,7 @@ impl WritePath<'_> {
         let Some(gates) = resource.strategy.gates() else {
             return Ok(());
         };
-        let version = own_version(resource, object.api_version());
+        let version = rewrite_version_of(resource, object.api_version());
         if version != resource.encoding_version().index() && resource.strategy.converter().is_some()
         {
             // Gate paths refer to the encoding version; a conversion webhook may rename fields in other versions.
@@ -260,8 +260,8 @@ impl WritePath<'_> {
         let (mut left, mut failed) = (Left::Nothing, None);
         for stored in self.env.cached_list(&resource.bucket, None) {
             let key = String::from_utf8_lossy(&stored.key).into_owned();
-            let kept = kept_in(resource, &stored.value);
-            let Ok(mut object) = parse(&kept, &stored.value, stored.revision) else {
+            let rewritten = served_for_rewrite(resource, &stored.value);
+            let Ok(mut object) = parse(&rewritten, &stored.value, stored.revision) else {
                 failed = Some(format!("{key}: the stored bytes are no object"));
                 continue;
             };
@@ -281,9 +281,9 @@ impl WritePath<'_> {
             left = Left::Some;
             if object.deletion_timestamp().is_none() {
                 super::delete::request_deletion(resource, &mut object, now);
-                if let Ok(value) = encode(resource, kept.version, &mut object) {
-                    let asked = self.commit(resource, &key, expected, put(value)).await;
-                    self.observe_own_write(resource, &key, Verb::Delete, &asked);
+                if let Ok(value) = encode(resource, rewritten.version, &mut object) {
+                    let outcome = self.commit(resource, &key, expected, put(value)).await;
+                    self.observe_own_write(resource, &key, Verb::Delete, &outcome);
                 }
             }
         }
@@ -314,7 +314,7 @@ fn code(verb: Verb, outcome: &Result<GuardedOutcome, ApiError>) -> u16 {
 
 /// Encodes an object in the version it was stored in, pruned and defaulted. Never calls a conversion webhook.
 pub(super) fn keep(resource: &Resource, mut object: Object) -> Result<Bytes, ApiError> {
-    let version = own_version(resource, object.api_version());
+    let version = rewrite_version_of(resource, object.api_version());
     if resource.origin == Origin::Custom {
         resource
             .strategy

@@ -143,9 +143,9 @@ impl ServedVersion for Served {
         mut object: ApiObject,
     ) -> Result<ApiObject, ApiError> {
         let resource = &self.resource;
-        let (asked, storage) = (self.version, resource.encoding_version().index());
+        let (requested, storage) = (self.version, resource.encoding_version().index());
         object.set_meta_text("resourceVersion", "");
-        if asked == storage {
+        if requested == storage {
             return Ok(object);
         }
         let strategy = &resource.strategy;
@@ -154,7 +154,7 @@ impl ServedVersion for Served {
             let made = via.convert(resource, vec![object], &desired).await?;
             object = made.into_iter().next().ok_or_else(unreadable)?;
             strategy.prune_and_default(storage, &mut object, None);
-        } else if !strategy.has_same_schema(asked, storage) {
+        } else if !strategy.has_same_schema(requested, storage) {
             strategy.prune_and_default(storage, &mut object, None);
         }
         let api_version = resource.api_version(storage);
@@ -182,8 +182,8 @@ impl ServedVersion for Served {
             }
             (_, Some(_)) => object.set_gvk(&gvk),
             (_, None) => {
-                if let Some(kept) = kept_beside(self, object) {
-                    (kept.write)(object);
+                if let Some(form) = foreign_stored_form(self, object) {
+                    (form.write)(object);
                 }
                 object.set_gvk(&gvk);
             }
@@ -206,10 +206,10 @@ impl ServedVersion for Served {
 }
 
 /// Storage form of an object of another resource that shares this resource's bucket.
-fn kept_beside(served: &Served, object: &ApiObject) -> Option<StoredAs> {
-    let kept = lockstep_catalog::builtin::stored_as(object.api_version(), object.kind())?;
-    let is_here = *kept.group == *served.resource.group;
-    is_here.then_some(kept)
+fn foreign_stored_form(served: &Served, object: &ApiObject) -> Option<StoredAs> {
+    let form = lockstep_catalog::builtin::stored_as(object.api_version(), object.kind())?;
+    let is_here = *form.group == *served.resource.group;
+    is_here.then_some(form)
 }
 
 /// True if bytes are stored in the served version.
@@ -249,34 +249,34 @@ async fn convert_batch(
 
 /// Decodes a stored object for a change of its metadata alone, and selects the version to write it back in: the
 /// stored one if another would require a conversion webhook, else the current encoding version.
-pub(super) fn kept(
+pub(super) fn decode_for_rewrite(
     resource: &Arc<Resource>,
     stored: &KeyValue,
 ) -> Result<(Served, Current), ApiError> {
-    let kept = kept_in(resource, &stored.value);
+    let rewritten = served_for_rewrite(resource, &stored.value);
     let current = Current {
-        object: parse(&kept, &stored.value, stored.mod_revision)?,
+        object: parse(&rewritten, &stored.value, stored.mod_revision)?,
         revision: stored.mod_revision,
         value: stored.value.clone(),
     };
-    Ok((kept, current))
+    Ok((rewritten, current))
 }
 
-/// Version that [`kept`] selects, without decoding the object.
-pub(crate) fn kept_in(resource: &Arc<Resource>, value: &[u8]) -> Served {
+/// Version that [`decode_for_rewrite`] selects, without decoding the object.
+pub(crate) fn served_for_rewrite(resource: &Arc<Resource>, value: &[u8]) -> Served {
     let stored = stored_version(resource, value);
     Served {
         resource: Arc::clone(resource),
-        version: kept_version(resource, stored),
+        version: rewrite_version(resource, stored),
     }
 }
 
-/// Version that `kept` selects for an object with this `apiVersion`.
-pub(super) fn own_version(resource: &Resource, api_version: &str) -> usize {
-    kept_version(resource, resource.version_of(api_version))
+/// Version that `decode_for_rewrite` selects for an object with this `apiVersion`.
+pub(super) fn rewrite_version_of(resource: &Resource, api_version: &str) -> usize {
+    rewrite_version(resource, resource.version_of(api_version))
 }
 
-fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
+fn rewrite_version(resource: &Resource, stored: Option<usize>) -> usize {
     let own = stored.filter(|_| resource.strategy.converter().is_some());
     own.unwrap_or(resource.encoding_version().index())
 }
@@ -284,7 +284,11 @@ fn kept_version(resource: &Resource, stored: Option<usize>) -> usize {
 impl InFlight<'_> {
     /// True if the next state, in a version other than the stored one, equals the current state. Such a write skips
     /// conversion, since a no-op must not lose fields that the requested version cannot express.
-    pub(super) fn says_nothing_new(&self, next: &ApiObject, current: &Current) -> bool {
+    pub(super) fn is_unchanged_in_other_version(
+        &self,
+        next: &ApiObject,
+        current: &Current,
+    ) -> bool {
         if self.served.version == self.served.resource.encoding_version().index() {
             return false;
         }
@@ -294,7 +298,7 @@ impl InFlight<'_> {
     }
 
     /// Re-encodes a stored object in the current encoding version with current defaults.
-    pub(super) async fn stored_anew(&self, current: &Current) -> Result<Bytes, ApiError> {
+    pub(super) async fn reencoded(&self, current: &Current) -> Result<Bytes, ApiError> {
         let resource = &self.served.resource;
         let is_settled = current.revision > resource.schema_revision
             && stored_version(resource, &current.value)

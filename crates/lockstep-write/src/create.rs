@@ -12,27 +12,27 @@ use super::admission::{Attributes, Mutated};
 use super::codec::{parse, serve};
 use super::commit::put;
 use super::conversion::ServedVersion as _;
-use super::conversion::kept;
+use super::conversion::decode_for_rewrite;
 use super::decode::Document;
 use super::environment::Observation;
-use super::fences::Known;
+use super::fences::CrdCheck;
 use super::field_gates::Gated;
-use super::managed_fields::{Claims, take_requested_managed_fields};
+use super::managed_fields::{FieldOwnership, take_requested_managed_fields};
 use super::quota::Bill;
-use super::signing::sign;
+use super::signing::set_requestor;
 use super::{DryRun, InFlight, Incoming, Origin, Served, WriteAnswer, WritePath};
 
 /// Revision of an object that is not stored yet; higher than any schema revision.
 const NEWEST: Revision = Revision(u64::MAX);
 
 /// Result of one attempt to create an object.
-enum Made {
+enum Created {
     /// The object was created.
     Done(WriteAnswer),
     /// The name is taken by another object.
     NameTaken(String),
     /// A fence failed: the namespace or the CRD changed in between.
-    PlaceMoved,
+    FenceFailed,
 }
 
 impl WritePath<'_> {
@@ -47,7 +47,7 @@ impl WritePath<'_> {
         }
         let dry_run = request.options.dry_run;
         let incoming = request.object(document)?;
-        self.create_object(request, incoming, Claims::Tracked, dry_run)
+        self.create_object(request, incoming, FieldOwnership::FromChange, dry_run)
             .await
     }
 
@@ -56,7 +56,7 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         incoming: Incoming,
-        claims: Claims,
+        ownership: FieldOwnership,
         dry_run: DryRun,
     ) -> Result<WriteAnswer, ApiError> {
         let Incoming {
@@ -70,11 +70,11 @@ impl WritePath<'_> {
         let versioned = check_create(&object);
         object.set_meta_text("resourceVersion", "");
         check_namespace(&object, &request.route.namespace)?;
-        let asked = take_requested_managed_fields(&mut object);
+        let requested = take_requested_managed_fields(&mut object);
         let given = object.name().to_owned();
         let is_generated = given.is_empty() && !object.generate_name().is_empty();
         let mut fences = self
-            .fence_namespace_and_crd(request, &given, Known::Served)
+            .fence_namespace_and_crd(request, &given, CrdCheck::AsServed)
             .await?;
         let uid = self.new_uid();
         self.keep_gates(request, &mut object, None);
@@ -83,14 +83,14 @@ impl WritePath<'_> {
         let unknown: Vec<String> = unknown.iter().chain(&pruned).cloned().collect();
         request.report_fields(&duplicates, &unknown, None)?;
         request
-            .claim_new(&object, &mut draft, &asked, &claims)
+            .set_managed_fields_of_new(&object, &mut draft, &requested, &ownership)
             .await?;
         let attributes = Attributes::create(request, &given, dry_run);
-        if self.mutate(&attributes, Some(&mut draft)).await? == Mutated::OutOfShape {
+        if self.mutate(&attributes, Some(&mut draft)).await? == Mutated::NeedsDefaulting {
             check_namespace(&draft, &request.route.namespace)?;
             self.prepare(request, &mut draft, &uid);
         }
-        sign(request, &mut draft);
+        set_requestor(request, &mut draft);
         let gated = self.gate(request, &mut draft, None).await?;
         let mut tries = 0;
         loop {
@@ -111,12 +111,12 @@ impl WritePath<'_> {
             }
             let trial = self.create_once(request, made, &gated, dry_run, &fences, bill.as_ref());
             match trial.await? {
-                Made::Done(answer) => return Ok(answer),
-                Made::PlaceMoved => self.see_claims(&request.served.resource).await,
-                Made::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
+                Created::Done(answer) => return Ok(answer),
+                Created::FenceFailed => self.wait_for_allocations(&request.served.resource).await,
+                Created::NameTaken(_) if is_generated && tries < GENERATE_NAME_RETRIES_MAX => {
                     tries += 1;
                 }
-                Made::NameTaken(name) => {
+                Created::NameTaken(name) => {
                     let resource = request.served.resource.group_resource();
                     if is_generated {
                         return Err(ApiError::generated_name_taken(&resource, &name));
@@ -125,7 +125,7 @@ impl WritePath<'_> {
                 }
             }
             fences = self
-                .fence_namespace_and_crd(request, &given, Known::Nothing)
+                .fence_namespace_and_crd(request, &given, CrdCheck::FromStore)
                 .await?;
         }
     }
@@ -135,7 +135,7 @@ impl WritePath<'_> {
         let resource = &request.served.resource;
         let key = resource.object_key(&request.route.namespace, name);
         if let Some(stored) = self.newest(resource, &key).await? {
-            let (_, current) = kept(resource, &stored)?;
+            let (_, current) = decode_for_rewrite(resource, &stored)?;
             if current.object.deletion_timestamp().is_some() {
                 return Ok(ApiError::being_deleted(&resource.group_resource(), name));
             }
@@ -194,7 +194,7 @@ impl WritePath<'_> {
         dry_run: DryRun,
         fences: &[Fence],
         bill: Option<&Bill>,
-    ) -> Result<Made, ApiError> {
+    ) -> Result<Created, ApiError> {
         let served = &request.served;
         let key = served
             .resource
@@ -205,11 +205,11 @@ impl WritePath<'_> {
         let shown = served.converted(self.io, value.clone()).await?;
         if dry_run == DryRun::All {
             if self.newest(&served.resource, &key).await?.is_some() {
-                return Ok(Made::NameTaken(name));
+                return Ok(Created::NameTaken(name));
             }
             let object = parse(served, &shown, NEWEST)?;
             let body = lockstep_object::json::encode(object.as_value());
-            return Ok(Made::Done(WriteAnswer::created(body)));
+            return Ok(Created::Done(WriteAnswer::created(body)));
         }
         let written = put(value);
         let outcome = self
@@ -225,10 +225,10 @@ impl WritePath<'_> {
             GuardedOutcome::Committed { revision } => {
                 let mut body = Vec::with_capacity(shown.len() + 64);
                 serve(served, &shown, revision, false, &mut body)?;
-                Made::Done(WriteAnswer::created(body))
+                Created::Done(WriteAnswer::created(body))
             }
-            GuardedOutcome::ConditionFailed { current: None, .. } => Made::PlaceMoved,
-            GuardedOutcome::ConditionFailed { .. } => Made::NameTaken(name),
+            GuardedOutcome::ConditionFailed { current: None, .. } => Created::FenceFailed,
+            GuardedOutcome::ConditionFailed { .. } => Created::NameTaken(name),
         })
     }
 }

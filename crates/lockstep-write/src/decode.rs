@@ -2,8 +2,8 @@
 
 use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
-use lockstep_object::incoming::{KindOwner, mistyped, take_object};
-use lockstep_object::metadata::{Malformed, check_types};
+use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped};
+use lockstep_object::metadata::{Malformed, normalize_metadata};
 use lockstep_object::{ApiError, GroupVersionKind, Object, Value, json};
 
 use super::patch::Patched;
@@ -71,7 +71,7 @@ pub fn refit(served: &Served, own_kind: Option<[&str; 3]>, value: Value) -> Resu
         });
     };
     let gvk = GroupVersionKind::new(group, version, kind);
-    let object = take_object(value, &[], &gvk, KindOwner::BuiltIn);
+    let object = check_body_kind(value, &[], &gvk, KindOrigin::BuiltIn);
     let mut object = object.map_err(|error| error.to_string())?;
     let table = Table::builtin();
     if let Some(id) = table.kind(group, version, kind) {
@@ -102,18 +102,18 @@ pub(super) fn fit(
     body: &[u8],
     unknown: &mut Vec<String>,
 ) -> Result<Object, Unfit> {
-    let owner = match served.resource.origin {
-        Origin::BuiltIn => KindOwner::BuiltIn,
-        Origin::Custom | Origin::Own => KindOwner::Custom,
+    let origin = match served.resource.origin {
+        Origin::BuiltIn => KindOrigin::BuiltIn,
+        Origin::Custom | Origin::Own => KindOrigin::Custom,
     };
-    let object = take_object(value, body, &served.gvk(), owner);
+    let object = check_body_kind(value, body, &served.gvk(), origin);
     let mut object = object.map_err(Unfit::Kind)?;
     let metadata = object
         .fields_mut()
         .entry("metadata")
         .or_insert_with(|| Value::Object(serde_json::Map::new()));
     let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, unknown)
+    normalize_metadata(metadata, &path, Malformed::Refuse, unknown)
         .map_err(|error| Unfit::Type(error.to_string()))?;
     let strategy = &served.resource.strategy;
     let checked = strategy.check_types(served.version, &mut object, unknown);

@@ -9,7 +9,7 @@ use super::admission::Attributes;
 use super::codec::{Current, encode, serve};
 use super::commit::put;
 use super::conversion::ServedVersion as _;
-use super::conversion::kept;
+use super::conversion::decode_for_rewrite;
 use super::request::{dry_run, invalid_options};
 use super::update::is_free;
 use super::{
@@ -40,8 +40,8 @@ pub(super) struct DeleteOptions {
 /// Whether admission runs for a deletion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
-    /// Admission runs.
-    Asked,
+    /// Admission runs for this deletion.
+    Required,
     /// Admission already ran for the request that includes the deletion, such as an eviction.
     Done,
 }
@@ -93,7 +93,7 @@ impl WritePath<'_> {
         stored: &KeyValue,
     ) -> Result<(), ApiError> {
         // Admission sees the stored version, so that an object whose conversion webhook fails can still be deleted.
-        let (_, current) = kept(&request.served.resource, stored)?;
+        let (_, current) = decode_for_rewrite(&request.served.resource, stored)?;
         let old = current.object;
         let name = &request.route.name;
         let given = (options.dry_run, &options.given);
@@ -193,10 +193,10 @@ impl WritePath<'_> {
     ) -> Result<Option<WriteAnswer>, ApiError> {
         let served = &request.served;
         let resource = &served.resource;
-        let (kept, current) = kept(resource, stored)?;
+        let (rewritten, current) = decode_for_rewrite(resource, stored)?;
         options.check(resource, &current)?;
         protect(resource, &current.object)?;
-        if options.admission == Admission::Asked {
+        if options.admission == Admission::Required {
             self.admit_deletion(request, options, stored).await?;
         }
         let Current {
@@ -220,7 +220,7 @@ impl WritePath<'_> {
                 return Ok(Some(WriteAnswer::from(&gone)));
             }
             grace::end(resource, &mut object, request.now);
-            let value = encode(resource, kept.version, &mut object)?;
+            let value = encode(resource, rewritten.version, &mut object)?;
             return Ok(Some(WriteAnswer::ok(
                 served.shown(self.io, value, revision).await?,
             )));
@@ -238,7 +238,7 @@ impl WritePath<'_> {
                 return Ok(Some(WriteAnswer::from(&gone)));
             }
             grace::end(resource, &mut object, request.now);
-            let value = encode(resource, kept.version, &mut object)?;
+            let value = encode(resource, rewritten.version, &mut object)?;
             return Ok(Some(WriteAnswer::ok(
                 served.shown(self.io, value, revision).await?,
             )));
@@ -247,7 +247,7 @@ impl WritePath<'_> {
             Some(grace) => grace.put_on(&mut object, request.now),
             None => request_deletion(resource, &mut object, request.now),
         }
-        let value = encode(resource, kept.version, &mut object)?;
+        let value = encode(resource, rewritten.version, &mut object)?;
         let shown = served.converted(self.io, value.clone()).await?;
         let pending = |revision| {
             let mut body = Vec::with_capacity(shown.len() + 64);
@@ -321,10 +321,10 @@ fn protect(resource: &Resource, object: &Object) -> Result<(), ApiError> {
 impl DeleteOptions {
     fn read(request: &InFlight<'_>, body: &Value) -> Result<Self, ApiError> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let asked = body["dryRun"].as_array().map(Vec::as_slice);
-        let asked = asked.unwrap_or_default().iter();
-        let asked: Vec<&str> = asked.filter_map(Value::as_str).collect();
-        let dry_run = dry_run(request.route.verb, &asked)?;
+        let requested = body["dryRun"].as_array().map(Vec::as_slice);
+        let requested = requested.unwrap_or_default().iter();
+        let requested: Vec<&str> = requested.filter_map(Value::as_str).collect();
+        let dry_run = dry_run(request.route.verb, &requested)?;
         Ok(Self {
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
@@ -336,27 +336,27 @@ impl DeleteOptions {
                 200
             },
             dry_run,
-            admission: Admission::Asked,
+            admission: Admission::Required,
             given: body.clone(),
         })
     }
 
     /// Checks the UID and resourceVersion preconditions; 409 if one fails.
     fn check(&self, resource: &Resource, current: &Current) -> Result<(), ApiError> {
-        let failed = |what: &str, asked: &str, is: &str, how: &str| {
+        let failed = |what: &str, requested: &str, is: &str, how: &str| {
             let kind = GroupResource::new(&*resource.group, &*resource.kind);
             let why = format!(
-                "the {what} in the precondition ({asked}) does not match the {what} in record ({is}). The object might have been {how}"
+                "the {what} in the precondition ({requested}) does not match the {what} in record ({is}). The object might have been {how}"
             );
             Err(ApiError::conflict(&kind, current.object.name(), why))
         };
         let (uid, revision) = (current.object.uid(), current.revision.0.to_string());
         match (&self.uid, &self.revision) {
-            (Some(asked), _) if asked != uid => {
-                failed("UID", asked, uid, "deleted and then recreated")
+            (Some(requested), _) if requested != uid => {
+                failed("UID", requested, uid, "deleted and then recreated")
             }
-            (_, Some(asked)) if *asked != revision => {
-                failed("ResourceVersion", asked, &revision, "modified")
+            (_, Some(requested)) if *requested != revision => {
+                failed("ResourceVersion", requested, &revision, "modified")
             }
             _ => Ok(()),
         }
@@ -373,10 +373,10 @@ impl DeleteOptions {
 impl Propagation {
     /// Sets the policy's finalizer, and removes that of another policy.
     fn put_on(self, object: &mut Object) {
-        let kept = object
+        let others = object
             .finalizers()
             .filter(|name| ![ORPHAN, FOREGROUND].contains(name));
-        let mut finalizers: Vec<String> = kept.map(str::to_owned).collect();
+        let mut finalizers: Vec<String> = others.map(str::to_owned).collect();
         match self {
             Self::Background => {}
             Self::Foreground => finalizers.push(FOREGROUND.to_owned()),

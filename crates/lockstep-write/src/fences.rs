@@ -8,11 +8,11 @@ use lockstep_catalog::crd;
 
 /// Source of the CRD's state when an object is created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Known {
+pub(super) enum CrdCheck {
     /// The registry, which may be stale: the transaction fails if the CRD has changed since.
-    Served,
+    AsServed,
     /// The store: a fence failed, so the registry may be stale.
-    Nothing,
+    FromStore,
 }
 
 impl WritePath<'_> {
@@ -22,11 +22,11 @@ impl WritePath<'_> {
         &self,
         request: &InFlight<'_>,
         name: &str,
-        known: Known,
+        check: CrdCheck,
     ) -> Result<Vec<Fence>, ApiError> {
-        let definition = match known {
-            Known::Served => self.definition_as_served(request, name)?,
-            Known::Nothing => self.check_definition_is_open(request, name).await?,
+        let definition = match check {
+            CrdCheck::AsServed => self.definition_as_served(request, name)?,
+            CrdCheck::FromStore => self.check_definition_is_open(request, name).await?,
         };
         let namespace = self.check_namespace_is_open(request, name).await?;
         Ok(namespace.into_iter().chain(definition).collect())
@@ -93,7 +93,7 @@ impl WritePath<'_> {
         }
         if found.create_revision > resource.schema_revision {
             // The registry still has the schema of the deleted CRD.
-            let why = "the custom resource definition was made anew";
+            let why = "the custom resource definition was recreated";
             return Err(ApiError::service_unavailable(why, 1));
         }
         Ok(fence(&found))

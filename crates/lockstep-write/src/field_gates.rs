@@ -80,15 +80,17 @@ impl WritePath<'_> {
         };
         let took = self.env.elapsed().saturating_sub(began);
         step.errors = gates.refusals(&step.actions);
-        self.tell(request, gates, &step.actions, took);
+        self.report_actions(request, gates, &step.actions, took);
         let live = current.map(|current| &current.object);
-        if step.is_acted_upon() || request.has_other_claims(gates, object, live) {
-            request.settle_claims(gates, object, live, &step).await;
+        if step.is_acted_upon() || request.changes_gated_ownership(gates, object, live) {
+            request
+                .restore_gated_ownership(gates, object, live, &step)
+                .await;
         }
         Ok(step)
     }
 
-    fn tell(
+    fn report_actions(
         &self,
         request: &InFlight<'_>,
         gates: &Gates,
@@ -110,16 +112,16 @@ impl WritePath<'_> {
         if actions.is_empty() {
             return;
         }
-        let told = actions.iter().take(ACTIONS_MAX).map(|action| {
+        let reported = actions.iter().take(ACTIONS_MAX).map(|action| {
             json!({
                 "gate": gates.name(action),
                 "path": action.place(),
                 "action": action.kind.as_str(),
             })
         });
-        let told: Value = told.collect();
-        let told = json::encode_to_string(&told);
-        request.notes.annotate(ACTIONS, &told);
+        let reported: Value = reported.collect();
+        let reported = json::encode_to_string(&reported);
+        request.notes.annotate(ACTIONS, &reported);
     }
 }
 
@@ -189,12 +191,14 @@ impl InFlight<'_> {
 
     /// Current object in the encoding version.
     pub(super) async fn current_in_storage(&self, current: &Current) -> Result<Object, ApiError> {
-        let kept = Served {
+        let as_stored = Served {
             resource: self.served.resource.clone(),
             version: self.served.resource.encoding_version().index(),
         };
-        let value = kept.converted(self.io(), current.value.clone()).await?;
-        parse_to_change(&kept, &value, current.revision)
+        let value = as_stored
+            .converted(self.io(), current.value.clone())
+            .await?;
+        parse_to_change(&as_stored, &value, current.revision)
     }
 
     /// `apiVersion` of the request.

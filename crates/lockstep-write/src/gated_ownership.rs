@@ -6,24 +6,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lockstep_fieldgate::{Gates, Versions, difference, held};
+use lockstep_fieldgate::{Gates, ObjectStates, difference, frozen_in_version};
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::{Claim, Managed};
+use lockstep_merge::managers::{ManagedFields, ManagedFieldsEntry};
 use lockstep_object::{Object, Value};
 
 use super::InFlight;
 use super::field_gates::Gated;
-use super::managed_fields::{put_on, renewed, stored};
+use super::managed_fields::{encode_managed_fields, stored_managed_fields, write_managed_fields};
 
 /// Maximal number of `managedFields` entries per write that are converted to the version that their manager now
 /// writes. An apply changes the version of one entry; a client that writes `managedFields` may change any number.
 const MOVED_MAX: usize = 4;
 
 /// Gated fields by `apiVersion`, for versions that only a conversion webhook can map.
-type Held = BTreeMap<String, Set>;
+type FrozenFields = BTreeMap<String, Set>;
 
 /// A write whose field ownership is adjusted to field gates.
-struct Settling<'a> {
+struct OwnershipRestore<'a> {
     request: &'a InFlight<'a>,
     gates: &'a Gates,
     /// Current object, in the version of the request.
@@ -35,7 +35,7 @@ struct Settling<'a> {
 
 impl InFlight<'_> {
     /// True if the ownership of gated fields may differ from the stored `managedFields`.
-    pub(super) fn has_other_claims(
+    pub(super) fn changes_gated_ownership(
         &self,
         gates: &Gates,
         object: &Object,
@@ -45,77 +45,78 @@ impl InFlight<'_> {
         let knows = |version: &str| self.has_paths(version);
         let entries = object.managed_fields();
         let is_converted = self.served.resource.strategy.converter().is_some();
-        gates.has_other_claims(entries, stored, knows) || (is_converted && entries != stored)
+        gates.changes_frozen_ownership(entries, stored, knows)
+            || (is_converted && entries != stored)
     }
 
     /// Restores the stored ownership of gated fields where gate paths apply, which saves the gate step from parsing
     /// and adjusting `managedFields` again. Ownership of absent fields is left to the gate step, which may restore
     /// these fields.
-    pub(super) fn without_gains(
+    pub(super) fn with_stored_ownership(
         &self,
-        managed: Managed,
-        stored: &Managed,
+        managed: ManagedFields,
+        stored: &ManagedFields,
         object: &Value,
-    ) -> Managed {
+    ) -> ManagedFields {
         let strategy = &self.served.resource.strategy;
         match strategy.gates() {
-            Some(gates) if strategy.converter().is_none() => managed.with_frozen(
+            Some(gates) if strategy.converter().is_none() => managed.restore_frozen_ownership(
                 stored,
                 |_, fields| gates.frozen(fields),
-                |_, kept| kept.present_in(object),
+                |_, fields| fields.present_in(object),
             ),
             _ => managed,
         }
     }
 
     /// Resets the ownership of gated fields to the stored `managedFields`.
-    pub(super) async fn settle_claims(
+    pub(super) async fn restore_gated_ownership(
         &self,
         gates: &Gates,
         object: &mut Object,
         live: Option<&Object>,
         step: &Gated,
     ) {
-        let Ok(managed) = Managed::read(object.managed_fields()) else {
+        let Ok(managed) = ManagedFields::read(object.managed_fields()) else {
             return;
         };
-        let settling = Settling {
+        let restore = OwnershipRestore {
             request: self,
             gates,
             live,
             object,
             step,
         };
-        let settled = settling.settled(managed, stored(live)).await;
-        put_on(object, renewed(live, object, &settled));
+        let restored = restore.restored(managed, stored_managed_fields(live)).await;
+        write_managed_fields(object, encode_managed_fields(live, object, &restored));
     }
 }
 
-impl Settling<'_> {
-    async fn settled(&self, managed: Managed, stored: Managed) -> Managed {
+impl OwnershipRestore<'_> {
+    async fn restored(&self, managed: ManagedFields, stored: ManagedFields) -> ManagedFields {
         let is_converted = self.request.served.resource.strategy.converter().is_some();
-        let (held, stored) = if is_converted {
-            let held = self.held(&managed, &stored).await;
-            let stored = self.followed(&managed, stored, &held).await;
-            (held, stored)
+        let (frozen, stored) = if is_converted {
+            let frozen = self.frozen_fields(&managed, &stored).await;
+            let stored = self.in_written_versions(&managed, stored, &frozen).await;
+            (frozen, stored)
         } else {
-            (Held::new(), stored)
+            (FrozenFields::new(), stored)
         };
-        managed.with_frozen(
+        managed.restore_frozen_ownership(
             &stored,
-            |version, fields| self.frozen(&held, version, fields),
-            |version, kept| self.present(version, kept),
+            |version, fields| self.frozen(&frozen, version, fields),
+            |version, fields| self.present(version, fields),
         )
     }
 
     /// Gated fields among the given ones, in a version.
-    fn frozen(&self, held: &Held, version: &str, fields: &Set) -> Set {
+    fn frozen(&self, frozen: &FrozenFields, version: &str, fields: &Set) -> Set {
         if self.request.has_paths(version) {
             return self.gates.frozen(fields);
         }
-        let held = held.get(version);
-        held.map_or_else(Set::default, |held| {
-            fields.difference(&fields.without(held))
+        let frozen = frozen.get(version);
+        frozen.map_or_else(Set::default, |frozen| {
+            fields.difference(&fields.without(frozen))
         })
     }
 
@@ -130,73 +131,80 @@ impl Settling<'_> {
     }
 
     /// Computes the gated fields of versions whose `managedFields` entries differ from the stored ones.
-    async fn held(&self, managed: &Managed, stored: &Managed) -> Held {
-        let mut found = Held::new();
+    async fn frozen_fields(&self, managed: &ManagedFields, stored: &ManagedFields) -> FrozenFields {
+        let mut found = FrozenFields::new();
         let own = self.request.api_version();
         if !self.request.has_paths(&own) {
             let changed = self
                 .live
                 .map(|live| self.request.difference(live, self.object));
-            let put_back = self.step.changed.without(&changed.unwrap_or_default());
-            found.insert(own, put_back);
+            let restored = self.step.changed.without(&changed.unwrap_or_default());
+            found.insert(own, restored);
         }
-        let bare = self
+        let without_closed = self
             .stored()
-            .and_then(|stored| self.gates.bare(stored.as_value()));
-        let Some(bare) = bare.and_then(|bare| Object::from_value(bare).ok()) else {
+            .and_then(|stored| self.gates.without_closed_fields(stored.as_value()));
+        let Some(without_closed) =
+            without_closed.and_then(|without_closed| Object::from_value(without_closed).ok())
+        else {
             return found;
         };
         for version in differing(managed, stored) {
             if self.request.has_paths(version) {
                 continue;
             }
-            if let Some(held) = self.held_in(version, &bare).await {
+            if let Some(frozen) = self.frozen_fields_in(version, &without_closed).await {
                 let all = found.entry(version.to_owned()).or_default();
-                *all = all.union(&held);
+                *all = all.union(&frozen);
             }
         }
         found
     }
 
-    async fn held_in(&self, version: &str, bare: &Object) -> Option<Set> {
+    async fn frozen_fields_in(&self, version: &str, without_closed: &Object) -> Option<Set> {
         let next = self.step.stored.as_ref().unwrap_or(self.object);
-        let objects = [self.stored()?.clone(), bare.clone(), next.clone()];
-        let [stored, bare, next] = self.converted(&objects, version).await?;
+        let objects = [self.stored()?.clone(), without_closed.clone(), next.clone()];
+        let [stored, without_closed, next] = self.converted(&objects, version).await?;
         let resource = &self.request.served.resource;
         let of_version = resource
             .strategy
             .merge_type(resource.version_of(version)?)?;
-        let versions = Versions {
+        let states = ObjectStates {
             stored: stored.as_value(),
-            bare: bare.as_value(),
+            without_closed: without_closed.as_value(),
             next: next.as_value(),
         };
-        Some(held(of_version, versions))
+        Some(frozen_in_version(of_version, states))
     }
 
     /// Converts stored `managedFields` entries, reduced to gated fields, to the versions that their managers now
     /// write.
-    async fn followed(&self, managed: &Managed, mut stored: Managed, held: &Held) -> Managed {
-        let moved = managed.claims().filter_map(|(owner, claim)| {
-            let before = stored.claim(owner)?;
-            let (from, to) = (&before.api_version, &claim.api_version);
+    async fn in_written_versions(
+        &self,
+        managed: &ManagedFields,
+        mut stored: ManagedFields,
+        frozen: &FrozenFields,
+    ) -> ManagedFields {
+        let moved = managed.entries().filter_map(|(owner, entry)| {
+            let before = stored.entry(owner)?;
+            let (from, to) = (&before.api_version, &entry.api_version);
             let is_same =
                 from == to || (self.request.has_paths(from) && self.request.has_paths(to));
             (!is_same).then(|| (owner.clone(), before.clone(), to.clone()))
         });
         let moved: Vec<_> = moved.collect();
         for (at, (owner, before, to)) in moved.into_iter().enumerate() {
-            let kept = self.frozen(held, &before.api_version, &before.fields);
+            let frozen = self.frozen(frozen, &before.api_version, &before.fields);
             let mut fields = None;
-            if at < MOVED_MAX && !kept.is_empty() {
-                fields = self.counterpart(&kept, &before.api_version, &to).await;
+            if at < MOVED_MAX && !frozen.is_empty() {
+                fields = self.counterpart(&frozen, &before.api_version, &to).await;
             }
-            let claim = Claim {
+            let entry = ManagedFieldsEntry {
                 api_version: to,
                 fields: fields.unwrap_or_default(),
                 time: before.time,
             };
-            stored.insert(owner, claim);
+            stored.insert(owner, entry);
         }
         stored
     }
@@ -244,14 +252,14 @@ impl Settling<'_> {
 }
 
 /// Versions of the `managedFields` entries that differ between two states.
-fn differing<'m>(now: &'m Managed, before: &'m Managed) -> BTreeSet<&'m str> {
-    let others = |claims: &'m Managed, beside: &'m Managed| {
-        let others = claims.claims().filter(move |(owner, claim)| {
-            beside.claim(owner).is_none_or(|beside| {
-                (&beside.api_version, &beside.fields) != (&claim.api_version, &claim.fields)
+fn differing<'m>(now: &'m ManagedFields, before: &'m ManagedFields) -> BTreeSet<&'m str> {
+    let others = |entries: &'m ManagedFields, other: &'m ManagedFields| {
+        let others = entries.entries().filter(move |(owner, entry)| {
+            other.entry(owner).is_none_or(|same| {
+                (&same.api_version, &same.fields) != (&entry.api_version, &entry.fields)
             })
         });
-        others.map(|(_, claim)| claim.api_version.as_str())
+        others.map(|(_, entry)| entry.api_version.as_str())
     };
     others(now, before).chain(others(before, now)).collect()
 }

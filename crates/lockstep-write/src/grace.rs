@@ -14,9 +14,9 @@ pub(super) struct Grace {
     seconds: i64,
 }
 
-/// Grace period of a deletion; `None` if the object is removed immediately. `asked` is `gracePeriodSeconds` of the
+/// Grace period of a deletion; `None` if the object is removed immediately. `requested` is `gracePeriodSeconds` of the
 /// request.
-pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Option<Grace> {
+pub(super) fn of(resource: &Resource, object: &Object, requested: Option<i64>) -> Option<Grace> {
     if resource.special != SpecialKind::Pod {
         return None;
     }
@@ -25,7 +25,7 @@ pub(super) fn of(resource: &Resource, object: &Object, asked: Option<i64>) -> Op
     let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
     let runs = !text(&["spec", "nodeName"]).is_empty()
         && !matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
-    let seconds = match asked.unwrap_or(own) {
+    let seconds = match requested.unwrap_or(own) {
         _ if !runs => 0,
         negative if negative < 0 => 1,
         seconds => seconds,

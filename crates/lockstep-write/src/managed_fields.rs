@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lockstep_fieldgate::Gates;
 use lockstep_merge::fields::{Element, Set};
-use lockstep_merge::managers::{Endpoint, Managed, UpdateError, Writer, update};
+use lockstep_merge::managers::{Endpoint, ManagedFields, UpdateError, Writer, update};
 use lockstep_merge::typed::Comparison;
 use lockstep_merge::types::Type;
 use lockstep_object::{ApiError, Map, Object, Value, json};
@@ -19,11 +19,11 @@ const CONVERSIONS_MAX: usize = 64;
 
 /// Source of the `managedFields` of a write.
 #[derive(Clone)]
-pub(super) enum Claims {
+pub(super) enum FieldOwnership {
     /// Computed: the writer becomes the owner of the fields that it changes.
-    Tracked,
+    FromChange,
     /// Given, by server-side apply.
-    Known(Managed),
+    FromApply(ManagedFields),
 }
 
 /// Cache of webhook conversions within one write.
@@ -33,7 +33,7 @@ pub(super) struct Conversions {
 }
 
 /// Implementation of `Endpoint` for one request.
-pub(super) struct Written<'a> {
+pub(super) struct RequestEndpoint<'a> {
     request: &'a InFlight<'a>,
     subresource: Option<Subresource>,
     /// The current object in the encoding version, if field gates must be evaluated there.
@@ -44,15 +44,15 @@ pub(super) struct Written<'a> {
 
 /// Reasons for which an object is not available in another version.
 #[derive(Clone, Debug)]
-pub(super) enum NotAtHand {
+pub(super) enum ConversionError {
     /// A conversion webhook must be called first.
-    Missing,
+    WebhookNeeded,
     /// The resource does not define the version.
-    Unknown,
+    UnknownVersion,
 }
 
-impl Endpoint for Written<'_> {
-    type Error = NotAtHand;
+impl Endpoint for RequestEndpoint<'_> {
+    type Error = ConversionError;
 
     fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
         let resource = &self.request.served.resource;
@@ -62,17 +62,18 @@ impl Endpoint for Written<'_> {
         is_served.then(|| strategy.merge_type(version)).flatten()
     }
 
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, NotAtHand> {
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
         let resource = &self.request.served.resource;
         let version = resource.version_of(api_version);
-        let version = version.ok_or(NotAtHand::Unknown)?;
-        let mut converted = Object::from_value(object.clone()).map_err(|_| NotAtHand::Unknown)?;
+        let version = version.ok_or(ConversionError::UnknownVersion)?;
+        let mut converted =
+            Object::from_value(object.clone()).map_err(|_| ConversionError::UnknownVersion)?;
         if resource.strategy.converter().is_some() {
             let key = (api_version.into(), json::encode(object));
             let known = self.conversions.known.get(&key).cloned();
             return known.ok_or_else(|| {
                 *self.missing.borrow_mut() = Some((object.clone(), key.0));
-                NotAtHand::Missing
+                ConversionError::WebhookNeeded
             });
         }
         let fields = converted.fields_mut();
@@ -88,12 +89,12 @@ impl Endpoint for Written<'_> {
     }
 
     /// Restores gated fields before ownership is computed. Changes by mutating admission are not known at this point.
-    fn kept(
+    fn with_frozen_fields(
         &self,
         live: &Value,
         next: &Value,
         change: &Comparison,
-    ) -> Result<Option<Value>, NotAtHand> {
+    ) -> Result<Option<Value>, ConversionError> {
         let resource = &self.request.served.resource;
         let Some(gates) = resource.strategy.gates() else {
             return Ok(None);
@@ -108,7 +109,8 @@ impl Endpoint for Written<'_> {
         let Some(stored) = self.stored else {
             return Ok(None);
         };
-        let mut shaped = Object::from_value(next.clone()).map_err(|_| NotAtHand::Unknown)?;
+        let mut shaped =
+            Object::from_value(next.clone()).map_err(|_| ConversionError::UnknownVersion)?;
         let version = self.request.served.version;
         resource
             .strategy
@@ -138,7 +140,7 @@ impl<'a> InFlight<'a> {
         &'a self,
         subresource: Option<Subresource>,
         current: Option<&Current>,
-        run: impl Fn(&Written<'_>) -> Result<T, E>,
+        run: impl Fn(&RequestEndpoint<'_>) -> Result<T, E>,
         is_missing: impl Fn(&E) -> bool,
     ) -> Result<Result<T, E>, ApiError> {
         let mut conversions = Conversions::default();
@@ -149,19 +151,19 @@ impl<'a> InFlight<'a> {
             _ => None,
         };
         for _ in 0..CONVERSIONS_MAX {
-            let written = Written {
+            let endpoint = RequestEndpoint {
                 request: self,
                 subresource,
                 stored: stored.as_ref(),
                 conversions: &conversions,
                 missing: RefCell::new(None),
             };
-            let outcome = run(&written);
-            let missing = written.missing.take();
+            let outcome = run(&endpoint);
+            let missing = endpoint.missing.take();
             match (outcome, missing) {
                 (Err(error), Some((object, version))) if is_missing(&error) => {
                     let key = json::encode(&object);
-                    let made = self.converted_for_claims(object, &version).await?;
+                    let made = self.converted_for_ownership(object, &version).await?;
                     conversions.known.insert((version, key), made);
                 }
                 (outcome, _) => return Ok(outcome),
@@ -178,7 +180,11 @@ impl<'a> InFlight<'a> {
         has_gates && !self.has_paths(&self.api_version())
     }
 
-    async fn converted_for_claims(&self, object: Value, version: &str) -> Result<Value, ApiError> {
+    async fn converted_for_ownership(
+        &self,
+        object: Value,
+        version: &str,
+    ) -> Result<Value, ApiError> {
         let resource = &self.served.resource;
         let unreadable = || ApiError::internal("an object cannot be converted");
         let object = Object::from_value(object).map_err(|_| unreadable())?;
@@ -207,65 +213,66 @@ impl<'a> InFlight<'a> {
 
     /// Sets the `managedFields` of a new object. Fields that the server set and the client did not give have no
     /// owner.
-    pub(super) async fn claim_new(
+    pub(super) async fn set_managed_fields_of_new(
         &self,
         given: &Object,
         made: &mut Object,
-        asked: &RequestedManagedFields,
-        claims: &Claims,
+        requested: &RequestedManagedFields,
+        ownership: &FieldOwnership,
     ) -> Result<(), ApiError> {
-        let managed = match (claims, asked) {
-            (Claims::Known(managed), _) => managed.clone(),
-            (Claims::Tracked, asked) => {
+        let managed = match (ownership, requested) {
+            (FieldOwnership::FromApply(managed), _) => managed.clone(),
+            (FieldOwnership::FromChange, requested) => {
                 let mut owned = made.clone();
                 for path in self.served.resource.strategy.server_fields() {
                     if given.at(path).is_none() {
                         remove(owned.fields_mut(), path);
                     }
                 }
-                let before = match asked {
-                    RequestedManagedFields::Named(managed) => managed.clone(),
-                    RequestedManagedFields::Nothing => Managed::default(),
+                let before = match requested {
+                    RequestedManagedFields::Entries(managed) => managed.clone(),
+                    RequestedManagedFields::KeepStored => ManagedFields::default(),
                 };
                 self.track(None, None, &owned, before).await?
             }
         };
-        put_on(made, managed.write());
+        write_managed_fields(made, managed.write());
         Ok(())
     }
 
-    /// Sets the `managedFields` of an updated object. `asked` are the entries that the client sent.
-    pub(super) async fn claim(
+    /// Sets the `managedFields` of an updated object. `requested` are the entries that the client sent.
+    pub(super) async fn set_managed_fields(
         &self,
         subresource: Option<Subresource>,
         current: &Current,
         object: &mut Object,
-        asked: RequestedManagedFields,
-        claims: Claims,
+        requested: RequestedManagedFields,
+        ownership: FieldOwnership,
     ) -> Result<(), ApiError> {
         let live = Some(&current.object);
-        let is_kept = match subresource {
+        let keeps_stored = match subresource {
             Some(Subresource::Binding) => true,
             Some(Subresource::Scale) => {
-                self.served.resource.origin == Origin::Custom || !has_replicas(&stored(live))
+                self.served.resource.origin == Origin::Custom
+                    || !has_replicas(&stored_managed_fields(live))
             }
             _ => false,
         };
-        let managed = match claims {
-            Claims::Known(managed) => managed,
-            Claims::Tracked if is_kept => stored(live),
-            Claims::Tracked => {
-                let before = match asked {
-                    RequestedManagedFields::Named(managed) if subresource.is_none() => managed,
-                    RequestedManagedFields::Named(_) | RequestedManagedFields::Nothing => {
-                        stored(live)
+        let managed = match ownership {
+            FieldOwnership::FromApply(managed) => managed,
+            FieldOwnership::FromChange if keeps_stored => stored_managed_fields(live),
+            FieldOwnership::FromChange => {
+                let before = match requested {
+                    RequestedManagedFields::Entries(managed) if subresource.is_none() => managed,
+                    RequestedManagedFields::Entries(_) | RequestedManagedFields::KeepStored => {
+                        stored_managed_fields(live)
                     }
                 };
                 self.track(subresource, Some(current), object, before)
                     .await?
             }
         };
-        put_on(object, renewed(live, object, &managed));
+        write_managed_fields(object, encode_managed_fields(live, object, &managed));
         Ok(())
     }
 
@@ -276,17 +283,18 @@ impl<'a> InFlight<'a> {
         subresource: Option<Subresource>,
         current: Option<&Current>,
         object: &Object,
-        before: Managed,
-    ) -> Result<Managed, ApiError> {
+        before: ManagedFields,
+    ) -> Result<ManagedFields, ApiError> {
         let manager = &self.options.field_manager;
         let served = &self.served;
         let api_version = served.resource.api_version(served.version);
         let writer = self.writer(manager, &api_version, subresource);
         let live = current.map(|current| current.object.as_value());
-        let run = |written: &Written<'_>| {
-            update(written, live, object.as_value(), before.clone(), &writer)
+        let run = |endpoint: &RequestEndpoint<'_>| {
+            update(endpoint, live, object.as_value(), before.clone(), &writer)
         };
-        let is_missing = |error: &_| matches!(error, UpdateError::Convert(NotAtHand::Missing));
+        let is_missing =
+            |error: &_| matches!(error, UpdateError::Convert(ConversionError::WebhookNeeded));
         let tracked = self
             .with_conversions(subresource, current, run, is_missing)
             .await?;
@@ -305,46 +313,53 @@ fn gated(gates: &Gates, mut next: Value, stored: &Value) -> Option<Value> {
 #[derive(Clone)]
 pub(super) enum RequestedManagedFields {
     /// Absent or invalid: the stored entries apply.
-    Nothing,
+    KeepStored,
     /// Valid entries; empty for a reset.
-    Named(Managed),
+    Entries(ManagedFields),
 }
 
 /// Removes and parses `managedFields` of an incoming object. An empty list, or a single empty entry, resets all
 /// ownership.
 pub(super) fn take_requested_managed_fields(object: &mut Object) -> RequestedManagedFields {
     let Some(Value::Array(entries)) = object.metadata_mut().remove("managedFields") else {
-        return RequestedManagedFields::Nothing;
+        return RequestedManagedFields::KeepStored;
     };
     let is_empty = |entry: &Value| entry.as_object().is_some_and(Map::is_empty);
     match &*entries {
-        [] => return RequestedManagedFields::Named(Managed::default()),
-        [only] if is_empty(only) => return RequestedManagedFields::Named(Managed::default()),
+        [] => return RequestedManagedFields::Entries(ManagedFields::default()),
+        [only] if is_empty(only) => {
+            return RequestedManagedFields::Entries(ManagedFields::default());
+        }
         _ => {}
     }
-    match Managed::read(&entries) {
-        Ok(managed) if !managed.is_empty() => RequestedManagedFields::Named(managed),
-        _ => RequestedManagedFields::Nothing,
+    match ManagedFields::read(&entries) {
+        Ok(managed) if !managed.is_empty() => RequestedManagedFields::Entries(managed),
+        _ => RequestedManagedFields::KeepStored,
     }
 }
 
 /// True if `spec.replicas` has an owner. Without one, a write to `/scale` of a built-in kind does not change
 /// ownership.
-fn has_replicas(managed: &Managed) -> bool {
+fn has_replicas(managed: &ManagedFields) -> bool {
     let path = ["spec", "replicas"].map(Element::field);
-    managed.claims().any(|(_, claim)| claim.fields.has(&path))
+    managed.entries().any(|(_, entry)| entry.fields.has(&path))
 }
 
 /// Parses the `managedFields` of a stored object; empty if they are invalid.
-pub(super) fn stored(live: Option<&Object>) -> Managed {
+pub(super) fn stored_managed_fields(live: Option<&Object>) -> ManagedFields {
     let entries = live.map(Object::managed_fields).unwrap_or_default();
-    Managed::read(entries).unwrap_or_default()
+    ManagedFields::read(entries).unwrap_or_default()
 }
 
 /// Encodes `managedFields`. If only timestamps would change, the stored entries stay.
-pub(super) fn renewed(live: Option<&Object>, object: &Object, managed: &Managed) -> Vec<Value> {
+pub(super) fn encode_managed_fields(
+    live: Option<&Object>,
+    object: &Object,
+    managed: &ManagedFields,
+) -> Vec<Value> {
     let is_as_it_was = live.is_some_and(|live| {
-        is_same(live, object) && without_times(managed) == without_times(&stored(Some(live)))
+        is_same(live, object)
+            && without_times(managed) == without_times(&stored_managed_fields(Some(live)))
     });
     match live {
         Some(live) if is_as_it_was => live.managed_fields().to_vec(),
@@ -357,7 +372,7 @@ const LEVELS_AROUND: usize = 3;
 
 /// Sets `managedFields`, or drops them if they nest too deeply to be decoded again: storing the object takes
 /// precedence.
-pub(super) fn put_on(object: &mut Object, entries: Vec<Value>) {
+pub(super) fn write_managed_fields(object: &mut Object, entries: Vec<Value>) {
     let metadata = object.metadata_mut();
     let deepest = entries.iter().map(json::depth).max().unwrap_or_default();
     if entries.is_empty() || deepest + LEVELS_AROUND > json::DEPTH_MAX {
@@ -394,7 +409,7 @@ fn is_same(one: &Object, other: &Object) -> bool {
     content(one).eq(content(other)) && metadata(one).eq(metadata(other))
 }
 
-fn without_times(managed: &Managed) -> Vec<Value> {
+fn without_times(managed: &ManagedFields) -> Vec<Value> {
     let mut entries = managed.write();
     for entry in &mut entries {
         if let Some(entry) = entry.as_object_mut() {

@@ -47,7 +47,11 @@ pub(super) fn ownable(
         (None, Some(StatusField::Part) | None) => fields,
         (_, _) => {
             let subresource = subresource.map_or("", Subresource::name);
-            fields.without(&Set::of_fields(parts::put_back(group, plural, subresource)))
+            fields.without(&Set::of_fields(parts::reset_fields(
+                group,
+                plural,
+                subresource,
+            )))
         }
     }
 }

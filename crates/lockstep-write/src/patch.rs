@@ -46,17 +46,17 @@ enum Change {
 #[derive(Clone)]
 pub enum Patched {
     /// Patched object.
-    Made(Value),
+    Object(Value),
     /// Strategic merge patch.
-    By(Map<String, Value>),
+    StrategicPatch(Map<String, Value>),
 }
 
 impl Patched {
     /// 422 for the field `patch`.
     pub(super) fn refused(&self, problem: &str) -> ApiError {
         let shown = match self {
-            Self::Made(object) => object.to_string(),
-            Self::By(patch) => go_map(patch),
+            Self::Object(object) => object.to_string(),
+            Self::StrategicPatch(patch) => go_map(patch),
         };
         let path = Path::ROOT.field("patch");
         let error = FieldError::invalid(&path, shown, problem);
@@ -101,7 +101,7 @@ impl WritePath<'_> {
                 patched,
             })
         };
-        let next = Next::Made(&change);
+        let next = Next::Computed(&change);
         self.change(request, subresource, dry_run, LastWrite::Wins, next)
             .await
     }
@@ -182,8 +182,8 @@ impl Patch {
     /// Value to print in error messages about the patch.
     pub(super) fn shown(&self, made: Value) -> Patched {
         match &self.change {
-            Change::Json(_) | Change::Merge(_) => Patched::Made(made),
-            Change::Strategic(_, patch) => Patched::By(patch.clone()),
+            Change::Json(_) | Change::Merge(_) => Patched::Object(made),
+            Change::Strategic(_, patch) => Patched::StrategicPatch(patch.clone()),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use lockstep_mvcc::Expected;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::{KindOwner, mistyped, take_object};
-use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped};
+use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::{
     ApiError, GroupKind, GroupResource, GroupVersionKind, Object, Success, Value,
@@ -154,7 +154,7 @@ impl WritePath<'_> {
             subresource,
             dry_run,
             LastWrite::Wins,
-            Next::Made(&next),
+            Next::Computed(&next),
         );
         changed.await?;
         Ok(WriteAnswer::from(&Success::Created))
@@ -193,14 +193,18 @@ impl WritePath<'_> {
             self.take_from_budget(request, &pod).await?;
         }
         if options["dryRun"].is_null() {
-            self.tell_pod(request, &mut options).await?;
+            self.set_disruption_condition(request, &mut options).await?;
         }
         self.delete_with(request, &options).await?;
         Ok(WriteAnswer::from(&Success::Created))
     }
 
     /// Sets the `DisruptionTarget` condition on a pod, if it matches the preconditions.
-    async fn tell_pod(&self, request: &InFlight<'_>, options: &mut Value) -> Result<(), ApiError> {
+    async fn set_disruption_condition(
+        &self,
+        request: &InFlight<'_>,
+        options: &mut Value,
+    ) -> Result<(), ApiError> {
         let route = request.route;
         let key = format!("{}/{}", route.namespace, route.name);
         for _ in 0..TRIES_MAX {
@@ -325,23 +329,23 @@ fn accept(
     let [group, version, kind] = *kind;
     let gvk = GroupVersionKind::new(group, version, kind);
     let Document { value, duplicates } = document;
-    let mut object = take_object(value, &request.source, &gvk, KindOwner::BuiltIn)?;
+    let mut object = check_body_kind(value, &request.source, &gvk, KindOrigin::BuiltIn)?;
     let mut unknown = Vec::new();
     let metadata = object.fields_mut().entry("metadata");
     let metadata = metadata.or_insert_with(|| json!({}));
     let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+    normalize_metadata(metadata, &path, Malformed::Refuse, &mut unknown)
         .map_err(|error| mistyped(&gvk, &error.to_string()))?;
     let table = lockstep_kinds::Table::builtin();
     if let Some(id) = table.kind(group, version, kind) {
         lockstep_kinds::typed::read(table, id, object.fields_mut(), &mut unknown)
             .map_err(|error| mistyped(&gvk, &error.to_string()))?;
     }
-    let told = request
+    let warnings = request
         .options
         .field_validation
         .judge(&duplicates, &unknown);
-    for warning in told.map_err(|problem| mistyped(&gvk, &problem))? {
+    for warning in warnings.map_err(|problem| mistyped(&gvk, &problem))? {
         request.notes.warn(warning);
     }
     Ok(object)
@@ -408,10 +412,10 @@ fn place(pod: &mut Object, binding: &Object, node: &str, now: &str) {
     if let Some(conditions) = conditions.as_array_mut() {
         match conditions
             .iter_mut()
-            .find(|told| told["type"] == "PodScheduled")
+            .find(|condition| condition["type"] == "PodScheduled")
         {
-            Some(told) if told["status"] == "True" => {}
-            Some(told) => *told = scheduled,
+            Some(condition) if condition["status"] == "True" => {}
+            Some(condition) => *condition = scheduled,
             None => conditions.push(scheduled),
         }
     }
@@ -427,7 +431,7 @@ fn ignores_budgets(pod: &Object) -> bool {
 fn is_unready(pod: &Object) -> bool {
     let conditions = pod.at(&["status", "conditions"]).and_then(Value::as_array);
     let mut conditions = conditions.into_iter().flatten();
-    !conditions.any(|told| told["type"] == "Ready" && told["status"] == "True")
+    !conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
 fn number(budget: &Object, field: &str) -> i64 {

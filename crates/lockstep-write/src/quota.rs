@@ -7,7 +7,7 @@
 //! remainder. If the transaction fails, or a quota is exceeded in a possibly stale cache, the write catches up with
 //! the store and retries.
 
-use lockstep_builtins::quota::{Attempt, Counted, Meter, Quota, Write, charge};
+use lockstep_builtins::quota::{Attempt, Counted, Evaluator, Quota, Write, charge};
 use lockstep_mvcc::{
     Expected, ExtraWrite, Fence, GuardedOp, GuardedOutcome, Key, KeyRange, KeyValue,
     RangeUnchanged, Revision,
@@ -26,7 +26,7 @@ const QUOTAS: &str = "resourcequotas";
 const TRIES_MAX: usize = 32;
 /// Quota-relevant data of a write.
 pub struct Bill {
-    meter: Meter,
+    evaluator: Evaluator,
     resource: GroupResource,
     namespace: String,
     name: String,
@@ -91,13 +91,13 @@ impl Bill {
         old: Option<&Object>,
         now: Seconds,
     ) -> Option<Self> {
-        let meter = Meter::of(&resource.group, &resource.plural)?;
+        let evaluator = Evaluator::of(&resource.group, &resource.plural)?;
         let old = old.map(Object::as_value);
-        if !meter.minds(write, object.as_value(), old) {
+        if !evaluator.may_increase_usage(write, object.as_value(), old) {
             return None;
         }
         let inside = |value: &Value| {
-            if meter.looks_inside() {
+            if evaluator.depends_on_contents() {
                 value.clone()
             } else {
                 Value::Null
@@ -111,7 +111,7 @@ impl Bill {
             name: object.name().to_owned(),
             write,
             now,
-            meter,
+            evaluator,
         })
     }
 }
@@ -261,13 +261,16 @@ impl WritePath<'_> {
     /// Updated quotas, or 403 if one is exceeded. Resources missing in `status.used` are counted first.
     async fn charged(&self, bill: &Bill, seen: &[Seen]) -> Result<Vec<ExtraWrite>, ApiError> {
         let mut quotas: Vec<Quota> = seen.iter().map(|seen| seen.quota.clone()).collect();
-        if quotas.iter().any(|quota| quota.is_uncounted(&bill.meter)) {
+        if quotas
+            .iter()
+            .any(|quota| quota.is_uncounted(&bill.evaluator))
+        {
             // INVARIANT: the counted state is at least as new as every quota that was read.
             self.see_everything().await?;
             let counted = self.counted(bill);
             let uncounted = quotas.iter_mut();
-            for quota in uncounted.filter(|quota| quota.is_uncounted(&bill.meter)) {
-                quota.recount(&bill.meter, &counted);
+            for quota in uncounted.filter(|quota| quota.is_uncounted(&bill.evaluator)) {
+                quota.recount(&bill.evaluator, &counted);
             }
         }
         let attempt = Attempt {
@@ -276,7 +279,7 @@ impl WritePath<'_> {
             old: bill.old.as_ref(),
             now: bill.now,
         };
-        let charges = charge(&bill.meter, &quotas, &attempt);
+        let charges = charge(&bill.evaluator, &quotas, &attempt);
         let refused = |why: String| ApiError::forbidden(&bill.resource, &bill.name, why);
         let registry = self.registry();
         let Some(resource) = registry.resource("", QUOTAS) else {
@@ -286,7 +289,7 @@ impl WritePath<'_> {
         let replaced = charges.map(|charge| {
             let seen = &seen[charge.index];
             let mut object = seen.object.clone();
-            charge.quota.tell(&mut object);
+            charge.quota.write_status(&mut object);
             Ok(ExtraWrite::Replace {
                 key: seen.key.clone(),
                 at: seen.at,
@@ -307,12 +310,12 @@ impl WritePath<'_> {
             .env
             .cached_list(&resource.bucket, Some(&bill.namespace));
         let objects = stored.into_iter().map(|stored| {
-            let value = if bill.meter.looks_inside() {
+            let value = if bill.evaluator.depends_on_contents() {
                 serde_json::from_slice(&stored.value).unwrap_or_default()
             } else {
                 Value::Null
             };
-            bill.meter.counted(&value, bill.now)
+            bill.evaluator.counted(&value, bill.now)
         });
         objects.collect()
     }

@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::incoming::{KindOwner, mistyped, take_object, type_name};
-use lockstep_object::metadata::{Malformed, check_namespace, check_types, check_url_name};
+use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped, type_name};
+use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
 use lockstep_object::table::ColumnType;
 use lockstep_object::{ApiError, GroupVersionKind, Object, Value};
 use serde_json::{Map, json};
 
-use super::apply::Wish;
+use super::apply::ApplyConfiguration;
 use super::codec::Current;
 use super::decode::{Document, Unfit};
 use super::patch::Patch;
@@ -62,9 +62,10 @@ impl WritePath<'_> {
     ) -> Result<WriteAnswer, ApiError> {
         let dry_run = request.options.dry_run;
         let gvk = gvk();
-        let wish = Wish::of_kind(request, applied, "autoscaling/v1", &gvk.kind)?;
+        let configuration =
+            ApplyConfiguration::of_kind(request, applied, "autoscaling/v1", &gvk.kind)?;
         let (mut scale, unknown) =
-            read(wish.object().clone(), &request.source).map_err(|unfit| match unfit {
+            read(configuration.object().clone(), &request.source).map_err(|unfit| match unfit {
                 Unfit::Kind(status) => status,
                 Unfit::Type(problem) => mistyped(&gvk, &problem),
             })?;
@@ -83,9 +84,9 @@ impl WritePath<'_> {
             // An apply without `spec.replicas` leaves the replicas as they are.
             return self.change_scale(request, Ok).await;
         }
-        let wish = wish.instead(request.served.scaled(&scale)?.into_value());
+        let configuration = configuration.with_object(request.served.scaled(&scale)?.into_value());
         let subresource = Some(Subresource::Scale);
-        let next = Next::Applied(&wish);
+        let next = Next::Applied(&configuration);
         let answer = self.change(request, subresource, dry_run, LastWrite::Wins, next);
         request.served.written_scale_of(&answer.await?)
     }
@@ -115,7 +116,7 @@ impl WritePath<'_> {
             })
         };
         let subresource = Some(Subresource::Scale);
-        let next = Next::Made(&next);
+        let next = Next::Computed(&next);
         let answer = self.change(request, subresource, dry_run, LastWrite::Wins, next);
         request.served.written_scale_of(&answer.await?)
     }
@@ -393,8 +394,8 @@ fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result
         Unfit::Kind(status) => status,
         Unfit::Type(problem) => mistyped(&gvk, &problem),
     })?;
-    let told = request.options.field_validation.judge(duplicates, &unknown);
-    for warning in told.map_err(|problem| mistyped(&gvk, &problem))? {
+    let warnings = request.options.field_validation.judge(duplicates, &unknown);
+    for warning in warnings.map_err(|problem| mistyped(&gvk, &problem))? {
         request.notes.warn(warning);
     }
     Ok(scale)
@@ -402,13 +403,13 @@ fn accept(request: &InFlight<'_>, value: Value, duplicates: &[String]) -> Result
 
 /// Decodes a `Scale` and collects unknown fields.
 fn read(value: Value, body: &[u8]) -> Result<(Object, Vec<String>), Unfit> {
-    let scale = take_object(value, body, &gvk(), KindOwner::BuiltIn);
+    let scale = check_body_kind(value, body, &gvk(), KindOrigin::BuiltIn);
     let mut scale = scale.map_err(Unfit::Kind)?;
     let mut unknown = Vec::new();
     let metadata = scale.fields_mut().entry("metadata");
     let metadata = metadata.or_insert_with(|| json!({}));
     let path = Path::ROOT.field("metadata");
-    check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+    normalize_metadata(metadata, &path, Malformed::Refuse, &mut unknown)
         .map_err(|error| Unfit::Type(error.to_string()))?;
     check_fields(&scale, &mut unknown).map_err(Unfit::Type)?;
     Ok((scale, unknown))

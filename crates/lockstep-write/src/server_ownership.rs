@@ -1,12 +1,12 @@
 //! `managedFields` of objects created by the server, with the manager names of upstream.
 
 use lockstep_merge::fields::Set;
-use lockstep_merge::managers::{Endpoint, Managed, Writer, update};
+use lockstep_merge::managers::{Endpoint, ManagedFields, Writer, update};
 use lockstep_merge::types::Type;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 
-use super::managed_fields::{put_on, remove};
+use super::managed_fields::{remove, write_managed_fields};
 use super::origin::WriteOrigin;
 use super::ownable::{empty, ownable};
 use super::{Origin, Resource};
@@ -17,13 +17,13 @@ const SERVER: &str = "kube-apiserver";
 const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Ownership rules for objects that the server creates.
-struct Made<'a>(&'a Resource);
+struct ServerObject<'a>(&'a Resource);
 
 /// Error of conversion, which a create never needs.
 #[derive(Debug)]
 struct OtherVersion;
 
-impl Endpoint for Made<'_> {
+impl Endpoint for ServerObject<'_> {
     type Error = OtherVersion;
 
     fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
@@ -46,7 +46,11 @@ impl Endpoint for Made<'_> {
 
 /// Sets the `managedFields` of an object created by the server. Fields that the server sets on every object of the
 /// kind have no owner.
-pub(super) fn claim_made(origin: WriteOrigin, resource: &Resource, object: &mut Object) {
+pub(super) fn set_managed_fields_of_server_object(
+    origin: WriteOrigin,
+    resource: &Resource,
+    object: &mut Object,
+) {
     let Ok(now) = object.creation_timestamp().parse::<Seconds>() else {
         return;
     };
@@ -66,8 +70,14 @@ pub(super) fn claim_made(origin: WriteOrigin, resource: &Resource, object: &mut 
         subresource: "",
         now,
     };
-    let nothing = Managed::default();
-    if let Ok(managed) = update(&Made(resource), None, owned.as_value(), nothing, &writer) {
-        put_on(object, managed.write());
+    let nothing = ManagedFields::default();
+    if let Ok(managed) = update(
+        &ServerObject(resource),
+        None,
+        owned.as_value(),
+        nothing,
+        &writer,
+    ) {
+        write_managed_fields(object, managed.write());
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{InFlight, SpecialKind};
 
 /// Overwrites the requestor fields of a new CertificateSigningRequest with the identity of the user.
-pub(super) fn sign(request: &InFlight<'_>, object: &mut Object) {
+pub(super) fn set_requestor(request: &InFlight<'_>, object: &mut Object) {
     let resource = &request.served.resource;
     if resource.special != SpecialKind::CertificateSigningRequest {
         return;

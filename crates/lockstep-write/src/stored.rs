@@ -150,10 +150,10 @@ pub fn encode(
     out.extend_from_slice(br#"","kind":""#);
     out.extend_from_slice(kind.as_bytes());
     out.extend_from_slice(METADATA);
-    let kept = metadata
+    let written = metadata
         .iter()
         .filter(|(field, _)| *field != "resourceVersion");
-    fields(kept, &mut encode, &mut out);
+    fields(written, &mut encode, &mut out);
     out.push(b'}');
     let rest = object
         .iter()

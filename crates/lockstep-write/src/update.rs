@@ -10,14 +10,14 @@ use lockstep_object::metadata::{
 use lockstep_object::{ApiError, GroupKind, Object};
 
 use super::admission::{Attributes, Mutated, Operation};
-use super::apply::Wish;
+use super::apply::ApplyConfiguration;
 use super::codec::{Current, serve};
 use super::commit::put;
 use super::conversion::ServedVersion as _;
 use super::decode::Document;
 use super::environment::Observation;
 use super::field_gates::{ACTIONS, Gated};
-use super::managed_fields::{Claims, take_requested_managed_fields};
+use super::managed_fields::{FieldOwnership, take_requested_managed_fields};
 use super::quota::Bill;
 use super::scale::ServedScale as _;
 use super::{
@@ -39,9 +39,9 @@ struct Admitted {
 /// Computation of the next state of an object.
 pub(super) enum Next<'n> {
     /// A function of the current object.
-    Made(&'n (dyn Fn(&Current) -> Result<Incoming, ApiError> + Sync)),
+    Computed(&'n (dyn Fn(&Current) -> Result<Incoming, ApiError> + Sync)),
     /// Server-side apply of a configuration.
-    Applied(&'n Wish),
+    Applied(&'n ApplyConfiguration),
 }
 
 impl WritePath<'_> {
@@ -64,12 +64,13 @@ impl WritePath<'_> {
             (request.permits)(Verb::Create)?;
             forget_former(request, &mut incoming.object)?;
             return self
-                .create_object(request, incoming, Claims::Tracked, dry_run)
+                .create_object(request, incoming, FieldOwnership::FromChange, dry_run)
                 .await;
         }
         let change = |_: &Current| Ok(incoming.clone());
         let absent = strategy.last_write();
-        self.change(request, subresource, dry_run, absent, Next::Made(&change))
+        let next = Next::Computed(&change);
+        self.change(request, subresource, dry_run, absent, next)
             .await
     }
 
@@ -83,13 +84,17 @@ impl WritePath<'_> {
         absent: LastWrite,
         next: Next<'_>,
     ) -> Result<WriteAnswer, ApiError> {
-        let said = request.notes.warning_count();
+        let warnings_before = request.notes.warning_count();
         for _ in 0..=RETRIES_MAX {
             let current = self.current(request).await?;
             let current = current.ok_or_else(|| request.not_found())?;
-            let (mut next, claims) = match next {
-                Next::Made(make) => (make(&current)?, Claims::Tracked),
-                Next::Applied(wish) => request.applied(subresource, Some(&current), wish).await?,
+            let (mut next, ownership) = match next {
+                Next::Computed(make) => (make(&current)?, FieldOwnership::FromChange),
+                Next::Applied(configuration) => {
+                    request
+                        .applied(subresource, Some(&current), configuration)
+                        .await?
+                }
             };
             check_namespace(&next.object, &request.route.namespace)?;
             let insists = !next.object.resource_version().is_empty();
@@ -97,11 +102,11 @@ impl WritePath<'_> {
             if absent == LastWrite::IsRefused && !insists {
                 return Err(no_version(request));
             }
-            let asked = take_requested_managed_fields(&mut next.object);
+            let requested = take_requested_managed_fields(&mut next.object);
             self.keep_gates(request, &mut next.object, Some(&current.object));
             let mut next = next_state(request, subresource, next, &current, absent)?;
             request
-                .claim(subresource, &current, &mut next, asked, claims)
+                .set_managed_fields(subresource, &current, &mut next, requested, ownership)
                 .await?;
             let admitted = self
                 .admit_change(request, subresource, &current, &mut next, dry_run)
@@ -113,11 +118,11 @@ impl WritePath<'_> {
                 Some(answer) => return Ok(answer),
                 None => {
                     // Warnings and annotations refer to a state that is no longer current.
-                    request.notes.retract(said, ACTIONS);
+                    request.notes.retract(warnings_before, ACTIONS);
                     if insists {
                         break;
                     }
-                    self.see_claims(&request.served.resource).await;
+                    self.wait_for_allocations(&request.served.resource).await;
                 }
             }
         }
@@ -152,7 +157,7 @@ impl WritePath<'_> {
         };
         let mut changed = seen.next.clone();
         let object = changed.as_mut().unwrap_or(next);
-        if self.mutate(&attributes, Some(object)).await? == Mutated::OutOfShape {
+        if self.mutate(&attributes, Some(object)).await? == Mutated::NeedsDefaulting {
             if let Some(scale) = &changed {
                 request.served.take_scale(scale, next)?;
             }
@@ -181,7 +186,7 @@ impl WritePath<'_> {
     ) -> Result<Gated, ApiError> {
         let old = &current.object;
         let gated = self.gate(request, next, Some(current)).await?;
-        count(request, subresource, next, old);
+        increment_generation(request, subresource, next, old);
         self.assign(request, next, Some(old)).await?;
         self.env.observe(&Observation::BeforeValidation(next));
         check(request, subresource, next, old, &gated)?;
@@ -204,8 +209,8 @@ impl WritePath<'_> {
         let resource = &served.resource;
         let key = resource.object_key(&request.route.namespace, &request.route.name);
         let is_released = object.deletion_timestamp().is_some() && is_free(resource, &object);
-        let value = if !is_released && request.says_nothing_new(&object, &current) {
-            request.stored_anew(&current).await?
+        let value = if !is_released && request.is_unchanged_in_other_version(&object, &current) {
+            request.reencoded(&current).await?
         } else {
             request.encode_gated(object, &admitted.gated).await?
         };
@@ -316,10 +321,10 @@ fn keep(
     if let Some(metadata) = metadata {
         *object.metadata_mut() = metadata;
         let (group, plural) = (&*served.resource.group, &*served.resource.plural);
-        for field in parts::kept_by_status(group, plural) {
+        for field in parts::metadata_kept_by_status(group, plural) {
             keep_metadata(object, old, field);
         }
-        statuses::keep(group, plural, object, old, &request.now.to_string());
+        statuses::preserve_status(group, plural, object, old, &request.now.to_string());
     }
     if served.resource.special == SpecialKind::CertificateSigningRequest {
         match subresource {
@@ -328,7 +333,7 @@ fn keep(
             // `spec` of a CertificateSigningRequest is immutable.
             None => restore(object, old, "spec"),
         }
-        parts::date_conditions(object, old, &request.now.to_string());
+        parts::set_condition_times(object, old, &request.now.to_string());
     }
     if subresource.is_none() && has_finalize {
         restore(object, old, "spec");
@@ -345,7 +350,7 @@ fn keep_metadata(object: &mut Object, old: &Object, field: &str) {
 }
 
 /// Increments `metadata.generation` if the update changes a tracked field.
-fn count(
+fn increment_generation(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
     object: &mut Object,
@@ -407,15 +412,15 @@ pub(super) fn is_free(resource: &Resource, object: &Object) -> bool {
 fn check_moved(request: &InFlight<'_>, object: &Object, current: &Current) -> Result<(), ApiError> {
     let resource = request.served.resource.group_resource();
     let name = &request.route.name;
-    let (asked, is) = (object.uid(), current.object.uid());
+    let (requested, is) = (object.uid(), current.object.uid());
     // In a patch, the UID is an immutable field like others, which validation covers.
-    if request.route.verb != Verb::Patch && !asked.is_empty() && asked != is {
+    if request.route.verb != Verb::Patch && !requested.is_empty() && requested != is {
         return Err(ApiError::precondition_failed(
-            &resource, name, "UID", asked, is,
+            &resource, name, "UID", requested, is,
         ));
     }
-    let (asked, is) = (object.resource_version(), current.revision.0.to_string());
-    if !asked.is_empty() && asked != is {
+    let (requested, is) = (object.resource_version(), current.revision.0.to_string());
+    if !requested.is_empty() && requested != is {
         return Err(ApiError::modified(&resource, name));
     }
     Ok(())
@@ -463,14 +468,14 @@ fn keep_part(
         Some(Subresource::Resize) => parts::resize(object, old),
         Some(Subresource::Approval) => parts::approval(object, old),
         Some(Subresource::Status) => {
-            let asked = object.resource_version().to_owned();
+            let requested = object.resource_version().to_owned();
             let new = object.fields_mut().remove("status");
             *object = old.clone();
             match new {
                 Some(status) => drop(object.fields_mut().insert("status".into(), status)),
                 None => drop(object.fields_mut().remove("status")),
             }
-            object.set_meta_text("resourceVersion", &asked);
+            object.set_meta_text("resourceVersion", &requested);
         }
         Some(Subresource::Finalize) => {
             let finalizers = object.at(&["spec", "finalizers"]).cloned();

@@ -12,7 +12,6 @@ mod layers;
 mod manifest;
 mod plurals;
 mod prose;
-mod ratchet;
 mod rust;
 mod size;
 mod statuses;

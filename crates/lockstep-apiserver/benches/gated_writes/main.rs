@@ -1,4 +1,4 @@
-//! What gates of fields cost a write, from the bytes of a request to the bytes in a store, without a network.
+//! Cost of field gates for a write, from the bytes of a request to the bytes in a store, without a network.
 
 mod workload;
 

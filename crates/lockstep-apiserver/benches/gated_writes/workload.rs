@@ -20,10 +20,10 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/ex.io/v1/namespaces/default/widgets";
 const GATES: usize = 64;
 const PATHS: usize = 4;
-/// How many of the gated fields the changed object has.
+/// Number of gated fields that the changed object has.
 const STORED: usize = 8;
 
-/// What is written, and the state of gates.
+/// Each kind of write with each state of the gates.
 pub(crate) const CASES: [(Write, State); 9] = [
     (Write::Create, State::None),
     (Write::Create, State::Closed),
@@ -42,7 +42,7 @@ pub(crate) enum Write {
     Create,
     /// Another field of an object that has gated ones.
     Patch,
-    /// The same, by server-side apply of the whole object.
+    /// Server-side apply of the whole object, with a change of the field that `Patch` changes.
     Apply,
 }
 
@@ -52,11 +52,11 @@ pub(crate) enum State {
     None,
     /// 64 gates of 4 paths each, all closed.
     Closed,
-    /// The same, all open.
+    /// 64 gates of 4 paths each, all open.
     Open,
 }
 
-/// What a case is called.
+/// Name of a case.
 pub(crate) fn name((write, state): (Write, State)) -> String {
     let write = match write {
         Write::Create => "create",

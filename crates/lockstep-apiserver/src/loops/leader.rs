@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lockstep_controllers::Stored;
-use lockstep_controllers::election::{Election, LEASE_NAME, Move, RENEW_DEADLINE_MS, RENEW_MS};
+use lockstep_controllers::election::{
+    Election, ElectionStep, LEASE_NAME, RENEW_DEADLINE_MS, RENEW_MS,
+};
 use lockstep_controllers::servers::NAMESPACE;
 use lockstep_object::Object;
 use lockstep_storage::{Expected, Revision};
@@ -45,7 +47,7 @@ impl Leader {
             let stored = self.stored();
             let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             let until = match election.campaign(stored.as_ref(), now, micros()) {
-                Move::Write { revision, lease } => {
+                ElectionStep::Write { revision, lease } => {
                     let expected =
                         revision.map_or(Expected::Absent, |at| Expected::At(Revision(at)));
                     if let Ok(Internal::Done(_)) = timeout(RENEW, self.write(expected, lease)).await
@@ -55,7 +57,7 @@ impl Leader {
                     }
                     Instant::now() + RENEW
                 }
-                Move::Wait { until } => {
+                ElectionStep::Wait { until } => {
                     decided();
                     started + Duration::from_millis(until)
                 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use lockstep_controllers::{
-    Action, Aggregation, ApiServices, Change, Controller, Furnish, Garbage, Namespaces, Quotas,
-    Resource, World,
+    Action, Aggregation, ApiServices, Change, ClusterView, Controller, Garbage, NamespaceDefaults,
+    Namespaces, Quotas, Resource,
 };
 use lockstep_object::metadata::Seconds;
 
@@ -14,7 +14,7 @@ use super::LoopConfig;
 pub(super) struct Machines {
     garbage: Option<Garbage>,
     namespaces: Option<Namespaces>,
-    furnish: Vec<Furnish>,
+    namespace_defaults: Vec<NamespaceDefaults>,
     aggregation: Option<Aggregation>,
     quotas: Option<Quotas>,
     /// Always enabled: `APIService` objects describe the server itself.
@@ -24,13 +24,14 @@ pub(super) struct Machines {
 impl Machines {
     pub(super) fn new(config: &LoopConfig) -> Self {
         let is_on = |controller| config.controllers.has(controller);
-        let accounts = is_on(Controller::ServiceAccount).then(Furnish::service_accounts);
-        let root_ca = is_on(Controller::RootCaPublisher).then(|| Furnish::root_ca(&config.root_ca));
+        let accounts = is_on(Controller::ServiceAccount).then(NamespaceDefaults::service_accounts);
+        let root_ca =
+            is_on(Controller::RootCaPublisher).then(|| NamespaceDefaults::root_ca(&config.root_ca));
         Self {
             garbage: is_on(Controller::GarbageCollector).then(Garbage::default),
             namespaces: is_on(Controller::Namespace)
                 .then(|| Namespaces::with_grace(config.namespace_grace)),
-            furnish: accounts.into_iter().chain(root_ca).collect(),
+            namespace_defaults: accounts.into_iter().chain(root_ca).collect(),
             aggregation: is_on(Controller::ClusterRoleAggregation).then(Aggregation::default),
             quotas: is_on(Controller::ResourceQuota).then(Quotas::default),
             api_services: ApiServices::default(),
@@ -45,8 +46,8 @@ impl Machines {
         if let Some(namespaces) = &mut self.namespaces {
             namespaces.observe(change);
         }
-        for furnish in &mut self.furnish {
-            furnish.observe(change);
+        for namespace_defaults in &mut self.namespace_defaults {
+            namespace_defaults.observe(change);
         }
         if let Some(aggregation) = &mut self.aggregation {
             aggregation.observe(change);
@@ -89,27 +90,27 @@ impl Machines {
     /// Actions of all controllers. `elapsed` is the time since they started.
     pub(super) fn plan(
         &mut self,
-        world: &dyn World,
+        cluster: &dyn ClusterView,
         now: Seconds,
         elapsed: Duration,
     ) -> Vec<Action> {
         let mut actions = Vec::new();
         if let Some(garbage) = &mut self.garbage {
-            actions.extend(garbage.plan(world, now));
+            actions.extend(garbage.plan(cluster, now));
         }
         if let Some(namespaces) = &mut self.namespaces {
-            actions.extend(namespaces.plan(world, now, elapsed));
+            actions.extend(namespaces.plan(cluster, now, elapsed));
         }
-        for furnish in &mut self.furnish {
-            actions.extend(furnish.plan(world));
+        for namespace_defaults in &mut self.namespace_defaults {
+            actions.extend(namespace_defaults.plan(cluster));
         }
         if let Some(aggregation) = &mut self.aggregation {
-            actions.extend(aggregation.plan(world));
+            actions.extend(aggregation.plan(cluster));
         }
         if let Some(quotas) = &mut self.quotas {
-            actions.extend(quotas.plan(world, now));
+            actions.extend(quotas.plan(cluster, now));
         }
-        actions.extend(self.api_services.plan(world, now));
+        actions.extend(self.api_services.plan(cluster, now));
         actions
     }
 }

@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstep_controllers::{Switches, servers};
+use lockstep_controllers::{EnabledControllers, servers};
 use lockstep_object::metadata::{Micros, Seconds};
 use tokio::time::Instant;
 
@@ -34,7 +34,7 @@ const GATHER: Duration = Duration::from_millis(5);
 /// Interval of the cleanup of expired identity leases.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// Pause before the controllers restart.
-const ANEW_PAUSE: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Pause before actions that a quota refused are tried again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
 /// Longest time that release of the leases may take at shutdown.
@@ -44,7 +44,7 @@ const RETIRE_MAX: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct LoopConfig {
     /// Enabled controllers.
-    pub controllers: Switches,
+    pub controllers: EnabledControllers,
     /// Unique name of this server on the store, stable across restarts.
     pub server: String,
     /// Host name of the machine.
@@ -125,7 +125,7 @@ impl Loops {
     async fn work(&self) -> Infallible {
         loop {
             let Err(Fallen) = self.follow().await;
-            tokio::time::sleep(ANEW_PAUSE).await;
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 

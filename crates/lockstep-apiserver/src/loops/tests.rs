@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use lockstep_controllers::Switches;
+use lockstep_controllers::EnabledControllers;
 use lockstep_object::Object;
 use lockstep_storage::{
     Consistency, Expected, Key, KeyRange, Limits, MemoryStore, Op, Put, Range, Revision, Store, Txn,
@@ -182,7 +182,7 @@ async fn a_namespace_waits_for_crds_that_are_not_served_yet() {
         "spec": { "finalizers": ["kubernetes"] } });
     make(&api, ("", "namespaces", "ns"), namespace).await;
     let config = LoopConfig {
-        controllers: Switches::default(),
+        controllers: EnabledControllers::default(),
         server: "s".to_owned(),
         host: "h".to_owned(),
         root_ca: String::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lockstep_controllers::{Change, Id, Kind, Meta, Resource, Stored, World};
+use lockstep_controllers::{Change, ClusterView, Id, Kind, Meta, Resource, Stored};
 use lockstep_object::{Object, Value};
 use lockstep_storage::Revision;
 
@@ -186,7 +186,7 @@ impl View<'_> {
     }
 }
 
-impl World for View<'_> {
+impl ClusterView for View<'_> {
     fn seen(&self) -> u64 {
         self.seen.0
     }

@@ -2,8 +2,10 @@
 
 use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
-use lockstep_object::incoming::{FieldValidation, KindOwner, malformed, mistyped, take_object};
-use lockstep_object::metadata::{Malformed, check_types};
+use lockstep_object::incoming::{
+    FieldValidation, KindOrigin, check_body_kind, malformed, mistyped,
+};
+use lockstep_object::metadata::{Malformed, normalize_metadata};
 use lockstep_object::{ApiError, GroupVersionKind, Object, Value, json, yaml};
 
 use super::Request;
@@ -20,11 +22,11 @@ impl Request<'_> {
     /// Decodes the body as an object of another built-in kind.
     pub(crate) fn other(&self, gvk: &GroupVersionKind) -> Result<Object, ApiError> {
         let Document { value, duplicates } = self.document(&gvk.kind)?;
-        let mut object = take_object(value, &self.body, gvk, KindOwner::BuiltIn)?;
+        let mut object = check_body_kind(value, &self.body, gvk, KindOrigin::BuiltIn)?;
         let mut unknown = Vec::new();
         let path = Path::ROOT.field("metadata");
         if let Some(metadata) = object.fields_mut().get_mut("metadata") {
-            check_types(metadata, &path, Malformed::Refuse, &mut unknown)
+            normalize_metadata(metadata, &path, Malformed::Refuse, &mut unknown)
                 .map_err(|error| mistyped(gvk, &error.to_string()))?;
         }
         let table = Table::builtin();

@@ -4,7 +4,7 @@ use lockstep_gotext::quantity::Quantity;
 use lockstep_object::Value;
 use lockstep_object::metadata::Seconds;
 
-use super::{Meter, Quota, Write};
+use super::{Evaluator, Quota, Write};
 use crate::amounts::{self, Amounts};
 
 /// A write that is to be charged.
@@ -32,21 +32,21 @@ pub struct Charge {
 /// The quotas that are charged for a write, in their order, or why it is refused. All of what is limited has to be
 /// counted ([`Quota::is_uncounted`]).
 pub fn charge(
-    meter: &Meter,
+    evaluator: &Evaluator,
     quotas: &[Quota],
     attempt: &Attempt<'_>,
 ) -> Result<Vec<Charge>, String> {
-    if !meter.minds(attempt.write, attempt.new, attempt.old) {
+    if !evaluator.may_increase_usage(attempt.write, attempt.new, attempt.old) {
         return Ok(Vec::new());
     }
-    let new = meter.counted(attempt.new, attempt.now);
+    let new = evaluator.counted(attempt.new, attempt.now);
     let about = quotas.iter().enumerate();
     let about: Vec<_> = about
-        .filter(|(_, quota)| quota.is_about(meter, &new))
+        .filter(|(_, quota)| quota.is_about(evaluator, &new))
         .collect();
     for (_, quota) in &about {
-        let limited: Vec<&str> = quota.limited(meter).collect();
-        if let Some(missing_resources) = meter.missing_resources(attempt.new, &limited) {
+        let limited: Vec<&str> = quota.limited(evaluator).collect();
+        if let Some(missing_resources) = evaluator.missing_resources(attempt.new, &limited) {
             return Err(format!("failed quota: {}: {missing_resources}", quota.name));
         }
     }
@@ -58,11 +58,11 @@ pub fn charge(
             "quota usage is negative for resource(s): {negative}"
         ));
     }
-    let old = attempt.old.map(|old| meter.counted(old, attempt.now));
+    let old = attempt.old.map(|old| evaluator.counted(old, attempt.now));
     let mut charges = Vec::new();
     for (index, quota) in about {
         // An object that was out of scope before is charged in full.
-        let before = old.as_ref().filter(|old| quota.is_about(meter, old));
+        let before = old.as_ref().filter(|old| quota.is_about(evaluator, old));
         let more = match before {
             Some(before) => increase(&new.uses, &before.uses),
             None => new.uses.clone(),

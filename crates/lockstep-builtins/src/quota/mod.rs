@@ -1,6 +1,6 @@
 //! Resource quotas: usage of objects, and enforcement.
 //!
-//! [`Meter`] computes the usage of objects of a resource ([`Counted`]), [`Quota`] has limits and current usage, and
+//! [`Evaluator`] computes the usage of objects of a resource ([`Counted`]), [`Quota`] has limits and current usage, and
 //! [`charge`] adds the usage of a write to the matching quotas or rejects it.
 //!
 //! A quota takes effect with its write: limits come from `spec`, and usage missing in `status` is counted before
@@ -10,7 +10,7 @@
 mod charge;
 mod claims;
 mod device_claims;
-mod meter;
+mod evaluator;
 mod pods;
 mod scopes;
 mod services;
@@ -21,7 +21,7 @@ use lockstep_gotext::quantity::Quantity;
 use lockstep_object::{Map, Object, Value};
 
 pub use charge::{Attempt, Charge, charge};
-pub use meter::{Counted, Meter, Write};
+pub use evaluator::{Counted, Evaluator, Write};
 use scopes::Selector;
 
 use crate::amounts::{self, Amounts};
@@ -54,25 +54,25 @@ impl Quota {
     }
 
     /// True if the quota limits a resource's usage.
-    pub fn limits(&self, meter: &Meter) -> bool {
-        self.limited(meter).next().is_some()
+    pub fn limits(&self, evaluator: &Evaluator) -> bool {
+        self.limited(evaluator).next().is_some()
     }
 
     /// True if the usage of a limited resource is not recorded yet.
-    pub fn is_uncounted(&self, meter: &Meter) -> bool {
-        self.limited(meter)
+    pub fn is_uncounted(&self, evaluator: &Evaluator) -> bool {
+        self.limited(evaluator)
             .any(|name| !self.used.contains_key(name))
     }
 
     /// The limited resources that objects of a resource use.
-    fn limited<'q>(&'q self, meter: &'q Meter) -> impl Iterator<Item = &'q str> {
+    fn limited<'q>(&'q self, evaluator: &'q Evaluator) -> impl Iterator<Item = &'q str> {
         let names = self.hard.keys().map(String::as_str);
-        names.filter(|name| meter.measures(name))
+        names.filter(|name| evaluator.measures(name))
     }
 
     /// True if an object is in the scopes of the quota.
-    fn is_about(&self, meter: &Meter, object: &Counted) -> bool {
-        self.limits(meter) && self.selects(object)
+    fn is_about(&self, evaluator: &Evaluator, object: &Counted) -> bool {
+        self.limits(evaluator) && self.selects(object)
     }
 
     fn selects(&self, object: &Counted) -> bool {
@@ -85,10 +85,14 @@ impl Quota {
     }
 
     /// Adds up what is limited of all objects of a resource that there are in the namespace.
-    pub fn count<'o>(&mut self, meter: &Meter, objects: impl IntoIterator<Item = &'o Counted>) {
+    pub fn count<'o>(
+        &mut self,
+        evaluator: &Evaluator,
+        objects: impl IntoIterator<Item = &'o Counted>,
+    ) {
         let mut used = std::mem::take(&mut self.used);
         let mut sums: BTreeMap<String, Quantity> = self
-            .limited(meter)
+            .limited(evaluator)
             .map(|name| {
                 let sum = used.remove(name);
                 (name.to_owned(), sum.unwrap_or_else(|| amounts::whole(0)))
@@ -107,9 +111,13 @@ impl Quota {
     }
 
     /// Recounts the usage of a resource from scratch.
-    pub fn recount<'o>(&mut self, meter: &Meter, objects: impl IntoIterator<Item = &'o Counted>) {
-        self.used.retain(|name, _| !meter.measures(name));
-        self.count(meter, objects);
+    pub fn recount<'o>(
+        &mut self,
+        evaluator: &Evaluator,
+        objects: impl IntoIterator<Item = &'o Counted>,
+    ) {
+        self.used.retain(|name, _| !evaluator.measures(name));
+        self.count(evaluator, objects);
     }
 
     /// The amounts that the quota limits.
@@ -121,7 +129,7 @@ impl Quota {
     }
 
     /// Writes limits and usage into the status. Returns true if it changed.
-    pub fn tell(&self, quota: &mut Object) -> bool {
+    pub fn write_status(&self, quota: &mut Object) -> bool {
         let hard = quota.at(&["spec", "hard"]).cloned();
         let hard = hard.unwrap_or_else(|| Value::Object(Map::new()));
         let used = shown(&self.used);

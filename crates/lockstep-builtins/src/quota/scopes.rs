@@ -2,7 +2,7 @@
 
 use lockstep_object::Value;
 
-use super::meter::Counted;
+use super::evaluator::Counted;
 use super::texts;
 use crate::look::{list, some, text};
 use crate::qos::{self, QosClass};

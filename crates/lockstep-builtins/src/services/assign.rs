@@ -6,7 +6,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Map, Object, Value};
 use serde_json::json;
 
-use super::{HEADLESS, ServiceRange, claims, has_address, has_health_port, has_node_ports};
+use super::{HEADLESS, ServiceRange, allocations, has_address, has_health_port, has_node_ports};
 use crate::look::{map_in, maps_in, text};
 
 /// The ports of nodes that lead to services.
@@ -33,7 +33,9 @@ pub fn assign(
     old: Option<&Object>,
     pool: &mut Pool<'_>,
 ) -> Result<(), FieldError> {
-    let old = old.map(|old| claims(old.as_value())).unwrap_or_default();
+    let old = old
+        .map(|old| allocations(old.as_value()))
+        .unwrap_or_default();
     let spec = map_in(service.fields_mut(), "spec");
     let value = Value::Object(spec.clone());
     if has_address(&value) && text(&value, "clusterIP") != HEADLESS {

@@ -19,7 +19,7 @@ mod webhooks;
 use std::sync::{Arc, LazyLock};
 
 use lockstep_authz::validate_role;
-use lockstep_builtins::{KindRules, Part, defaults};
+use lockstep_builtins::{KindStrategy, WriteEndpoint, defaults};
 use lockstep_merge::types::Type;
 use lockstep_mvcc::Revision;
 use lockstep_object::Object;
@@ -424,7 +424,7 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
         is_terminating: false,
         strategy: Arc::new(BuiltIn {
             row,
-            kind_rules: KindRules::of(row.group, row.kind),
+            kind_strategy: KindStrategy::of(row.group, row.kind),
             compatibility,
         }),
     }
@@ -433,23 +433,23 @@ fn resource(row: &'static Row, compatibility: Compatibility, apis: &Apis) -> Res
 /// The strategy of a built-in resource.
 struct BuiltIn {
     row: &'static Row,
-    kind_rules: &'static KindRules,
+    kind_strategy: &'static KindStrategy,
     compatibility: Compatibility,
 }
 
-/// The part of an object that a write to an endpoint validates.
-fn validated_part(subresource: Option<Subresource>) -> Part {
+/// Endpoint of a write, which selects its validation.
+fn write_endpoint(subresource: Option<Subresource>) -> WriteEndpoint {
     match subresource {
-        None | Some(Subresource::Scale | Subresource::Approval) => Part::Whole,
-        Some(Subresource::EphemeralContainers) => Part::EphemeralContainers,
-        Some(Subresource::Resize) => Part::Resources,
-        Some(Subresource::Status) => Part::Status,
+        None | Some(Subresource::Scale | Subresource::Approval) => WriteEndpoint::Main,
+        Some(Subresource::EphemeralContainers) => WriteEndpoint::EphemeralContainers,
+        Some(Subresource::Resize) => WriteEndpoint::Resize,
+        Some(Subresource::Status) => WriteEndpoint::Status,
         Some(
             Subresource::Finalize
             | Subresource::Token
             | Subresource::Binding
             | Subresource::Eviction,
-        ) => Part::Unchecked,
+        ) => WriteEndpoint::Unchecked,
     }
 }
 
@@ -473,7 +473,7 @@ impl Strategy for BuiltIn {
     }
 
     fn generation_metadata(&self) -> &'static [&'static str] {
-        self.kind_rules.counted_metadata
+        self.kind_strategy.counted_metadata
     }
 
     fn expires(&self) -> bool {
@@ -525,12 +525,12 @@ impl Transform for BuiltIn {
     ) -> Vec<String> {
         (self.row.normalize)(object, old);
         let version = self.row.versions[version];
-        (self.kind_rules.convert)(object, version);
+        (self.kind_strategy.convert)(object, version);
         let kind = self.type_of(version);
         defaults::fill(kind, object.fields_mut());
         match old {
-            None => (self.kind_rules.begin)(object),
-            Some(old) => (self.kind_rules.next)(object, old),
+            None => (self.kind_strategy.prepare_for_create)(object),
+            Some(old) => (self.kind_strategy.prepare_for_update)(object, old),
         }
         let mut unknown = Vec::new();
         let printed = types::check(kind, object, &mut unknown);
@@ -543,7 +543,7 @@ impl Transform for BuiltIn {
     }
 
     fn project_to_version(&self, version: usize, object: &mut Object) {
-        (self.kind_rules.convert)(object, self.row.versions[version]);
+        (self.kind_strategy.convert)(object, self.row.versions[version]);
     }
 
     fn has_same_schema(&self, one: usize, other: usize) -> bool {
@@ -574,10 +574,11 @@ impl Validate for BuiltIn {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
         let warnings = (self.row.warnings)(object, old, self.compatibility);
         let old = old.map(Object::as_value);
-        errors.extend(
-            self.kind_rules
-                .check(object.as_value(), old, validated_part(subresource)),
-        );
+        errors.extend(self.kind_strategy.check(
+            object.as_value(),
+            old,
+            write_endpoint(subresource),
+        ));
         Validation { errors, warnings }
     }
 }

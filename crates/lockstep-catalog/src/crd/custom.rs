@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use lockstep_fieldgate::{GateList, Gates, relieved};
+use lockstep_fieldgate::{GateList, Gates, relax_closed_fields};
 use lockstep_merge::types::{Type, Types};
 use lockstep_mvcc::Revision;
 use lockstep_object::field::{FieldError, Path};
@@ -185,12 +185,12 @@ fn compile(
             error,
         })
     };
-    let relieved = gates.and_then(|gates| relieved(schema, gates));
-    let plain = match &relieved {
+    let relaxed = gates.and_then(|gates| relax_closed_fields(schema, gates));
+    let plain = match &relaxed {
         Some(_) => Some(compile(schema)?),
         None => None,
     };
-    let compiled = compile(relieved.as_ref().unwrap_or(schema))?;
+    let compiled = compile(relaxed.as_ref().unwrap_or(schema))?;
     if compiled.has_rules() {
         timer.compiled(timer.now() - began);
     }

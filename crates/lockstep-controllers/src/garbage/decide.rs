@@ -5,7 +5,7 @@ use lockstep_object::{GroupVersion, Object, Value};
 
 use super::graph::Graph;
 use crate::event::{self, About};
-use crate::{Action, FOREGROUND, Id, Kind, Meta, ORPHAN, Owner, Propagation, World};
+use crate::{Action, ClusterView, FOREGROUND, Id, Kind, Meta, ORPHAN, Owner, Propagation};
 
 /// State of an owner.
 enum OwnerState {
@@ -24,17 +24,17 @@ enum OwnerState {
 /// The required writes for an object; none if the decision needs kinds that are not served yet.
 pub(super) fn decide(
     graph: &Graph,
-    world: &dyn World,
+    cluster: &dyn ClusterView,
     id: &Id,
     meta: &Meta,
     now: Seconds,
 ) -> Option<Vec<Action>> {
     if meta.is_deleting {
-        return Some(released(graph, world, id, meta));
+        return Some(released(graph, cluster, id, meta));
     }
     let (mut solid, mut loose, mut waits) = (false, Vec::new(), false);
     for owner in &meta.owners {
-        match standing(graph, world, id, owner) {
+        match standing(graph, cluster, id, owner) {
             OwnerState::Exists => solid = true,
             OwnerState::Absent => loose.push(&*owner.uid),
             OwnerState::Waiting => {
@@ -43,16 +43,16 @@ pub(super) fn decide(
             }
             OwnerState::Unknown => return None,
             OwnerState::Misplaced(problem) => {
-                return Some(complain(world, id, &problem, now).into_iter().collect());
+                return Some(complain(cluster, id, &problem, now).into_iter().collect());
             }
         }
     }
     Some(if solid {
-        edit(world, id, meta, |object| without_owners(object, &loose))
+        edit(cluster, id, meta, |object| without_owners(object, &loose))
     } else if loose.is_empty() {
         Vec::new()
     } else if waits && has_dependents(graph, meta) {
-        go_with_dependents(graph, world, id, meta)
+        go_with_dependents(graph, cluster, id, meta)
     } else {
         let propagation = match () {
             () if meta.is_held_by(ORPHAN) => Propagation::Orphan,
@@ -64,14 +64,14 @@ pub(super) fn decide(
 }
 
 /// Removes the finalizer of an owner once no dependents are left to wait for.
-fn released(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
+fn released(graph: &Graph, cluster: &dyn ClusterView, id: &Id, meta: &Meta) -> Vec<Action> {
     let mut dependents = graph.dependents(&meta.uid);
     if meta.is_held_by(FOREGROUND) {
         let is_blocked = dependents.any(|(dependent, blocks)| blocks && dependent != id);
         return if is_blocked {
             Vec::new()
         } else {
-            edit(world, id, meta, |object| {
+            edit(cluster, id, meta, |object| {
                 without_finalizer(object, FOREGROUND);
             })
         };
@@ -81,29 +81,36 @@ fn released(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Actio
     }
     let uid = &*meta.uid;
     let freed: Vec<Action> = dependents
-        .filter_map(|(dependent, _)| Some((dependent, world.meta(dependent)?)))
+        .filter_map(|(dependent, _)| Some((dependent, cluster.meta(dependent)?)))
         .flat_map(|(dependent, seen)| {
-            edit(world, dependent, &seen, |object| {
+            edit(cluster, dependent, &seen, |object| {
                 without_owners(object, &[uid]);
             })
         })
         .collect();
     if freed.is_empty() {
-        return edit(world, id, meta, |object| without_finalizer(object, ORPHAN));
+        return edit(cluster, id, meta, |object| {
+            without_finalizer(object, ORPHAN)
+        });
     }
     freed
 }
 
 /// The owner waits for this object, which has dependents itself: they are deleted first. If a dependent waits too,
 /// there is a cycle, which is broken by removing `blockOwnerDeletion`.
-fn go_with_dependents(graph: &Graph, world: &dyn World, id: &Id, meta: &Meta) -> Vec<Action> {
+fn go_with_dependents(
+    graph: &Graph,
+    cluster: &dyn ClusterView,
+    id: &Id,
+    meta: &Meta,
+) -> Vec<Action> {
     let mut dependents = graph.dependents(&meta.uid);
     let is_circle = dependents.any(|(dependent, _)| {
-        let dependent = world.meta(dependent);
+        let dependent = cluster.meta(dependent);
         dependent.is_some_and(|dependent| dependent.waits_for_dependents())
     });
     if is_circle && meta.owners.iter().any(|owner| owner.is_blocking) {
-        return edit(world, id, meta, unblocked);
+        return edit(cluster, id, meta, unblocked);
     }
     vec![delete(id, meta, Propagation::Foreground)]
 }
@@ -112,8 +119,8 @@ fn has_dependents(graph: &Graph, meta: &Meta) -> bool {
     graph.dependents(&meta.uid).next().is_some()
 }
 
-fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> OwnerState {
-    let Some(kind) = kind(world, owner) else {
+fn standing(graph: &Graph, cluster: &dyn ClusterView, dependent: &Id, owner: &Owner) -> OwnerState {
+    let Some(kind) = kind(cluster, owner) else {
         return if graph.is_gone(&owner.uid) {
             OwnerState::Absent
         } else {
@@ -128,12 +135,12 @@ fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> 
             return OwnerState::Misplaced(problem);
         }
     };
-    let found = world.meta(&kind.resource.id(&key));
+    let found = cluster.meta(&kind.resource.id(&key));
     match found.filter(|found| found.uid == owner.uid) {
         Some(found) if found.waits_for_dependents() => OwnerState::Waiting,
         Some(_) => OwnerState::Exists,
         None if graph.is_gone(&owner.uid) => OwnerState::Absent,
-        None => match elsewhere(world, kind, owner) {
+        None => match elsewhere(cluster, kind, owner) {
             None => OwnerState::Absent,
             Some(_) => {
                 let namespace = dependent.namespace().unwrap_or_default();
@@ -145,22 +152,24 @@ fn standing(graph: &Graph, world: &dyn World, dependent: &Id, owner: &Owner) -> 
 }
 
 /// The namespace of an owner that is not where its dependent is.
-fn elsewhere(world: &dyn World, kind: &Kind, owner: &Owner) -> Option<String> {
+fn elsewhere(cluster: &dyn ClusterView, kind: &Kind, owner: &Owner) -> Option<String> {
     if !kind.is_namespaced {
         return None;
     }
-    let namespaces = world.keys(&event::namespaces(), None);
+    let namespaces = cluster.keys(&event::namespaces(), None);
     let found = namespaces.into_iter().find(|namespace| {
         let id = kind.resource.id(&format!("{namespace}/{}", owner.name));
-        world.meta(&id).is_some_and(|found| found.uid == owner.uid)
+        cluster
+            .meta(&id)
+            .is_some_and(|found| found.uid == owner.uid)
     });
     found.map(|namespace| namespace.to_string())
 }
 
 /// The served kind that an owner reference names.
-fn kind<'w>(world: &'w dyn World, owner: &Owner) -> Option<&'w Kind> {
+fn kind<'w>(cluster: &'w dyn ClusterView, owner: &Owner) -> Option<&'w Kind> {
     let asked = GroupVersion::parse(&owner.api_version).ok()?;
-    let mut kinds = world.kinds().iter();
+    let mut kinds = cluster.kinds().iter();
     kinds.find(|known| {
         // Absence cannot be proven for resources that are not stored here.
         known.is_deletable
@@ -184,9 +193,9 @@ fn shown(owner: &Owner) -> String {
     format!("ownerRef [{api_version}/{kind}, name: {name}, uid: {uid}]")
 }
 
-fn complain(world: &dyn World, id: &Id, problem: &str, now: Seconds) -> Option<Action> {
+fn complain(cluster: &dyn ClusterView, id: &Id, problem: &str, now: Seconds) -> Option<Action> {
     event::warning(
-        world,
+        cluster,
         &About {
             id,
             reason: "OwnerRefInvalidNamespace",
@@ -206,8 +215,13 @@ fn delete(id: &Id, meta: &Meta, propagation: Propagation) -> Action {
 }
 
 /// Changes an object that is still as it was seen. What changes nothing is not done.
-fn edit(world: &dyn World, id: &Id, meta: &Meta, change: impl Fn(&mut Object)) -> Vec<Action> {
-    let stored = world.object(id);
+fn edit(
+    cluster: &dyn ClusterView,
+    id: &Id,
+    meta: &Meta,
+    change: impl Fn(&mut Object),
+) -> Vec<Action> {
+    let stored = cluster.object(id);
     let Some(stored) = stored.filter(|stored| stored.revision == meta.revision) else {
         return Vec::new();
     };

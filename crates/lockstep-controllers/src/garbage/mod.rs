@@ -1,7 +1,7 @@
 //! Garbage collection of objects whose owners were deleted.
 //!
 //! The controller maintains a graph of owner references by uid. An object is reconciled when it or one of its owners
-//! changes; the existence of an owner is verified in the [`World`] each time, by the name in the owner reference.
+//! changes; the existence of an owner is verified in the [`ClusterView`] each time, by the name in the owner reference.
 
 mod decide;
 mod graph;
@@ -9,7 +9,7 @@ mod graph;
 use lockstep_object::metadata::Seconds;
 use std::collections::BTreeSet;
 
-use crate::{Action, Change, Id, Resource, World};
+use crate::{Action, Change, ClusterView, Id, Resource};
 use graph::Graph;
 
 /// The state of the loop.
@@ -46,18 +46,18 @@ impl Garbage {
     }
 
     /// Reconciles all changed objects.
-    pub fn plan(&mut self, world: &dyn World, now: Seconds) -> Vec<Action> {
+    pub fn plan(&mut self, cluster: &dyn ClusterView, now: Seconds) -> Vec<Action> {
         let mut actions = Vec::new();
         for id in std::mem::take(&mut self.dirty) {
-            let Some(meta) = world.meta(&id) else {
+            let Some(meta) = cluster.meta(&id) else {
                 continue;
             };
             // An owner that was made just before the object might not be visible yet.
-            if meta.revision > world.seen() {
+            if meta.revision > cluster.seen() {
                 self.dirty.insert(id);
                 continue;
             }
-            match decide::decide(&self.graph, world, &id, &meta, now) {
+            match decide::decide(&self.graph, cluster, &id, &meta, now) {
                 Some(found) => actions.extend(found),
                 None => drop(self.unresolved.insert(id)),
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lockstep_controllers::{
-    Action, Change, FOREGROUND, Id, Kind, Meta, ORPHAN, Propagation, Resource, Stored, World,
+    Action, Change, ClusterView, FOREGROUND, Id, Kind, Meta, ORPHAN, Propagation, Resource, Stored,
 };
 use lockstep_object::{Object, Value, json};
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(crate) struct Cluster {
     kinds: Vec<Kind>,
     objects: BTreeMap<Id, Stored>,
     revision: u64,
-    /// What loops have seen of each object.
+    /// Metadata of each object as the controllers last observed it.
     told: BTreeMap<Id, Meta>,
 }
 
@@ -109,7 +109,7 @@ impl Cluster {
         self.objects.insert(id, Stored { object, revision });
     }
 
-    /// What changed since the last call.
+    /// Changes since the last call.
     pub(crate) fn changes(&mut self) -> Vec<Seen> {
         let now: BTreeMap<Id, Meta> = self
             .objects
@@ -188,7 +188,7 @@ impl Cluster {
     }
 }
 
-/// What a merge patch would say.
+/// The JSON merge patch between two values.
 fn difference(before: &Value, now: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, now) else {
         return now.clone();
@@ -207,7 +207,7 @@ fn difference(before: &Value, now: &Value) -> Value {
     changed.into()
 }
 
-impl World for Cluster {
+impl ClusterView for Cluster {
     fn seen(&self) -> u64 {
         self.revision
     }

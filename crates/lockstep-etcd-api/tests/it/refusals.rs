@@ -1,6 +1,6 @@
 //! etcd-api.md §7/errors: clients match on code and text.
 
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use tonic::{Code, Status};
 
 /// Code and text after `etcdserver: `, as the sheet has them.
@@ -43,7 +43,7 @@ const TABLE: &[(Code, &str)] = &[
 
 #[test]
 fn every_refusal_has_the_code_and_the_text_of_its_row() {
-    let told: Vec<_> = Refusal::ALL
+    let told: Vec<_> = EtcdError::ALL
         .into_iter()
         .map(|refusal| {
             let status = Status::from(refusal);
@@ -59,11 +59,11 @@ fn every_refusal_has_the_code_and_the_text_of_its_row() {
 
 #[test]
 fn a_client_reads_the_refusal_back_from_code_and_text() {
-    for refusal in Refusal::ALL {
-        assert_eq!(Refusal::of_status(&refusal.into()), Some(refusal));
+    for refusal in EtcdError::ALL {
+        assert_eq!(EtcdError::of_status(&refusal.into()), Some(refusal));
     }
     let other_code = Status::internal("etcdserver: no leader");
-    assert_eq!(Refusal::of_status(&other_code), None);
+    assert_eq!(EtcdError::of_status(&other_code), None);
     let other_text = Status::unavailable("etcdserver: no leader, sorry");
-    assert_eq!(Refusal::of_status(&other_text), None);
+    assert_eq!(EtcdError::of_status(&other_text), None);
 }

@@ -1,7 +1,7 @@
 //! etcd-api.md §2: what the fields of a request mean.
 
 use bytes::Bytes;
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_etcd_api::request::{
     delete_from_wire, delete_to_wire, put_from_wire, put_to_wire, range_from_wire, range_to_wire,
@@ -13,7 +13,7 @@ use lockstep_mvcc::{
     Txn, WriteError,
 };
 
-fn range(change: impl FnOnce(&mut pb::RangeRequest)) -> Result<Range, Refusal> {
+fn range(change: impl FnOnce(&mut pb::RangeRequest)) -> Result<Range, EtcdError> {
     let mut wire = pb::RangeRequest {
         key: "k".into(),
         ..pb::RangeRequest::default()
@@ -74,9 +74,9 @@ fn an_order_that_does_not_exist_is_refused() {
             wire.sort_target = target;
         })
     };
-    assert_eq!(sort(3, 0), Err(Refusal::InvalidSortOption));
-    assert_eq!(sort(-1, 0), Err(Refusal::InvalidSortOption));
-    assert_eq!(sort(0, 5), Err(Refusal::InvalidSortOption));
+    assert_eq!(sort(3, 0), Err(EtcdError::InvalidSortOption));
+    assert_eq!(sort(-1, 0), Err(EtcdError::InvalidSortOption));
+    assert_eq!(sort(0, 5), Err(EtcdError::InvalidSortOption));
     assert_eq!(sort(0, 0), Ok(one_key()));
 }
 
@@ -180,7 +180,7 @@ fn a_transaction_with_an_empty_operation_or_an_unknown_compare_is_refused() {
             compare: vec![compare],
             ..pb::TxnRequest::default()
         };
-        assert_eq!(txn_from_wire(wire), Err(Refusal::InvalidCompareOption));
+        assert_eq!(txn_from_wire(wire), Err(EtcdError::InvalidCompareOption));
     }
 }
 

@@ -131,7 +131,7 @@ fn read_component(
         read_tombstone(&tombstone, &mut component, cursor);
     }
     if let Some(names) = cursor.optional(node, "foreign", |cursor, node| Some(cursor.texts(node))) {
-        component.know_foreign(names);
+        component.add_foreign(names);
     }
     component
 }
@@ -255,7 +255,7 @@ fn read_tombstone(node: &Node<'_>, component: &mut Component, cursor: &mut Curso
         cursor.expected(node, "`lockedSince` and `lockedTo` together, or neither");
     }
     if let (Some(name), Some(removed_in)) = (name, removed_in) {
-        component.bury(
+        component.add_tombstone(
             name,
             Tombstone {
                 removed_in,

@@ -78,7 +78,7 @@ impl Growth<'_> {
             None => self.findings.add(
                 LintRule::Ungated,
                 format!(
-                    "{path} is new and has no gate: whoever goes back to the release before loses what is stored in it"
+                    "{path} is new and has no gate: a downgrade to the previous release loses its stored values"
                 ),
             ),
         }

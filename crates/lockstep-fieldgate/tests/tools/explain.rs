@@ -1,4 +1,4 @@
-//! What explain says.
+//! Explanations of fields.
 
 use lockstep_fieldgate::{ExplainError, FieldPath, explain};
 use lockstep_object::Object;

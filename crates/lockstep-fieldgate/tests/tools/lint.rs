@@ -1,4 +1,4 @@
-//! What lint finds.
+//! Findings of lint.
 
 use lockstep_fieldgate::{Severity, lint};
 use lockstep_object::Object;

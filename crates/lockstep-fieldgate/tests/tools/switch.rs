@@ -1,4 +1,4 @@
-//! What it takes to switch a gate.
+//! Switching a gate.
 
 use lockstep_fieldgate::{Rule, State, Switch, SwitchError, switch};
 use lockstep_object::Object;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::definition::{Moment, definition};
 
-/// Gates R (open by an admin's word), F and Q (nobody said anything), as a server stores them.
+/// Gates R (`enabled` set by an admin), F and Q (`enabled` not set), as a server stores them.
 fn stored(managed: &Value) -> Object {
     let mut stored = definition(&json!({"gates": ["R+", "F-", "Q-"]}), Moment::Now);
     for gate in 1..=2 {

@@ -1,4 +1,4 @@
-//! Who holds gated fields.
+//! Usage of gated fields in stored objects.
 
 use lockstep_fieldgate::{NAMES_MAX, Usage};
 use lockstep_object::Object;

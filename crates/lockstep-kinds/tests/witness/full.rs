@@ -3,7 +3,7 @@
 use lockstep_kinds::{Field, Leaf, Shape, Special, Table, TypeId};
 use serde_json::{Map, Value, json};
 
-/// How often a type may stand inside itself.
+/// Maximal number of times that a type may be nested in itself.
 const REPEATS_MAX: usize = 1;
 
 /// An object of a type with every field set to something that is not zero.

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::update::{Comparisons, reconcile, remove_changed_from_others, strip, track};
 use super::{
-    Claim, Conflicts, Endpoint, Managed, Operation, UpdateError, Writer, last_applied, prune,
+    Conflicts, Endpoint, ManagedFields, ManagedFieldsEntry, Operation, UpdateError, Writer,
+    last_applied, prune,
 };
 use crate::typed::{Duplicates, TypeErrors};
 
@@ -26,7 +27,7 @@ pub struct Applied {
     /// The merged object; none if it equals the live object.
     pub object: Option<Value>,
     /// All managedFields entries after the apply.
-    pub managed: Managed,
+    pub managed: ManagedFields,
 }
 
 /// Errors of [`apply`].
@@ -51,7 +52,7 @@ pub fn apply<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
     wanted: &Value,
-    managed: Managed,
+    managed: ManagedFields,
     writer: &Writer<'_>,
     force: Force,
 ) -> Result<Applied, ApplyError<E::Error>> {
@@ -96,7 +97,7 @@ fn merge<E: Endpoint>(
     endpoint: &E,
     live: &Value,
     wanted: &Value,
-    managed: Managed,
+    managed: ManagedFields,
     writer: &Writer<'_>,
     force: Force,
 ) -> Result<Applied, ApplyError<E::Error>> {
@@ -110,12 +111,12 @@ fn merge<E: Endpoint>(
     let fields = of_version.owned(wanted).map_err(ApplyError::Type)?;
     let fields = endpoint.owned(version, fields);
     let owner = writer.owner(Operation::Apply);
-    let entry = Claim {
+    let entry = ManagedFieldsEntry {
         api_version: version.to_owned(),
         fields,
         time: managed.entries.get(&owner).and_then(|entry| entry.time),
     };
-    let is_wanted = |last: &Claim| {
+    let is_wanted = |last: &ManagedFieldsEntry| {
         last.api_version == version && last.fields.difference(&entry.fields).is_empty()
     };
     let last = managed.entries.get(&owner).cloned();

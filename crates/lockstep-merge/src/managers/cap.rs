@@ -1,6 +1,6 @@
 //! Limits the number of managedFields entries: the oldest `Update` entries are merged.
 
-use super::{Managed, Operation, Owner};
+use super::{ManagedFields, Operation, Owner};
 
 /// Maximum number of `Update` entries per object before the oldest ones are merged.
 pub const UPDATE_ENTRIES_MAX: usize = 10;
@@ -8,7 +8,7 @@ pub const UPDATE_ENTRIES_MAX: usize = 10;
 /// Manager name of merged entries.
 const ANCIENT: &str = "ancient-changes";
 
-impl Managed {
+impl ManagedFields {
     /// Merges the oldest `Update` entries of each version until at most [`UPDATE_ENTRIES_MAX`] remain.
     pub(super) fn cap_updates(&mut self) {
         let updates = self.entries.iter();

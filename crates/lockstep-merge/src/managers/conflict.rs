@@ -35,7 +35,7 @@ impl Conflicts {
 
     /// Reports all owners with one API version, as upstream does for built-in kinds.
     #[must_use]
-    pub fn told_in(mut self, api_version: &str) -> Self {
+    pub fn reported_in_version(mut self, api_version: &str) -> Self {
         for Conflict { owner, .. } in &mut self.0 {
             *owner = Owner::new(
                 &owner.manager,

@@ -24,10 +24,10 @@ pub trait Endpoint {
         Value::Object(Map::new())
     }
 
-    /// The next state with immutable-for-now fields reset to their live values (closed field gates); none if nothing
+    /// The next state with the fields of closed field gates reset to their live values; none if nothing
     /// changes. Such fields neither conflict nor change owner. Both states are in the written version; `change` is
     /// their difference.
-    fn kept(
+    fn with_frozen_fields(
         &self,
         _live: &Value,
         _next: &Value,

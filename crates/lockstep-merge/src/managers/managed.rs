@@ -9,8 +9,8 @@ use crate::fields::{FieldsError, Set};
 
 /// All managedFields entries of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Managed {
-    pub(super) entries: BTreeMap<Owner, Claim>,
+pub struct ManagedFields {
+    pub(super) entries: BTreeMap<Owner, ManagedFieldsEntry>,
 }
 
 /// The operation of a managedFields entry.
@@ -36,7 +36,7 @@ pub struct Owner {
 
 /// Contents of a managedFields entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct ManagedFieldsEntry {
     /// Version in which the field paths are expressed.
     pub api_version: String,
     /// The owned fields.
@@ -47,7 +47,7 @@ pub struct Claim {
 
 /// Errors of decoding `managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ManagedError {
+pub enum ManagedFieldsError {
     /// The operation is neither `Apply` nor `Update`.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
@@ -108,31 +108,31 @@ impl Owner {
     }
 }
 
-impl Managed {
+impl ManagedFields {
     /// True if there are no entries; such an object is not tracked.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// All entries, by owner.
-    pub fn claims(&self) -> impl Iterator<Item = (&Owner, &Claim)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&Owner, &ManagedFieldsEntry)> {
         self.entries.iter()
     }
 
     /// The entry of an owner.
-    pub fn claim(&self, owner: &Owner) -> Option<&Claim> {
+    pub fn entry(&self, owner: &Owner) -> Option<&ManagedFieldsEntry> {
         self.entries.get(owner)
     }
 
     /// Sets the entry of an owner, replacing an existing one.
-    pub fn insert(&mut self, owner: Owner, entry: Claim) {
+    pub fn insert(&mut self, owner: Owner, entry: ManagedFieldsEntry) {
         self.entries.insert(owner, entry);
     }
 
     /// Restores the stored ownership of frozen fields, so that no manager gains or loses them. `frozen` selects the
     /// frozen fields of a version, `present` the ones that still exist in the object.
     #[must_use]
-    pub fn with_frozen(
+    pub fn restore_frozen_ownership(
         mut self,
         stored: &Self,
         frozen: impl Fn(&str, &Set) -> Set,
@@ -154,11 +154,14 @@ impl Managed {
             if kept.is_empty() {
                 continue;
             }
-            let own = self.entries.entry(owner.clone()).or_insert_with(|| Claim {
-                api_version: entry.api_version.clone(),
-                fields: Set::default(),
-                time: entry.time,
-            });
+            let own = self
+                .entries
+                .entry(owner.clone())
+                .or_insert_with(|| ManagedFieldsEntry {
+                    api_version: entry.api_version.clone(),
+                    fields: Set::default(),
+                    time: entry.time,
+                });
             own.fields.absorb(&kept);
         }
         self.entries.retain(|_, entry| !entry.fields.is_empty());
@@ -166,14 +169,14 @@ impl Managed {
     }
 
     /// True if the owner has an entry with exactly this version and field set.
-    fn has(&self, owner: &Owner, entry: &Claim) -> bool {
+    fn has(&self, owner: &Owner, entry: &ManagedFieldsEntry) -> bool {
         self.entries.get(owner).is_some_and(|own| {
             (&own.api_version, &own.fields) == (&entry.api_version, &entry.fields)
         })
     }
 
     /// Decodes `managedFields`. If two entries have the same key, the later one wins.
-    pub fn read(encoded: &[Value]) -> Result<Self, ManagedError> {
+    pub fn read(encoded: &[Value]) -> Result<Self, ManagedFieldsError> {
         let mut entries = BTreeMap::new();
         for (index, entry) in encoded.iter().enumerate() {
             let (owner, entry) = read_entry(index, entry)?;
@@ -184,7 +187,7 @@ impl Managed {
 
     /// Encodes the entries, sorted by operation, time, manager, version and subresource as upstream sorts them.
     pub fn write(&self) -> Vec<Value> {
-        let mut entries: Vec<(&Owner, &Claim)> = self.entries.iter().collect();
+        let mut entries: Vec<(&Owner, &ManagedFieldsEntry)> = self.entries.iter().collect();
         entries.sort_by_key(|(owner, entry)| {
             (
                 owner.operation,
@@ -201,22 +204,25 @@ impl Managed {
     }
 }
 
-fn read_entry(index: usize, entry: &Value) -> Result<(Owner, Claim), ManagedError> {
+fn read_entry(
+    index: usize,
+    entry: &Value,
+) -> Result<(Owner, ManagedFieldsEntry), ManagedFieldsError> {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
     let operation = match text("operation") {
         "Apply" => Operation::Apply,
         "Update" => Operation::Update,
-        _ => return Err(ManagedError::Operation),
+        _ => return Err(ManagedFieldsError::Operation),
     };
     let api_version = text("apiVersion");
     if api_version.is_empty() {
-        return Err(ManagedError::NoVersion);
+        return Err(ManagedFieldsError::NoVersion);
     }
     match text("fieldsType") {
         "FieldsV1" => {}
-        "" => return Err(ManagedError::NoFieldsType(index)),
+        "" => return Err(ManagedFieldsError::NoFieldsType(index)),
         other => {
-            return Err(ManagedError::FieldsType {
+            return Err(ManagedFieldsError::FieldsType {
                 fields_type: other.to_owned(),
                 index,
             });
@@ -226,17 +232,17 @@ fn read_entry(index: usize, entry: &Value) -> Result<(Owner, Claim), ManagedErro
         None | Some(Value::Null) => None,
         Some(time) => {
             let time = time.as_str().and_then(|time| time.parse().ok());
-            Some(time.ok_or(ManagedError::Time(index))?)
+            Some(time.ok_or(ManagedFieldsError::Time(index))?)
         }
     };
     let fields = match entry.get("fieldsV1") {
         None | Some(Value::Null) => Set::default(),
         Some(fields) => {
-            Set::from_fields(fields).map_err(|error| ManagedError::Fields { index, error })?
+            Set::from_fields(fields).map_err(|error| ManagedFieldsError::Fields { index, error })?
         }
     };
     let owner = Owner::new(text("manager"), operation, api_version, text("subresource"));
-    let entry = Claim {
+    let entry = ManagedFieldsEntry {
         api_version: api_version.to_owned(),
         fields,
         time,
@@ -244,7 +250,7 @@ fn read_entry(index: usize, entry: &Value) -> Result<(Owner, Claim), ManagedErro
     Ok((owner, entry))
 }
 
-fn write_entry(owner: &Owner, entry: &Claim) -> Value {
+fn write_entry(owner: &Owner, entry: &ManagedFieldsEntry) -> Value {
     let mut encoded = Map::new();
     let mut put = |field: &str, text: &str| {
         if !text.is_empty() {

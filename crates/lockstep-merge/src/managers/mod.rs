@@ -18,5 +18,5 @@ pub use cap::UPDATE_ENTRIES_MAX;
 pub use conflict::{Conflict, Conflicts};
 pub use endpoint::{Endpoint, Writer};
 pub use last_applied::LAST_APPLIED;
-pub use managed::{Claim, Managed, ManagedError, Operation, Owner};
+pub use managed::{ManagedFields, ManagedFieldsEntry, ManagedFieldsError, Operation, Owner};
 pub use update::{UpdateError, update};

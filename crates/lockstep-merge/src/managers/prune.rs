@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::endpoint::in_version;
-use super::{Claim, Endpoint, Managed, UpdateError};
+use super::{Endpoint, ManagedFields, ManagedFieldsEntry, UpdateError};
 use crate::fields::Set;
 
 /// Removes the fields of the manager's last applied configuration that it no longer applies and no other manager owns.
@@ -14,8 +14,8 @@ use crate::fields::Set;
 pub(super) fn prune<E: Endpoint>(
     endpoint: &E,
     merged: Value,
-    managed: &Managed,
-    last: &Claim,
+    managed: &ManagedFields,
+    last: &ManagedFieldsEntry,
     api_version: &str,
 ) -> Result<Value, UpdateError<E::Error>> {
     let Some(of_last) = endpoint.type_of(&last.api_version) else {
@@ -53,7 +53,7 @@ fn add_back_owned<E: Endpoint>(
     endpoint: &E,
     merged: &Value,
     pruned: Value,
-    managed: &Managed,
+    managed: &ManagedFields,
     pruned_version: &str,
 ) -> Result<Value, UpdateError<E::Error>> {
     let mut owned: BTreeMap<&str, Set> = BTreeMap::new();

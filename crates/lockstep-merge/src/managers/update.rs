@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::endpoint::in_version;
-use super::{Claim, Conflicts, Endpoint, Managed, Operation, Owner, Writer};
+use super::{Conflicts, Endpoint, ManagedFields, ManagedFieldsEntry, Operation, Owner, Writer};
 use crate::fields::Set;
 use crate::typed::{Comparison, TypeErrors};
 
@@ -51,9 +51,9 @@ pub fn update<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
     new: &Value,
-    managed: Managed,
+    managed: ManagedFields,
     writer: &Writer<'_>,
-) -> Result<Managed, UpdateError<E::Error>> {
+) -> Result<ManagedFields, UpdateError<E::Error>> {
     if managed.is_empty() && live.is_some() {
         return Ok(managed);
     }
@@ -65,9 +65,9 @@ pub(super) fn track<E: Endpoint>(
     endpoint: &E,
     live: Option<&Value>,
     new: &Value,
-    managed: Managed,
+    managed: ManagedFields,
     writer: &Writer<'_>,
-) -> Result<Managed, UpdateError<E::Error>> {
+) -> Result<ManagedFields, UpdateError<E::Error>> {
     let nothing = live.is_none().then(|| endpoint.empty(writer.api_version));
     let nothing = nothing.unwrap_or_default();
     let is_new = live.is_none();
@@ -84,11 +84,14 @@ pub(super) fn track<E: Endpoint>(
     let own = own.difference(&UNOWNED_FIELDS);
     if !own.is_empty() {
         let owner = writer.owner(Operation::Update);
-        let entry = managed.entries.entry(owner).or_insert_with(|| Claim {
-            api_version: writer.api_version.to_owned(),
-            fields: Set::default(),
-            time: None,
-        });
+        let entry = managed
+            .entries
+            .entry(owner)
+            .or_insert_with(|| ManagedFieldsEntry {
+                api_version: writer.api_version.to_owned(),
+                fields: Set::default(),
+                time: None,
+            });
         entry.fields = entry.fields.union(&own);
         entry.time = Some(writer.now);
     }
@@ -97,7 +100,7 @@ pub(super) fn track<E: Endpoint>(
 }
 
 /// Removes [`UNOWNED_FIELDS`] from an entry, and the entry if it becomes empty.
-pub(super) fn strip(managed: &mut Managed, owner: &Owner) {
+pub(super) fn strip(managed: &mut ManagedFields, owner: &Owner) {
     if let Some(entry) = managed.entries.get_mut(owner) {
         entry.fields = entry.fields.difference(&UNOWNED_FIELDS);
         if entry.fields.is_empty() {
@@ -107,7 +110,7 @@ pub(super) fn strip(managed: &mut Managed, owner: &Owner) {
 }
 
 /// Drops entries of unknown versions and adapts the others to the current types.
-pub(super) fn reconcile<E: Endpoint>(endpoint: &E, mut managed: Managed) -> Managed {
+pub(super) fn reconcile<E: Endpoint>(endpoint: &E, mut managed: ManagedFields) -> ManagedFields {
     managed.entries.retain(|_, entry| {
         let of_version = endpoint.type_of(&entry.api_version);
         if let Some(of_version) = of_version {
@@ -136,7 +139,7 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         }
     }
 
-    /// Resets changes that the endpoint does not accept at present (see [`Endpoint::kept`]) before comparing.
+    /// Resets changes that the endpoint does not accept at present (see [`Endpoint::with_frozen_fields`]) before comparing.
     pub(super) fn without_refused_changes(
         mut self,
         api_version: &str,
@@ -145,7 +148,7 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
         // Without a comparison there is no ownership to preserve.
         let kept = match self.at(api_version) {
             Ok(Some(change)) if !change.is_empty() => endpoint
-                .kept(old, &new, change)
+                .with_frozen_fields(old, &new, change)
                 .map_err(UpdateError::Convert)?,
             _ => None,
         };
@@ -182,7 +185,7 @@ impl<'a, E: Endpoint> Comparisons<'a, E> {
 
 /// Removes the changed fields from all entries except one. Returns the removed ownership as conflicts.
 pub(super) fn remove_changed_from_others<E: Endpoint>(
-    managed: &mut Managed,
+    managed: &mut ManagedFields,
     comparisons: &mut Comparisons<'_, E>,
     except: Option<&Owner>,
 ) -> Result<Option<Conflicts>, UpdateError<E::Error>> {

@@ -10,7 +10,7 @@ impl From<&ApiError> for Status {
             outcome: Outcome::Failure,
             message: error.to_string(),
             reason: error.reason(),
-            foreign_reason: String::new(),
+            webhook_reason: String::new(),
             details: details(error),
             code: error.code(),
             continue_token: String::new(),
@@ -19,7 +19,7 @@ impl From<&ApiError> for Status {
             ApiError::ContinueExpired { continue_token } => {
                 status.continue_token.clone_from(continue_token);
             }
-            ApiError::DeniedByWebhook(denial) => status.foreign_reason.clone_from(&denial.reason),
+            ApiError::DeniedByWebhook(denial) => status.webhook_reason.clone_from(&denial.reason),
             _ => {}
         }
         status
@@ -44,7 +44,7 @@ impl From<&Success> for Status {
             outcome: Outcome::Success,
             message: String::new(),
             reason: None,
-            foreign_reason: String::new(),
+            webhook_reason: String::new(),
             details,
             code,
             continue_token: String::new(),

@@ -151,7 +151,7 @@ pub struct Status {
     /// Machine-readable reason.
     pub reason: Option<Reason>,
     /// Reason given by an admission webhook, which replaces `reason`; empty if there is none.
-    pub foreign_reason: String,
+    pub webhook_reason: String,
     /// The object of the failure, and its causes.
     pub details: Option<Box<Details>>,
     /// The HTTP status code.
@@ -177,7 +177,7 @@ impl Status {
             unreachable!("a map was just built");
         };
         insert(entries, "message", &self.message);
-        let reason = match self.foreign_reason.as_str() {
+        let reason = match self.webhook_reason.as_str() {
             "" => self.reason.map_or("", Reason::as_str),
             foreign => foreign,
         };

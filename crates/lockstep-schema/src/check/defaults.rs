@@ -107,7 +107,8 @@ fn not_metadata(default: &Value) -> Option<String> {
     };
     let mut value = Value::Object(Map::clone(entries));
     let path = Path::ROOT.field("metadata");
-    let shaped = metadata::check_types(&mut value, &path, Malformed::Refuse, &mut Vec::new());
+    let shaped =
+        metadata::normalize_metadata(&mut value, &path, Malformed::Refuse, &mut Vec::new());
     shaped.err().map(|error| error.to_string())
 }
 

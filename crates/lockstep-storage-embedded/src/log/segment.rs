@@ -143,12 +143,12 @@ fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::Faults;
-    use crate::disk::{Disk, Waiting};
+    use crate::disk::{Disk, Durability};
 
     #[test]
     fn a_known_header_has_these_bytes_for_ever() {
         let folder = tempfile::tempdir().unwrap();
-        let file = Disk::new(folder.path(), Faults::default(), Waiting::ForDisk).make("segment");
+        let file = Disk::new(folder.path(), Faults::default(), Durability::Fsync).make("segment");
         let new_segment = NewSegment {
             sequence: 3,
             first_index: 7,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockstep_mvcc::{
     Alarm, AlarmKind, Command, Key, LeaseId, Machine, MemberId, Put, Response, Revision, WriteError,
 };
-use lockstep_storage_embedded::{EmbeddedStore, Options, Waiting};
+use lockstep_storage_embedded::{Durability, EmbeddedStore, Options};
 
 fn raise(is_raised: bool) -> Command {
     let alarm = Alarm {
@@ -115,7 +115,7 @@ async fn a_large_compaction_is_swept_in_pieces_and_settles() {
     const PUTS: u64 = 6000;
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
-        waiting: Waiting::Never,
+        durability: Durability::None,
         ..Options::default()
     };
     let store = EmbeddedStore::open(folder.path(), &options).unwrap();

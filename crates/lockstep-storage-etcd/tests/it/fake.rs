@@ -22,7 +22,7 @@ pub(crate) enum Answer {
     /// A message.
     Message(Bytes),
     /// A code and a text.
-    Refusal(u8, &'static str),
+    EtcdError(u8, &'static str),
 }
 
 impl Answer {
@@ -83,7 +83,7 @@ impl Fake {
 fn respond(answer: Answer) -> Response<Frames> {
     let (data, code, text) = match answer {
         Answer::Message(message) => (Some(framed(&message)), 0, ""),
-        Answer::Refusal(code, text) => (None, code, text),
+        Answer::EtcdError(code, text) => (None, code, text),
     };
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from(u16::from(code)));

@@ -25,7 +25,7 @@ fn a_server_without_multi_compare_is_refused() {
     ] {
         let answer = move |method: &str| match method {
             "Status" => Answer::status("3.5.13", false),
-            _ => Answer::Refusal(code, text),
+            _ => Answer::EtcdError(code, text),
         };
         let expected = format!(
             "the server refuses a transaction with two compares, so no write could be fenced: use \
@@ -39,7 +39,7 @@ fn a_server_without_multi_compare_is_refused() {
 fn a_server_that_cannot_do_the_probe_now_is_unavailable() {
     let answer = |method: &str| match method {
         "Status" => Answer::status("3.5.13", false),
-        _ => Answer::Refusal(14, "etcdserver: no leader"),
+        _ => Answer::EtcdError(14, "etcdserver: no leader"),
     };
     check(
         answer,
@@ -75,7 +75,7 @@ fn a_learner_is_refused() {
 #[test]
 fn a_server_of_something_else_is_refused() {
     check(
-        |_| Answer::Refusal(12, "unknown service etcdserverpb.Maintenance"),
+        |_| Answer::EtcdError(12, "unknown service etcdserverpb.Maintenance"),
         "the store is unavailable: `URL`: unknown service etcdserverpb.Maintenance",
     );
 }

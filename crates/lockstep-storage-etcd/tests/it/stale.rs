@@ -23,7 +23,7 @@ fn at(revision: i64) -> Answer {
 }
 
 fn future() -> Answer {
-    Answer::Refusal(
+    Answer::EtcdError(
         11,
         "etcdserver: mvcc: required revision is a future revision",
     )

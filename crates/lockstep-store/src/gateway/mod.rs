@@ -11,7 +11,7 @@ mod transcode;
 use http::{HeaderMap, Method, Request, Response, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use prost_reflect::MethodDescriptor;
 use tonic::Status;
 use tonic::body::Body;
@@ -60,7 +60,7 @@ async fn to_grpc(
     let body = Limited::new(body, bytes_max).collect().await;
     let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
         Ok(error) => Status::from(RpcError::GatewayBody(*error)),
-        Err(_) => Refusal::RequestTooLarge.into(),
+        Err(_) => EtcdError::RequestTooLarge.into(),
     })?;
     let messages =
         transcode::messages(method, &body.to_bytes()).map_err(RpcError::GatewayRequest)?;

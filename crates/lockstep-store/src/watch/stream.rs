@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use lockstep_etcd_api::Refusal;
+use lockstep_etcd_api::EtcdError;
 use lockstep_etcd_api::etcdserverpb as pb;
 use lockstep_etcd_api::watch::{Start, selector_from_wire, start_from_wire};
 use lockstep_mvcc::{Event, ReadError, Revision};
@@ -325,7 +325,7 @@ impl WatchStream {
                 return Poll::Ready(Some(Ok(frame)));
             }
             if self.stopping.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Some(Err(Refusal::Stopped.into())));
+                return Poll::Ready(Some(Err(EtcdError::Stopped.into())));
             }
             match self.poll_requests(cx) {
                 Ok(true) => continue,

@@ -37,7 +37,7 @@ impl Running {
         let mut config = Config {
             data_dir: folder.path().join("data"),
             listen_client: vec!["http://127.0.0.1:0".parse().unwrap()],
-            waits_for_disk: false,
+            fsync: false,
             ..Config::default()
         };
         change(&mut config);

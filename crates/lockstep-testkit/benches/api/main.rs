@@ -50,10 +50,10 @@ struct Options {
     /// Objects to hold in `memory`
     #[arg(long, default_value_t = 100_000)]
     many: usize,
-    /// Watches to open in `crowd`, a tenth of which nobody reads
+    /// Watches to open in `crowd`, a tenth of which are not read
     #[arg(long, default_value_t = 10_000)]
     watches: usize,
-    /// How often `start`, `requests` and `watch` are run; the table shows the middle
+    /// Number of runs of `start`, `requests` and `watch`; the table shows the median
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Only these parts, with commas between. A kube-apiserver runs `start`, `requests` and `watch`

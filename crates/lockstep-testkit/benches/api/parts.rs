@@ -37,11 +37,11 @@ pub(crate) struct Settings {
 pub(crate) enum Part {
     /// Start, idle memory, the first object of a CRD
     Start,
-    /// What requests cost
+    /// Cost of requests
     Requests,
-    /// What watch events cost
+    /// Cost of watch events
     Watch,
-    /// Thousands of watches, some of which nobody reads
+    /// Thousands of watches, some of which are not read
     Crowd,
     /// A start with many CRDs
     Crds,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockstep_builtins::accounts::{self, DEFAULT_ACCOUNT, Looked, TOKEN_VOLUME_PREFIX};
+use lockstep_builtins::accounts::{self, Containers, DEFAULT_ACCOUNT, TOKEN_VOLUME_PREFIX};
 use lockstep_catalog::SpecialKind;
 use lockstep_object::metadata::{GENERATE_NAME_SUFFIX_BYTES, generated_name};
 use lockstep_object::{ApiError, Object, Value};
@@ -35,7 +35,7 @@ pub(super) async fn mount(
         std::array::from_fn(|at| u32::try_from((random >> (at * 24)) & 0x00ff_ffff).unwrap_or(0));
     let volume = generated_name(TOKEN_VOLUME_PREFIX, letters);
     accounts::mount(pod, account.as_value(), &volume);
-    let checked = accounts::check_secrets(pod.as_value(), account.as_value(), Looked::AtNew);
+    let checked = accounts::check_secrets(pod.as_value(), account.as_value(), Containers::Initial);
     checked.map_err(|why| refused(attributes, pod, &why))
 }
 
@@ -47,12 +47,12 @@ pub(super) async fn check(
 ) -> Result<(), ApiError> {
     let is_later = attributes.operation == Operation::Update
         && attributes.subresource == Some(Subresource::EphemeralContainers);
-    let looked = match (attributes.creates(SpecialKind::Pod), is_later) {
-        (true, _) => Looked::AtNew,
-        (_, true) => Looked::AtEphemeral,
+    let containers = match (attributes.creates(SpecialKind::Pod), is_later) {
+        (true, _) => Containers::Initial,
+        (_, true) => Containers::Ephemeral,
         (false, false) => return Ok(()),
     };
-    if looked == Looked::AtNew && accounts::is_mirror(pod) {
+    if containers == Containers::Initial && accounts::is_mirror(pod) {
         let checked = accounts::check_mirror(pod.as_value());
         return checked.map_err(|why| refused(attributes, pod, why));
     }
@@ -67,7 +67,7 @@ pub(super) async fn check(
         return Err(refused(attributes, pod, &why));
     }
     let account = find(path, attributes, pod, account).await?;
-    let checked = accounts::check_secrets(pod.as_value(), account.as_value(), looked);
+    let checked = accounts::check_secrets(pod.as_value(), account.as_value(), containers);
     checked.map_err(|why| refused(attributes, pod, &why))
 }
 

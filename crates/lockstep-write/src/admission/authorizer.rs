@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lockstep_cel::authorizer::{
-    Attributes as Asked, Authorizer as Ask, Decision, Target as AskedOf,
+    Attributes as CelAttributes, Authorizer as CelAuthorizer, Decision, Target as CelTarget,
 };
 
 use lockstep_authz::User;
@@ -21,10 +21,10 @@ impl fmt::Debug for OfRequest {
     }
 }
 
-impl Ask for OfRequest {
-    fn authorize(&self, asked: &Asked) -> Decision {
+impl CelAuthorizer for OfRequest {
+    fn authorize(&self, requested: &CelAttributes) -> Decision {
         let account;
-        let user = match (&asked.service_account, asked.user()) {
+        let user = match (&requested.service_account, requested.user()) {
             (Some((namespace, _)), Some(name)) => {
                 let groups = vec![
                     "system:serviceaccounts".to_owned(),
@@ -35,9 +35,9 @@ impl Ask for OfRequest {
             }
             _ => &self.user,
         };
-        let target = match &asked.target {
-            AskedOf::Path(path) => Target::Path(path),
-            AskedOf::Resource(resource) => Target::Resource {
+        let target = match &requested.target {
+            CelTarget::Path(path) => Target::Path(path),
+            CelTarget::Resource(resource) => Target::Resource {
                 group: &resource.group,
                 version: "*",
                 namespace: &resource.namespace,
@@ -48,7 +48,7 @@ impl Ask for OfRequest {
         };
         let verdict = (self.authorizer)(&Attributes {
             user,
-            verb: &asked.verb,
+            verb: &requested.verb,
             target,
         });
         Decision {

@@ -48,12 +48,12 @@ pub(super) fn check(
             subresource: "",
             name,
         };
-        let asked = lockstep_authz::Attributes {
+        let check = lockstep_authz::Attributes {
             user: attributes.request.user,
             verb,
             target,
         };
-        path.env.authorize(&asked).allowed
+        path.env.authorize(&check).allowed
     };
     if may(signer) || may(&format!("{domain}/*")) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `matchConditions`: CEL expressions that decide whether a webhook or policy applies to a request.
+//! `matchConditions`: CEL expressions that evaluate whether a webhook or policy applies to a request.
 
 use std::sync::{Arc, LazyLock};
 
@@ -44,22 +44,22 @@ pub struct Bindings<'a> {
 
 /// Result of evaluating match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Decided {
+pub struct Evaluation {
     /// Overall result of the conditions.
-    pub verdict: Verdict,
+    pub result: MatchResult,
     /// Number of conditions whose evaluation failed.
     pub errors: u64,
 }
 
 /// Overall result of a set of match conditions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum MatchResult {
     /// All conditions are true.
-    Holds,
+    Matches,
     /// At least one condition is false.
-    Fails,
+    DoesNotMatch,
     /// No condition is false, but the evaluation of at least one failed.
-    Undecided(String),
+    Error(String),
 }
 
 impl Conditions {
@@ -86,7 +86,7 @@ impl Conditions {
     }
 
     /// Evaluates all conditions. A false condition takes precedence over evaluation errors.
-    pub fn decide(&self, bindings: &Bindings<'_>) -> Decided {
+    pub fn evaluate(&self, bindings: &Bindings<'_>) -> Evaluation {
         let Bindings {
             object,
             old_object,
@@ -107,8 +107,8 @@ impl Conditions {
         let arena = Arena::new();
         let mut left = COST_MAX;
         let mut errors = Vec::new();
-        let decided = |verdict, errors: &[String]| Decided {
-            verdict,
+        let evaluation = |result, errors: &[String]| Evaluation {
+            result,
             errors: errors.len() as u64,
         };
         for condition in &self.all {
@@ -124,23 +124,23 @@ impl Conditions {
             left = left.saturating_sub(budget.spent());
             match value {
                 Ok(CelValue::Bool(true)) => {}
-                Ok(CelValue::Bool(false)) => return decided(Verdict::Fails, &errors),
+                Ok(CelValue::Bool(false)) => return evaluation(MatchResult::DoesNotMatch, &errors),
                 Ok(_) => errors.push(condition.failed("it is no bool")),
                 Err(EvalError::CostLimit) if left == 0 => {
-                    let verdict = Verdict::Undecided(OUT_OF_BUDGET.to_owned());
-                    return decided(verdict, &errors);
+                    let result = MatchResult::Error(OUT_OF_BUDGET.to_owned());
+                    return evaluation(result, &errors);
                 }
                 Err(error) => errors.push(condition.failed(&error.to_string())),
             }
         }
-        let mut told = errors.clone();
-        told.dedup();
-        let verdict = match told.as_slice() {
-            [] => Verdict::Holds,
-            [one] => Verdict::Undecided(one.clone()),
-            several => Verdict::Undecided(format!("[{}]", several.join(", "))),
+        let mut distinct = errors.clone();
+        distinct.dedup();
+        let result = match distinct.as_slice() {
+            [] => MatchResult::Matches,
+            [one] => MatchResult::Error(one.clone()),
+            several => MatchResult::Error(format!("[{}]", several.join(", "))),
         };
-        decided(verdict, &errors)
+        evaluation(result, &errors)
     }
 }
 

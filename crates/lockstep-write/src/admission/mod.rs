@@ -62,9 +62,9 @@ pub const CHAIN: [Plugin; 12] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutated {
     /// A webhook changed the object; it must be pruned and defaulted again.
-    OutOfShape,
+    NeedsDefaulting,
     /// The object is still pruned and defaulted.
-    InShape,
+    Defaulted,
 }
 
 impl WritePath<'_> {
@@ -75,7 +75,7 @@ impl WritePath<'_> {
         object: Option<&mut Object>,
     ) -> Result<Mutated, ApiError> {
         if !attributes.request.origin.stages().admission {
-            return Ok(Mutated::InShape);
+            return Ok(Mutated::Defaulted);
         }
         let began = self.env.elapsed();
         let outcome = self.mutate_all(attributes, object).await;
@@ -88,9 +88,9 @@ impl WritePath<'_> {
             took,
         });
         Ok(if outcome? {
-            Mutated::OutOfShape
+            Mutated::NeedsDefaulting
         } else {
-            Mutated::InShape
+            Mutated::Defaulted
         })
     }
 
@@ -138,8 +138,8 @@ impl WritePath<'_> {
                     runtimes::fill(self, attributes, object).await
                 }
                 (Plugin::MutatingAdmissionWebhook, object) => {
-                    let asked = webhooks::mutate(self, attributes, object, rounds).await;
-                    asked.map(|changed| is_changed |= changed)
+                    let mutated = webhooks::mutate(self, attributes, object, rounds).await;
+                    mutated.map(|changed| is_changed |= changed)
                 }
                 (_, _) => continue,
             };

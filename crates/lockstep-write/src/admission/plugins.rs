@@ -167,10 +167,10 @@ mod tests {
         assert_eq!(run(&["NodeRestriction"], &[]), Ok((all(), idle)));
         let off = but("ServiceAccount");
         assert_eq!(run(&[], &["ServiceAccount"]), Ok((off, vec![])));
-        let told = "disable-admission-plugins plugin \"X\" is unknown";
-        assert_eq!(run(&[], &["X"]), Err(told.to_owned()));
-        let told =
+        let expected = "disable-admission-plugins plugin \"X\" is unknown";
+        assert_eq!(run(&[], &["X"]), Err(expected.to_owned()));
+        let expected =
             "[Priority] in enable-admission-plugins and disable-admission-plugins overlapped";
-        assert_eq!(run(&["Priority"], &["Priority"]), Err(told.to_owned()));
+        assert_eq!(run(&["Priority"], &["Priority"]), Err(expected.to_owned()));
     }
 }

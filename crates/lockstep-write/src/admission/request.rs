@@ -16,7 +16,7 @@ pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
         None => served.gvk(),
     };
     let user = request.user;
-    let mut told = json!({
+    let mut described = json!({
         "kind": kind_of(&kind),
         "resource": resource_of(served),
         "requestKind": kind_of(&attributes.kind()),
@@ -33,9 +33,9 @@ pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
         ("namespace", attributes.namespace()),
     ];
     for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        told[field] = text.into();
+        described[field] = text.into();
     }
-    let user_info = &mut told["userInfo"];
+    let user_info = &mut described["userInfo"];
     if !user.uid.is_empty() {
         user_info["uid"] = user.uid.as_str().into();
     }
@@ -45,7 +45,7 @@ pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
     if !user.extra.is_empty() {
         user_info["extra"] = json!(user.extra);
     }
-    told
+    described
 }
 
 fn kind_of(kind: &GroupVersionKind) -> Value {

@@ -83,6 +83,6 @@ impl Rule {
     }
 }
 
-fn has(items: &[String], asked: &str) -> bool {
-    items.iter().any(|item| item == ALL || item == asked)
+fn has(items: &[String], requested: &str) -> bool {
+    items.iter().any(|item| item == ALL || item == requested)
 }

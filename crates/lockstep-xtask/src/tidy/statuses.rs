@@ -10,7 +10,7 @@ use super::rust::{attribute_at, is_ident, is_punct, marks_a_test};
 
 /// Files that map errors to a `Status`.
 const MAPS: [&str; 3] = [
-    "crates/lockstep-etcd-api/src/refusal.rs",
+    "crates/lockstep-etcd-api/src/error.rs",
     "crates/lockstep-object/src/status/map.rs",
     "crates/lockstep-store/src/rpc_error.rs",
 ];

@@ -2,7 +2,7 @@
 
 use lockstep_featuregate::{
     Builder, Version,
-    preflight::{Checked, Upgrade, Verdict, preflight},
+    preflight::{Checked, Upgrade, UpgradeEffect, preflight},
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let builder = arguments.settings.apply(Builder::new(table.registry()?))?;
     let rows = preflight(&builder, upgrade).map_err(|errors| refused(&errors))?;
-    let refuses = rows.iter().any(|row| row.verdict.refuses());
+    let refuses = rows.iter().any(|row| row.effect.refuses());
     output::data(&match arguments.output {
         Format::Table => as_table(&rows, upgrade, refuses),
         format => {
@@ -63,23 +63,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
-/// The verdict in words, with what to do about it.
+/// The effect of the upgrade in words, with what to do about it.
 fn advice(row: &Checked) -> String {
-    match &row.verdict {
-        Verdict::Ok => String::new(),
-        Verdict::Removed { in_version } => {
+    match &row.effect {
+        UpgradeEffect::Ok => String::new(),
+        UpgradeEffect::Removed { in_version } => {
             format!("removed in {in_version}, delete it from the configuration")
         }
-        Verdict::LockedOtherValue { since } => {
+        UpgradeEffect::LockedOtherValue { since } => {
             format!(
                 "locked to {} since {since}, delete it from the configuration",
                 row.value != Some(true)
             )
         }
-        Verdict::WillWarn => "works with a warning, delete it from the configuration".to_owned(),
-        Verdict::DefaultChanges { old, new } => format!("{old}→{new}"),
-        Verdict::Unknown(hint) => format!("no such gate{hint}"),
-        Verdict::Unavailable => "does not exist yet in that version".to_owned(),
+        UpgradeEffect::WillWarn => {
+            "works with a warning, delete it from the configuration".to_owned()
+        }
+        UpgradeEffect::DefaultChanges { old, new } => format!("{old}→{new}"),
+        UpgradeEffect::Unknown(hint) => format!("no such gate{hint}"),
+        UpgradeEffect::Unavailable => "does not exist yet in that version".to_owned(),
     }
 }
 
@@ -88,10 +90,10 @@ fn as_json(row: &Checked) -> Value {
         "component": row.component,
         "gate": row.gate,
         "value": row.value,
-        "result": row.verdict.name(),
+        "result": row.effect.name(),
         "message": advice(row),
     });
-    if let Verdict::DefaultChanges { old, new } = row.verdict {
+    if let UpgradeEffect::DefaultChanges { old, new } = row.effect {
         item["old"] = old.into();
         item["new"] = new.into();
     }
@@ -109,7 +111,7 @@ fn as_table(rows: &[Checked], upgrade: Upgrade, refuses: bool) -> String {
             component,
             gate,
             value,
-            row.verdict.name().to_owned(),
+            row.effect.name().to_owned(),
             advice(row),
         ]
     };

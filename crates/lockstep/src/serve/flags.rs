@@ -13,10 +13,12 @@ use lockstep_apiserver::builtin::ApiWishes;
 use lockstep_apiserver::limits::Limits;
 use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::trust::ServingNames;
-use lockstep_apiserver::{CredentialFiles, LoopConfig, ServiceRange, Switches, TlsVersion};
+use lockstep_apiserver::{
+    CredentialFiles, EnabledControllers, LoopConfig, ServiceRange, TlsVersion,
+};
 
 use lockstep_gotext::duration::Duration as GoDuration;
-use lockstep_storage_embedded::Waiting;
+use lockstep_storage_embedded::Durability;
 
 use super::logging;
 use super::oidc::OidcFlags;
@@ -131,7 +133,7 @@ pub(crate) struct Arguments {
         default_value = "*",
         allow_hyphen_values = true
     )]
-    controllers: Switches,
+    controllers: EnabledControllers,
     /// Time before the content of a deleted namespace goes, for clients that finalize it themselves
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     namespace_deletion_grace: Duration,
@@ -241,12 +243,12 @@ impl Arguments {
         }
     }
 
-    /// Whether the embedded store waits for the disk.
-    pub(crate) fn waiting(&self) -> Waiting {
+    /// Durability of writes to the embedded store.
+    pub(crate) fn durability(&self) -> Durability {
         if self.unsafe_no_fsync {
-            Waiting::Never
+            Durability::None
         } else {
-            Waiting::ForDisk
+            Durability::Fsync
         }
     }
 

@@ -92,7 +92,7 @@ async fn serve(
     let store = stores::open(
         &arguments.store,
         &arguments.etcd,
-        arguments.waiting(),
+        arguments.durability(),
         &directory,
     )
     .await?;

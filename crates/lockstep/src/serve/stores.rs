@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use lockstep_storage::Store;
-use lockstep_storage_embedded::{EmbeddedStore, OpenError, Options, Waiting};
+use lockstep_storage_embedded::{Durability, EmbeddedStore, OpenError, Options};
 use lockstep_storage_etcd::{EtcdStore, IdentityFiles, Options as EtcdOptions, TlsFiles};
 
 use super::directory::Directory;
@@ -91,7 +91,7 @@ impl StoreAddress {
 pub(crate) async fn open(
     address: &StoreAddress,
     files: &EtcdFiles,
-    waiting: Waiting,
+    durability: Durability,
     directory: &Directory,
 ) -> Result<Arc<dyn Store>, Failure> {
     match address {
@@ -103,7 +103,7 @@ pub(crate) async fn open(
         StoreAddress::Embedded => {
             let folder = directory.path().join("store");
             let options = Options {
-                waiting,
+                durability,
                 ..Options::default()
             };
             let store = EmbeddedStore::open(&folder, &options);

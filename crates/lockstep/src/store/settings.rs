@@ -172,7 +172,7 @@ impl Settings {
             keepalive_timeout: self
                 .duration("grpc-keepalive-timeout", default.keepalive_timeout)?,
             slow_apply: self.duration("warning-apply-duration", default.slow_apply)?,
-            waits_for_disk: !self.switch("unsafe-no-fsync", false)?,
+            fsync: !self.switch("unsafe-no-fsync", false)?,
             name,
             listen_client,
             advertise_client_urls,

@@ -1,7 +1,7 @@
 //! Differential tests of gates: two servers get equal requests, and one of them ignores gates.
 
 use lockstep_fieldgate::{Action, FieldPath, Gates, Segment};
-use lockstep_merge::managers::Managed;
+use lockstep_merge::managers::ManagedFields;
 use lockstep_object::Object;
 use lockstep_testkit::client::Answer;
 use serde_json::{Value, json};
@@ -225,9 +225,9 @@ impl Twins {
         };
         let held = |object: &Value| {
             let entries = object["metadata"]["managedFields"].as_array();
-            let managed = Managed::read(entries.map_or(&[][..], Vec::as_slice)).unwrap();
-            let claims = managed.claims().map(|(owner, claim)| {
-                let held = gates.frozen(&claim.fields).present_in(after);
+            let managed = ManagedFields::read(entries.map_or(&[][..], Vec::as_slice)).unwrap();
+            let claims = managed.entries().map(|(owner, entry)| {
+                let held = gates.frozen(&entry.fields).present_in(after);
                 (format!("{owner:?}"), held.to_fields())
             });
             let mut claims: Vec<(String, Value)> =

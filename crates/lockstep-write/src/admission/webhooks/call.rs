@@ -122,8 +122,8 @@ impl Call {
     pub(super) fn read(self, answer: Result<Bytes, CallFailure>) -> Result<Answer, Failure> {
         let answer = answer.map_err(|CallFailure { reason, code }| Failure::call(reason, code))?;
         let read = json::decode(&answer).map_err(|error| undecodable(&answer, &error.to_string()));
-        let told = read.and_then(|read| self.review.answer(&self.uid, self.phase, &read.value));
-        told.map_err(|unusable| Failure::call(unusable.to_string(), 503))
+        let answered = read.and_then(|read| self.review.answer(&self.uid, self.phase, &read.value));
+        answered.map_err(|unusable| Failure::call(unusable.to_string(), 503))
     }
 }
 

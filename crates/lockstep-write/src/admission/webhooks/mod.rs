@@ -43,13 +43,13 @@ pub(super) async fn mutate(
     let mut view = View::before_creation(attributes, object.as_deref());
     rounds.begin(view.value());
     for (place, hook) in hooks.iter().enumerate() {
-        let Some(asked) = select::select(path, hook, Phase::Mutating, &mut view).await? else {
+        let Some(version) = select::select(path, hook, Phase::Mutating, &mut view).await? else {
             continue;
         };
         if !rounds.calls(place) {
             continue;
         }
-        view.turn(path.io, &asked).await?;
+        view.turn(path.io, &version).await?;
         let noted = Noted {
             path,
             attributes,
@@ -82,7 +82,7 @@ pub(super) async fn validate(
         return Ok(());
     }
     let mut view = View::of(attributes, object);
-    let mut asked: Vec<(&Arc<Hook>, Result<Call, Failure>)> = Vec::new();
+    let mut selected: Vec<(&Arc<Hook>, Result<Call, Failure>)> = Vec::new();
     let mut calls = Vec::new();
     for hook in hooks.iter() {
         let Some(version) = select::select(path, hook, Phase::Validating, &mut view).await? else {
@@ -94,16 +94,16 @@ pub(super) async fn validate(
             calls.push(posted);
             call
         });
-        asked.push((hook, call));
+        selected.push((hook, call));
     }
-    if asked.is_empty() {
+    if selected.is_empty() {
         return Ok(());
     }
     let began = path.env.elapsed();
     let mut answers = path.io.call_webhooks(calls).await.into_iter();
     let took = path.env.elapsed().saturating_sub(began);
     let mut refusal = Ok(());
-    for (place, (hook, call)) in asked.into_iter().enumerate() {
+    for (place, (hook, call)) in selected.into_iter().enumerate() {
         let noted = Noted {
             path,
             attributes,
@@ -212,17 +212,17 @@ impl Noted<'_> {
     }
 
     fn annotate_mutation(&self, mutated: bool) {
-        let told = format!(
+        let annotation = format!(
             r#"{{"configuration":{},"webhook":{},"mutated":{mutated}}}"#,
             serde_json::json!(self.hook.configuration),
             serde_json::json!(self.hook.name),
         );
         let key = self.key(self.phase.annotation_prefix());
-        self.attributes.request.notes.annotate(&key, &told);
+        self.attributes.request.notes.annotate(&key, &annotation);
     }
 
     fn annotate_patch(&self, patch: &serde_json::Value) {
-        let told = format!(
+        let annotation = format!(
             r#"{{"configuration":{},"webhook":{},"patch":{patch},"patchType":"JSONPatch"}}"#,
             serde_json::json!(self.hook.configuration),
             serde_json::json!(self.hook.name),
@@ -231,7 +231,7 @@ impl Noted<'_> {
         self.attributes
             .request
             .notes
-            .annotate_in_detail(&key, &told);
+            .annotate_in_detail(&key, &annotation);
     }
 }
 

@@ -73,18 +73,18 @@ impl ReviewVersion {
         object: Option<&Object>,
         old: Option<&Object>,
     ) -> Value {
-        let mut asked = request.as_object().cloned().unwrap_or_default();
+        let mut review_request = request.as_object().cloned().unwrap_or_default();
         let value = |object: Option<&Object>| {
             let value = object.map(|object| object.as_value().clone());
             value.unwrap_or_default()
         };
-        asked.insert("uid".to_owned(), uid.into());
-        asked.insert("object".to_owned(), value(object));
-        asked.insert("oldObject".to_owned(), value(old));
+        review_request.insert("uid".to_owned(), uid.into());
+        review_request.insert("object".to_owned(), value(object));
+        review_request.insert("oldObject".to_owned(), value(old));
         json!({
             "kind": KIND,
             "apiVersion": format!("{GROUP}/{}", self.name()),
-            "request": asked,
+            "request": review_request,
         })
     }
 
@@ -93,7 +93,7 @@ impl ReviewVersion {
         let Value::Object(answer) = answer else {
             return Err(Unusable::no_map(type_name(answer)));
         };
-        let said = self.check_kind(answer)?;
+        let answered_kind = self.check_kind(answer)?;
         let response = match answer.get("response") {
             None | Some(Value::Null) => {
                 return Err(Unusable::Invalid("webhook response was absent".to_owned()));
@@ -101,7 +101,7 @@ impl ReviewVersion {
             Some(response) => Response::read(response)?,
         };
         if self == Self::V1 {
-            response.check(uid, &said, phase)?;
+            response.check(uid, &answered_kind, phase)?;
         }
         Ok(response.answer(self, phase))
     }
@@ -117,16 +117,16 @@ impl ReviewVersion {
         };
         let (kind, version) = (text("kind"), text("apiVersion"));
         let (group, bare) = version.split_once('/').unwrap_or(("", version));
-        let said = format!("{group}/{bare}, Kind={kind}");
+        let answered_kind = format!("{group}/{bare}, Kind={kind}");
         let undecodable = |why: String| Err(Unusable::Undecodable(why));
         if kind.is_empty() || version.is_empty() {
-            return Ok(said);
+            return Ok(answered_kind);
         }
         let known = [Self::V1, Self::V1beta1]
             .into_iter()
             .find(|known| version == format!("{GROUP}/{}", known.name()));
         match known {
-            Some(known) if kind == KIND && known == self => Ok(said),
+            Some(known) if kind == KIND && known == self => Ok(answered_kind),
             Some(known) if kind == KIND => undecodable(format!(
                 "converting ({}.{KIND}) to ({}.{KIND}): unknown conversion",
                 known.name(),
@@ -232,16 +232,16 @@ impl Response {
     }
 
     /// Checks the rules of `v1`: matching uid, exact kind, and `patch` together with `patchType`.
-    fn check(&self, uid: &str, said: &str, phase: Phase) -> Result<(), Unusable> {
+    fn check(&self, uid: &str, answered_kind: &str, phase: Phase) -> Result<(), Unusable> {
         let invalid = |why: String| Err(Unusable::Invalid(why));
         if self.uid != uid {
             let found = &self.uid;
             return invalid(format!("expected response.uid={uid:?}, got {found:?}"));
         }
         let expected = format!("{GROUP}/v1, Kind={KIND}");
-        if said != expected {
+        if answered_kind != expected {
             return invalid(format!(
-                "expected webhook response of {expected}, got {said}"
+                "expected webhook response of {expected}, got {answered_kind}"
             ));
         }
         let has_patch = !self.patch.is_empty();

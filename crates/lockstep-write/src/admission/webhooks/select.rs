@@ -5,7 +5,7 @@ use lockstep_object::{ApiError, GroupResource, Map, Object, Value};
 
 use super::super::super::WritePath;
 use super::super::super::environment::Observation;
-use super::super::conditions::{Bindings, Verdict, authorization};
+use super::super::conditions::{Bindings, MatchResult, authorization};
 use super::super::rules::Target;
 use super::super::{Attributes, Operation};
 use super::hook::{FailurePolicy, Hook, MatchPolicy};
@@ -21,7 +21,7 @@ pub(super) async fn select(
     view: &mut View<'_>,
 ) -> Result<Option<Served>, ApiError> {
     let attributes = view.attributes();
-    let Some(asked) = matched(path, hook, attributes) else {
+    let Some(matched_version) = matched(path, hook, attributes) else {
         return Ok(None);
     };
     let internal = |why: String| ApiError::internal(why);
@@ -41,24 +41,24 @@ pub(super) async fn select(
         return Ok(None);
     }
     if hook.conditions.is_empty() {
-        return Ok(Some(asked));
+        return Ok(Some(matched_version));
     }
-    view.turn(path.io, &asked).await?;
-    let is_asked = decide(path, hook, phase, view)?;
-    Ok(is_asked.then_some(asked))
+    view.turn(path.io, &matched_version).await?;
+    let is_called = meets_conditions(path, hook, phase, view)?;
+    Ok(is_called.then_some(matched_version))
 }
 
 /// Version of the resource that a rule matches: the requested one, else an equivalent one under `matchPolicy:
 /// Equivalent`.
 fn matched(path: &WritePath<'_>, hook: &Hook, attributes: &Attributes<'_>) -> Option<Served> {
-    let asked = &attributes.request.served;
-    if hook.is_about(&target(attributes, asked)) {
-        return Some(asked.clone());
+    let requested = &attributes.request.served;
+    if hook.is_about(&target(attributes, requested)) {
+        return Some(requested.clone());
     }
     if hook.match_policy == MatchPolicy::Exact {
         return None;
     }
-    let equivalents = path.equivalents(asked, attributes.subresource);
+    let equivalents = path.equivalents(requested, attributes.subresource);
     let targets: Vec<Target<'_>> = equivalents
         .iter()
         .map(|served| target(attributes, served))
@@ -109,7 +109,7 @@ async fn namespace_labels(
 
 /// True if all match conditions hold. On an evaluation error, `failurePolicy` decides between 403 and skipping the
 /// webhook.
-fn decide(
+fn meets_conditions(
     path: &WritePath<'_>,
     hook: &Hook,
     phase: Phase,
@@ -120,7 +120,7 @@ fn decide(
     let resource = &request.served.resource;
     let authorization = authorization(path.env.authorizer().clone(), request.user);
     let began = path.env.elapsed();
-    let decided = hook.conditions.decide(&Bindings {
+    let evaluation = hook.conditions.evaluate(&Bindings {
         object: view.value(),
         old_object: view.old_value(),
         request: &view.request(),
@@ -140,16 +140,16 @@ fn decide(
         name,
         phase: phase.label(),
         operation,
-        errors: decided.errors,
+        errors: evaluation.errors,
         took,
     });
-    match decided.verdict {
-        Verdict::Holds => return Ok(true),
-        Verdict::Undecided(why) if hook.failure_policy == FailurePolicy::Fail => {
+    match evaluation.result {
+        MatchResult::Matches => return Ok(true),
+        MatchResult::Error(why) if hook.failure_policy == FailurePolicy::Fail => {
             let resource = resource.group_resource();
             return Err(ApiError::forbidden(&resource, attributes.name, why));
         }
-        Verdict::Fails | Verdict::Undecided(_) => {}
+        MatchResult::DoesNotMatch | MatchResult::Error(_) => {}
     }
     path.env.observe(&Observation::Excluded {
         name,

@@ -1,7 +1,7 @@
 //! The objects of a write, converted to the version that a webhook's rule matched.
 
 use lockstep_merge::JsonPatch;
-use lockstep_merge::managers::Managed;
+use lockstep_merge::managers::ManagedFields;
 use lockstep_object::{Object, Value};
 
 use super::super::super::conversion::ServedVersion as _;
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
         let Some(mut changed) = self.object else {
             return;
         };
-        if let Err(error) = Managed::read(changed.managed_fields()) {
+        if let Err(error) = ManagedFields::read(changed.managed_fields()) {
             self.attributes.request.notes.warn(format!(
                 ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: {error}"
             ));

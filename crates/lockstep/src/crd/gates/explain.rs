@@ -1,7 +1,7 @@
 //! `lockstep crd gates explain`.
 
 use lockstep_featuregate::suggestion;
-use lockstep_fieldgate::{ExplainError, Explanation, FieldPath, Say, explain};
+use lockstep_fieldgate::{AffectingGate, ExplainError, Explanation, FieldPath, explain};
 use serde_json::{Value, json};
 
 use super::{source::Source, word};
@@ -73,14 +73,14 @@ fn as_text(definition: &str, told: &Explanation) -> String {
         text.push_str("no gate has a say\n");
     } else {
         let headers = ["AT", "GATE", "STAGE", "STATE", "RULE", "PATH"];
-        let row = |say: &Say| {
+        let row = |affecting: &AffectingGate| {
             vec![
-                say.position.as_str().to_owned(),
-                say.gate.clone(),
-                say.stage.as_str().to_owned(),
-                word(say.is_enabled).to_owned(),
-                say.rule.as_str().to_owned(),
-                say.path.to_string(),
+                affecting.position.as_str().to_owned(),
+                affecting.gate.clone(),
+                affecting.stage.as_str().to_owned(),
+                word(affecting.is_enabled).to_owned(),
+                affecting.rule.as_str().to_owned(),
+                affecting.path.to_string(),
             ]
         };
         text.push_str(&output::table(&headers, told.gates.iter().map(row)));
@@ -93,14 +93,14 @@ fn as_text(definition: &str, told: &Explanation) -> String {
 }
 
 fn as_document(definition: &str, told: &Explanation) -> Value {
-    let gate = |say: &Say| {
+    let gate = |affecting: &AffectingGate| {
         json!({
-            "at": say.position.as_str(),
-            "gate": say.gate,
-            "stage": say.stage.as_str(),
-            "enabled": say.is_enabled,
-            "rule": say.rule.as_str(),
-            "path": say.path.to_string(),
+            "at": affecting.position.as_str(),
+            "gate": affecting.gate,
+            "stage": affecting.stage.as_str(),
+            "enabled": affecting.is_enabled,
+            "rule": affecting.rule.as_str(),
+            "path": affecting.path.to_string(),
         })
     };
     let gates: Vec<Value> = told.gates.iter().map(gate).collect();

@@ -1,7 +1,7 @@
 //! `lockstep crd gates scan`.
 
 use lockstep_featuregate::suggestion;
-use lockstep_fieldgate::{GateList, Usage, Used};
+use lockstep_fieldgate::{FieldUsage, GateList, Usage};
 use lockstep_object::{Object, Value};
 use lockstep_schema::storage_version;
 use serde_json::json;
@@ -158,7 +158,7 @@ fn served(definition: &Object) -> Result<&str, Failure> {
 
 fn as_table(usage: &Usage, no_headers: bool) -> String {
     let headers = ["USED", "ENABLED", "PATH", "COUNT", "GATE", "OBJECTS"];
-    let line = |used: &Used| {
+    let line = |used: &FieldUsage| {
         let first = used.names.iter().take(NAMED_MAX).cloned();
         let mut names: Vec<String> = first.collect();
         if used.count > names.len() {
@@ -180,7 +180,7 @@ fn as_table(usage: &Usage, no_headers: bool) -> String {
 }
 
 fn as_document(definition: &str, usage: &Usage) -> Value {
-    let item = |used: &Used| {
+    let item = |used: &FieldUsage| {
         json!({
             "gate": used.gate,
             "used": used.count > 0,

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::event::namespaces;
-use crate::{Action, Change, Resource, World};
+use crate::{Action, Change, ClusterView, Resource};
 
 const ROOT_CA: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
 /// Maintains one object in every namespace: recreates it if deleted and resets modified fields.
-pub struct Furnish {
+pub struct NamespaceDefaults {
     resource: Resource,
     name: &'static str,
     kind: &'static str,
@@ -22,7 +22,7 @@ pub struct Furnish {
     dirty: BTreeSet<Arc<str>>,
 }
 
-impl Furnish {
+impl NamespaceDefaults {
     /// The service account `default`.
     pub fn service_accounts() -> Self {
         Self {
@@ -60,25 +60,25 @@ impl Furnish {
     }
 
     /// Reconciles the namespaces with changes.
-    pub fn plan(&mut self, world: &dyn World) -> Vec<Action> {
+    pub fn plan(&mut self, cluster: &dyn ClusterView) -> Vec<Action> {
         let mut actions = Vec::new();
         for namespace in std::mem::take(&mut self.dirty) {
-            let Some(meta) = world.meta(&namespaces().id(&namespace)) else {
+            let Some(meta) = cluster.meta(&namespaces().id(&namespace)) else {
                 continue;
             };
             // Objects of the namespace may be older than the namespace and not visible yet.
-            if meta.revision > world.seen() {
+            if meta.revision > cluster.seen() {
                 self.dirty.insert(namespace);
             } else if !meta.is_deleting {
-                actions.extend(self.plan_one(world, &namespace));
+                actions.extend(self.plan_one(cluster, &namespace));
             }
         }
         actions
     }
 
-    fn plan_one(&self, world: &dyn World, namespace: &str) -> Option<Action> {
+    fn plan_one(&self, cluster: &dyn ClusterView, namespace: &str) -> Option<Action> {
         let id = self.resource.id(&format!("{namespace}/{}", self.name));
-        let Some(stored) = world.object(&id) else {
+        let Some(stored) = cluster.object(&id) else {
             let object = self.new_object(namespace);
             return Some(Action::Create { id, object });
         };

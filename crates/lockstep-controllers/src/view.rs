@@ -48,9 +48,9 @@ pub struct Stored {
     pub revision: u64,
 }
 
-/// A read-only view of the cluster that includes all changes up to [`World::seen`]. It is not a snapshot: later changes
-/// may become visible between two reads.
-pub trait World {
+/// A read-only view of the cluster that includes all changes up to [`ClusterView::seen`]. It is not a snapshot: later
+/// changes may become visible between two reads.
+pub trait ClusterView {
     /// Everything up to this revision is visible.
     fn seen(&self) -> u64;
 

@@ -92,24 +92,24 @@ pub fn is_type_or_metadata(name: &str) -> bool {
 
 /// Normalizes metadata: removes nulls, empty values and unknown fields, and converts times to UTC. Unknown fields are
 /// reported in `unknown`, below `path`.
-pub fn check_types(
+pub fn normalize_metadata(
     metadata: &mut Value,
     path: &Path<'_>,
     malformed: Malformed,
     unknown: &mut Vec<String>,
 ) -> Result<(), TypeMismatch> {
-    let mut shaper = Shaper {
+    let mut normalizer = Normalizer {
         malformed,
         unknown,
         field: String::new(),
     };
     match metadata {
-        Value::Object(entries) => shaper.fields(entries, METADATA, path),
+        Value::Object(entries) => normalizer.fields(entries, METADATA, path),
         Value::Null => {
             *metadata = Value::Object(Map::new());
             Ok(())
         }
-        other if malformed == Malformed::Refuse => Err(shaper.mismatch(other, "v1.ObjectMeta")),
+        other if malformed == Malformed::Refuse => Err(normalizer.mismatch(other, "v1.ObjectMeta")),
         other => {
             *other = Value::Object(Map::new());
             Ok(())
@@ -117,14 +117,14 @@ pub fn check_types(
     }
 }
 
-struct Shaper<'u> {
+struct Normalizer<'u> {
     malformed: Malformed,
     unknown: &'u mut Vec<String>,
     /// The field in Go's spelling, for error messages.
     field: String,
 }
 
-impl Shaper<'_> {
+impl Normalizer<'_> {
     fn fields(
         &mut self,
         entries: &mut Map<String, Value>,

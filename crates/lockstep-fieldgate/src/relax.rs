@@ -12,20 +12,20 @@ const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 /// Schema of a version with closed gates applied: at and below gated fields no defaults, nothing required, and nothing
 /// pruned, because a frozen value stays whole even if its schema lost a field since it was stored. None if no closed
 /// gate has a path in this version.
-pub fn relieved(schema: &Value, gates: &GateList) -> Option<Value> {
-    let mut relieved = None;
+pub fn relax_closed_fields(schema: &Value, gates: &GateList) -> Option<Value> {
+    let mut relaxed = None;
     for gate in gates.gates.iter().filter(|gate| !gate.state().enabled) {
         for path in gate.paths.iter().flatten() {
             if place::steps(schema, path, "").is_ok() {
-                let schema = relieved.get_or_insert_with(|| schema.clone());
-                relieve(schema, path.segments());
+                let schema = relaxed.get_or_insert_with(|| schema.clone());
+                relax(schema, path.segments());
             }
         }
     }
-    relieved
+    relaxed
 }
 
-fn relieve(node: &mut Value, segments: &[Segment]) {
+fn relax(node: &mut Value, segments: &[Segment]) {
     let Some((first, rest)) = segments.split_first() else {
         freeze(node);
         return;
@@ -35,7 +35,7 @@ fn relieve(node: &mut Value, segments: &[Segment]) {
     }
     let together = node.get_mut("allOf").and_then(Value::as_array_mut);
     for part in together.into_iter().flatten() {
-        relieve(part, segments);
+        relax(part, segments);
     }
     match first {
         Segment::Name(name) => {
@@ -43,12 +43,12 @@ fn relieve(node: &mut Value, segments: &[Segment]) {
                 release(node, name);
             }
             if let Some(below) = declared(node, name) {
-                relieve(below, rest);
+                relax(below, rest);
             }
         }
         Segment::Each => {
             for below in every(node) {
-                relieve(below, rest);
+                relax(below, rest);
             }
         }
     }

@@ -7,19 +7,19 @@ use crate::validate::{
     apps, autoscaling, batch, cluster, endpoints, flowcontrol, job_status, limits, network, pods,
     quota as quotas, ranges, services as service, statuses, storage, webhooks,
 };
-use crate::{autoscaling as conversion, begin, quota, services};
+use crate::{autoscaling as conversion, prepare, quota, services};
 
-/// The rules of one kind.
+/// The strategy of one kind.
 #[derive(Clone, Copy, Debug)]
-pub struct KindRules {
+pub struct KindStrategy {
     group: &'static str,
     kind: &'static str,
     /// Converts an object to the given version; a no-op if it has that version.
     pub convert: fn(&mut Object, &str),
-    /// Gives a new object what the server decides.
-    pub begin: fn(&mut Object),
-    /// Gives the next state of a stored object what the server decides.
-    pub next: fn(&mut Object, &Object),
+    /// Sets the fields of a new object that the server decides.
+    pub prepare_for_create: fn(&mut Object),
+    /// Sets the fields of an updated object that the server decides.
+    pub prepare_for_update: fn(&mut Object, &Object),
     /// Metadata fields whose changes increment the generation.
     pub counted_metadata: &'static [&'static str],
     create: fn(&Value, &mut FieldErrors),
@@ -28,65 +28,65 @@ pub struct KindRules {
 }
 
 /// The strategy of kinds without special behaviour.
-const PLAIN: KindRules = KindRules {
+const PLAIN: KindStrategy = KindStrategy {
     group: "",
     kind: "",
     convert: |_, _| (),
-    begin: |_| (),
-    next: |_, _| (),
+    prepare_for_create: |_| (),
+    prepare_for_update: |_, _| (),
     counted_metadata: &[],
     create: |_, _| (),
     update: |_, _, _| (),
     status: |_, _, _| (),
 };
 
-const TABLE: &[KindRules] = &[
-    KindRules {
+const TABLE: &[KindStrategy] = &[
+    KindStrategy {
         kind: "Pod",
-        begin: begin::pod,
-        next: begin::pod_again,
+        prepare_for_create: prepare::pod,
+        prepare_for_update: prepare::pod_again,
         create: pods::pod,
         update: pods::pod_update,
         status: pods::pod_status,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "Service",
-        begin: services::begin,
-        next: services::next,
+        prepare_for_create: services::prepare_for_create,
+        prepare_for_update: services::prepare_for_update,
         create: service::service,
         update: service::service_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "PersistentVolume",
-        begin: begin::volume,
+        prepare_for_create: prepare::volume,
         create: storage::volume,
         update: storage::volume_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "PersistentVolumeClaim",
-        begin: begin::claim,
-        next: |claim, _| begin::same_source(claim),
+        prepare_for_create: prepare::claim,
+        prepare_for_update: |claim, _| prepare::same_source(claim),
         create: storage::claim,
         update: storage::claim_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "ReplicationController",
         create: apps::replication_controller,
         update: apps::replication_controller_update,
         status: statuses::replica_set,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "PodTemplate",
         create: apps::pod_template,
         update: apps::pod_template_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "apps",
         kind: "Deployment",
         counted_metadata: &["annotations"],
@@ -95,7 +95,7 @@ const TABLE: &[KindRules] = &[
         status: statuses::deployment,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "apps",
         kind: "ReplicaSet",
         create: apps::replica_set,
@@ -103,7 +103,7 @@ const TABLE: &[KindRules] = &[
         status: statuses::replica_set,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "apps",
         kind: "StatefulSet",
         create: apps::stateful_set,
@@ -111,40 +111,40 @@ const TABLE: &[KindRules] = &[
         status: statuses::stateful_set,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "apps",
         kind: "DaemonSet",
-        begin: begin::daemon_set,
-        next: begin::daemon_set_again,
+        prepare_for_create: prepare::daemon_set,
+        prepare_for_update: prepare::daemon_set_again,
         create: apps::daemon_set,
         update: apps::daemon_set_update,
         status: statuses::daemon_set,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "apps",
         kind: "ControllerRevision",
         create: apps::revision,
         update: apps::revision_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "batch",
         kind: "Job",
-        begin: begin::job,
+        prepare_for_create: prepare::job,
         create: batch::job,
         update: batch::job_update,
         status: job_status::check,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "batch",
         kind: "CronJob",
         create: batch::cron_job,
         update: batch::cron_job_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "autoscaling",
         kind: "HorizontalPodAutoscaler",
         convert: conversion::convert,
@@ -153,42 +153,42 @@ const TABLE: &[KindRules] = &[
         status: statuses::autoscaler,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "policy",
         kind: "PodDisruptionBudget",
         create: apps::budget,
         update: apps::budget_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "Endpoints",
         create: endpoints::endpoints,
         update: endpoints::endpoints_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "Node",
-        begin: begin::node,
-        next: |node, _| begin::align_node(node),
+        prepare_for_create: prepare::node,
+        prepare_for_update: |node, _| prepare::align_node(node),
         create: cluster::node,
         update: cluster::node_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "LimitRange",
         create: limits::limits,
         update: limits::limits_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         kind: "ResourceQuota",
-        next: quota::keep_what_still_counts,
+        prepare_for_update: quota::keep_what_still_counts,
         create: quotas::quota,
         update: quotas::quota_update,
         status: quotas::quota_status,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "discovery.k8s.io",
         kind: "EndpointSlice",
         counted_metadata: &["labels"],
@@ -196,125 +196,125 @@ const TABLE: &[KindRules] = &[
         update: endpoints::slice_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "networking.k8s.io",
         kind: "Ingress",
         create: network::ingress,
         update: network::ingress_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "networking.k8s.io",
         kind: "IngressClass",
         create: network::ingress_class,
         update: network::ingress_class_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "networking.k8s.io",
         kind: "NetworkPolicy",
         create: network::policy,
         update: network::policy_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "networking.k8s.io",
         kind: "IPAddress",
         create: ranges::address,
         update: ranges::address_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "networking.k8s.io",
         kind: "ServiceCIDR",
         create: ranges::range,
         update: ranges::range_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "StorageClass",
         create: storage::class,
         update: storage::class_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "VolumeAttributesClass",
         create: storage::attributes,
         update: storage::attributes_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "CSIDriver",
         update: storage::driver_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "CSINode",
         create: storage::node_drivers,
         update: storage::node_drivers_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "CSIStorageCapacity",
         create: storage::capacity,
         update: storage::capacity_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "storage.k8s.io",
         kind: "VolumeAttachment",
         create: storage::attachment,
         update: storage::attachment_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "scheduling.k8s.io",
         kind: "PriorityClass",
         create: cluster::priority,
         update: cluster::priority_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "node.k8s.io",
         kind: "RuntimeClass",
         create: cluster::runtime,
         update: cluster::runtime_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "certificates.k8s.io",
         kind: "CertificateSigningRequest",
         create: cluster::signing_request,
         update: cluster::signing_request_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "admissionregistration.k8s.io",
         kind: "MutatingWebhookConfiguration",
         create: webhooks::configuration,
         update: webhooks::configuration_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "admissionregistration.k8s.io",
         kind: "ValidatingWebhookConfiguration",
         create: webhooks::configuration,
         update: webhooks::configuration_update,
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "flowcontrol.apiserver.k8s.io",
         kind: "FlowSchema",
         create: flowcontrol::schema,
         update: |new, _, errors| flowcontrol::schema(new, errors),
         ..PLAIN
     },
-    KindRules {
+    KindStrategy {
         group: "flowcontrol.apiserver.k8s.io",
         kind: "PriorityLevelConfiguration",
         create: flowcontrol::level,
@@ -323,7 +323,7 @@ const TABLE: &[KindRules] = &[
     },
 ];
 
-impl KindRules {
+impl KindStrategy {
     /// The strategy of a kind; the plain one if it has none.
     pub fn of(group: &str, kind: &str) -> &'static Self {
         let found = TABLE
@@ -333,17 +333,22 @@ impl KindRules {
     }
 
     /// Validates a new object, or the result of an update through an endpoint.
-    pub fn check(&self, object: &Value, old: Option<&Value>, part: Part) -> FieldErrors {
+    pub fn check(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        endpoint: WriteEndpoint,
+    ) -> FieldErrors {
         let mut errors = FieldErrors::new();
-        match (old, part) {
+        match (old, endpoint) {
             (None, _) => (self.create)(object, &mut errors),
-            (Some(old), Part::Whole) => (self.update)(object, old, &mut errors),
-            (Some(old), Part::EphemeralContainers) => {
+            (Some(old), WriteEndpoint::Main) => (self.update)(object, old, &mut errors),
+            (Some(old), WriteEndpoint::EphemeralContainers) => {
                 pods::ephemeral_update(object, old, &mut errors);
             }
-            (Some(_), Part::Resources) => pods::resized(object, &mut errors),
-            (Some(old), Part::Status) => (self.status)(object, old, &mut errors),
-            (Some(_), Part::Unchecked) => {}
+            (Some(_), WriteEndpoint::Resize) => pods::resized(object, &mut errors),
+            (Some(old), WriteEndpoint::Status) => (self.status)(object, old, &mut errors),
+            (Some(_), WriteEndpoint::Unchecked) => {}
         }
         errors
     }
@@ -351,14 +356,14 @@ impl KindRules {
 
 /// The endpoint of a write, which limits the fields it may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
-    /// Whatever may change at all.
-    Whole,
-    /// The containers that are added to a pod that runs.
+pub enum WriteEndpoint {
+    /// The main endpoint: all mutable fields.
+    Main,
+    /// The ephemeralcontainers subresource of pods.
     EphemeralContainers,
     /// The resize subresource of pods.
-    Resources,
-    /// The status.
+    Resize,
+    /// The status subresource.
     Status,
     /// Writes by the server itself, and subresources without validation.
     Unchecked,

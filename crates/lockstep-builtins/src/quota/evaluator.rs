@@ -9,9 +9,9 @@ use super::scopes::{self, ScopeProperties};
 use super::{claims, device_claims, pods, services};
 use crate::amounts::{self, Amounts};
 
-/// Knows what objects of one resource use.
+/// Computes the quota usage of the objects of one resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Meter {
+pub struct Evaluator {
     /// `count/plural.group`
     count: String,
     measure: Measure,
@@ -23,7 +23,7 @@ enum Measure {
     Services,
     Claims,
     DeviceClaims,
-    /// Nothing but how many there are, which may have a second name.
+    /// Only the number of objects, which may have a second name.
     Count(Option<&'static str>),
 }
 
@@ -60,7 +60,7 @@ const ALIASES: [&str; 4] = [
     "secrets",
 ];
 
-impl Meter {
+impl Evaluator {
     /// The evaluator of a resource; none if quotas cannot limit it.
     pub fn of(group: &str, plural: &str) -> Option<Self> {
         if Self::ignores(group, plural) {
@@ -99,12 +99,12 @@ impl Meter {
     }
 
     /// True if usage depends on the contents of an object, not only on its existence.
-    pub fn looks_inside(&self) -> bool {
+    pub fn depends_on_contents(&self) -> bool {
         !matches!(self.measure, Measure::Count(_))
     }
 
     /// True if a write may increase usage.
-    pub fn minds(&self, write: Write, new: &Value, old: Option<&Value>) -> bool {
+    pub fn may_increase_usage(&self, write: Write, new: &Value, old: Option<&Value>) -> bool {
         match (self.measure, write) {
             (Measure::Pods, Write::Update) => {
                 let ends = |pod: &Value| pod["spec"]["activeDeadlineSeconds"].is_i64();

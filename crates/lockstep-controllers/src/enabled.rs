@@ -46,7 +46,7 @@ impl Controller {
 
 /// The set of enabled controllers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Switches(BTreeSet<Controller>);
+pub struct EnabledControllers(BTreeSet<Controller>);
 
 /// A name that no loop has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -59,20 +59,20 @@ fn known() -> String {
     Controller::ALL.map(Controller::name).join(", ")
 }
 
-impl Switches {
+impl EnabledControllers {
     /// True if a controller is enabled.
     pub fn has(&self, controller: Controller) -> bool {
         self.0.contains(&controller)
     }
 }
 
-impl Default for Switches {
+impl Default for EnabledControllers {
     fn default() -> Self {
         Self(Controller::ALL.into())
     }
 }
 
-impl FromStr for Switches {
+impl FromStr for EnabledControllers {
     type Err = UnknownController;
 
     /// `*` means all, `name` one, `-name` all but one; whatever is named wins over `*`.

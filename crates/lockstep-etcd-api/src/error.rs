@@ -4,17 +4,17 @@ use lockstep_mvcc::{Code, ReadError, RequestError, Revision, WriteError};
 use tonic::Status;
 
 /// gRPC status code of an error.
-pub type RefusalCode = tonic::Code;
+pub type EtcdErrorCode = tonic::Code;
 
 /// Errors of the API with etcd's texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum EtcdError {
     /// The request is invalid regardless of the store's state.
     #[error(transparent)]
-    Wrong(#[from] RequestError),
+    InvalidRequest(#[from] RequestError),
     /// The state of the store does not allow the request.
     #[error(transparent)]
-    Refused(#[from] WriteError),
+    Write(#[from] WriteError),
     /// Unknown sort order or target.
     #[error("etcdserver: invalid sort option")]
     InvalidSortOption,
@@ -62,26 +62,26 @@ pub enum Refusal {
     AuthNotEnabled,
 }
 
-impl Refusal {
+impl EtcdError {
     /// All errors; revisions inside are [`Revision::NONE`].
     pub const ALL: [Self; 28] = [
-        Self::Wrong(RequestError::EmptyKey),
-        Self::Wrong(RequestError::ValueProvided),
-        Self::Wrong(RequestError::LeaseProvided),
-        Self::Wrong(RequestError::TooManyOps),
-        Self::Wrong(RequestError::DuplicateKey),
-        Self::Wrong(RequestError::LeaseTtlTooLarge),
-        Self::Refused(WriteError::Read(ReadError::Compacted {
+        Self::InvalidRequest(RequestError::EmptyKey),
+        Self::InvalidRequest(RequestError::ValueProvided),
+        Self::InvalidRequest(RequestError::LeaseProvided),
+        Self::InvalidRequest(RequestError::TooManyOps),
+        Self::InvalidRequest(RequestError::DuplicateKey),
+        Self::InvalidRequest(RequestError::LeaseTtlTooLarge),
+        Self::Write(WriteError::Read(ReadError::Compacted {
             compacted: Revision::NONE,
         })),
-        Self::Refused(WriteError::Read(ReadError::FutureRevision {
+        Self::Write(WriteError::Read(ReadError::FutureRevision {
             current: Revision::NONE,
         })),
-        Self::Refused(WriteError::KeyNotFound),
-        Self::Refused(WriteError::LeaseNotFound),
-        Self::Refused(WriteError::LeaseExists),
-        Self::Refused(WriteError::NoSpace),
-        Self::Refused(WriteError::Corrupt),
+        Self::Write(WriteError::KeyNotFound),
+        Self::Write(WriteError::LeaseNotFound),
+        Self::Write(WriteError::LeaseExists),
+        Self::Write(WriteError::NoSpace),
+        Self::Write(WriteError::Corrupt),
         Self::InvalidSortOption,
         Self::InvalidCompareOption,
         Self::RequestTooLarge,
@@ -100,24 +100,24 @@ impl Refusal {
     ];
 
     /// The status code of the error.
-    pub fn code(self) -> RefusalCode {
+    pub fn code(self) -> EtcdErrorCode {
         match self {
-            Self::Wrong(error) => code(error.code()),
-            Self::Refused(error) => code(error.code()),
+            Self::InvalidRequest(error) => code(error.code()),
+            Self::Write(error) => code(error.code()),
             Self::InvalidSortOption
             | Self::InvalidCompareOption
             | Self::RequestTooLarge
-            | Self::InvalidClientVersion => RefusalCode::InvalidArgument,
-            Self::TooManyRequests => RefusalCode::ResourceExhausted,
-            Self::MemberNotFound => RefusalCode::NotFound,
+            | Self::InvalidClientVersion => EtcdErrorCode::InvalidArgument,
+            Self::TooManyRequests => EtcdErrorCode::ResourceExhausted,
+            Self::MemberNotFound => EtcdErrorCode::NotFound,
             Self::BadLeaderTransferee | Self::NotLeader | Self::AuthNotEnabled => {
-                RefusalCode::FailedPrecondition
+                EtcdErrorCode::FailedPrecondition
             }
             Self::NoLeader | Self::LeaderChanged | Self::Stopped | Self::TimedOut => {
-                RefusalCode::Unavailable
+                EtcdErrorCode::Unavailable
             }
-            Self::InvalidAuthToken => RefusalCode::Unauthenticated,
-            Self::PermissionDenied => RefusalCode::PermissionDenied,
+            Self::InvalidAuthToken => EtcdErrorCode::Unauthenticated,
+            Self::PermissionDenied => EtcdErrorCode::PermissionDenied,
         }
     }
 
@@ -129,25 +129,25 @@ impl Refusal {
     }
 }
 
-impl From<ReadError> for Refusal {
+impl From<ReadError> for EtcdError {
     fn from(error: ReadError) -> Self {
-        Self::Refused(error.into())
+        Self::Write(error.into())
     }
 }
 
-impl From<Refusal> for Status {
-    fn from(refusal: Refusal) -> Self {
+impl From<EtcdError> for Status {
+    fn from(refusal: EtcdError) -> Self {
         Self::new(refusal.code(), refusal.to_string())
     }
 }
 
-fn code(code: Code) -> RefusalCode {
+fn code(code: Code) -> EtcdErrorCode {
     match code {
-        Code::InvalidArgument => RefusalCode::InvalidArgument,
-        Code::OutOfRange => RefusalCode::OutOfRange,
-        Code::NotFound => RefusalCode::NotFound,
-        Code::FailedPrecondition => RefusalCode::FailedPrecondition,
-        Code::ResourceExhausted => RefusalCode::ResourceExhausted,
-        Code::DataLoss => RefusalCode::DataLoss,
+        Code::InvalidArgument => EtcdErrorCode::InvalidArgument,
+        Code::OutOfRange => EtcdErrorCode::OutOfRange,
+        Code::NotFound => EtcdErrorCode::NotFound,
+        Code::FailedPrecondition => EtcdErrorCode::FailedPrecondition,
+        Code::ResourceExhausted => EtcdErrorCode::ResourceExhausted,
+        Code::DataLoss => EtcdErrorCode::DataLoss,
     }
 }
