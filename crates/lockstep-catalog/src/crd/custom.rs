@@ -192,7 +192,7 @@ fn compile(
     };
     let compiled = compile(relaxed.as_ref().unwrap_or(schema))?;
     if compiled.has_rules() {
-        timer.compiled(timer.now() - began);
+        timer.compiled(timer.now().saturating_sub(began));
     }
     Ok(Compiled {
         schema: compiled,
@@ -391,7 +391,7 @@ impl Validate for CustomStrategy {
         let began = schema.has_rules().then(|| self.timer.now());
         let mut errors = schema.validate(object.as_value(), stored, part).errors;
         if let Some(began) = began {
-            self.timer.evaluated(self.timer.now() - began);
+            self.timer.evaluated(self.timer.now().saturating_sub(began));
         }
         if let Some(scale) = &self.scales[version] {
             // Upstream reports skipped rules last.

@@ -90,7 +90,7 @@ fn released(graph: &Graph, cluster: &dyn ClusterView, id: &Id, meta: &Meta) -> V
         .collect();
     if freed.is_empty() {
         return edit(cluster, id, meta, |object| {
-            without_finalizer(object, ORPHAN)
+            without_finalizer(object, ORPHAN);
         });
     }
     freed
