@@ -293,7 +293,7 @@ pub(super) fn request_deletion(resource: &Resource, object: &mut Object, now: Se
         let metadata = object.metadata_mut();
         metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
         if resource.strategy.tracks_generation() {
-            object.set_generation(object.generation() + 1);
+            object.set_generation(object.generation().saturating_add(1));
         }
     }
     if is_namespace {

@@ -56,7 +56,8 @@ impl Bill {
     pub(super) fn of(attributes: &Attributes<'_>, object: &Object) -> Option<Self> {
         let request = attributes.request;
         let resource = &request.served.resource;
-        if !resource.is_namespaced() {
+        // Reviews and bindings pass admission and are never stored, so they use up nothing.
+        if !resource.is_namespaced() || !resource.is_stored() {
             return None;
         }
         let write = match (attributes.operation, attributes.subresource) {

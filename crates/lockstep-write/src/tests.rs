@@ -343,3 +343,52 @@ fn a_quota_holds_for_controllers_and_not_for_the_server_itself() {
     );
     assert!(matches!(own, Internal::Done(_)), "{own:?}");
 }
+
+fn evaluated(definition: &Value, new: &Value, old: &Value) -> offline::Evaluated {
+    let object = |value: &Value| Object::from_value(value.clone()).expect("a map");
+    let evaluation = offline::Evaluation {
+        definition: &object(definition),
+        new: &object(new),
+        old: Some(&object(old)),
+        subresource: "",
+        field_validation: FieldValidation::Strict,
+    };
+    evaluation.run().expect("the input can be evaluated")
+}
+
+/// field-gates.md §12: name and namespace come from either object, and numbers may be the greatest.
+#[test]
+fn an_evaluation_takes_name_and_namespace_from_either_object() {
+    let of = |metadata: Value, size: u8| {
+        json!({
+            "apiVersion": "ex.io/v1", "kind": "Widget", "metadata": metadata, "spec": {"size": size},
+        })
+    };
+    let whole = json!({"name": "w", "namespace": "other"});
+    for (new, old) in [
+        (whole.clone(), json!({"name": "w"})),
+        (json!({"name": "w"}), whole.clone()),
+        (whole.clone(), json!({"namespace": "other"})),
+        (whole.clone(), json!({"name": "w", "generation": i64::MAX})),
+    ] {
+        let result = evaluated(&widgets(false), &of(new, 2), &of(old, 1));
+        assert!(result.error.is_none(), "{:?}", result.error);
+        let object = result.object.expect("it is stored");
+        assert_eq!(object.at(&["spec", "size"]), Some(&json!(2)));
+    }
+}
+
+/// field-gates.md §12: the storage version is evaluated even if it is not served.
+#[test]
+fn an_evaluation_takes_definitions_that_no_server_serves_in_the_storage_version() {
+    let mut definition = widgets(false);
+    definition["metadata"]["namespace"] = json!("n");
+    definition["spec"]["versions"][0]["served"] = json!(false);
+    let result = evaluated(
+        &definition,
+        &widget(&json!({"beta": "x", "size": 2})),
+        &widget(&json!({})),
+    );
+    assert!(result.error.is_none(), "{:?}", result.error);
+    assert_eq!(result.actions.len(), 1, "{:?}", result.actions);
+}

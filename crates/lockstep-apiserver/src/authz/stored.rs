@@ -19,11 +19,15 @@ const BUCKETS: [&str; 4] = [
     "rolebindings",
 ];
 
+/// Revisions in the order of [`BUCKETS`].
+type Followed = [Revision; BUCKETS.len()];
+
 /// Current roles and bindings. Authorization reads a snapshot without locks and never waits.
 pub struct StoredRules {
     policies: ArcSwap<Policies>,
-    /// Revision up to which all roles and bindings are in force.
-    followed: watch::Sender<Revision>,
+    /// Revision up to which the objects of each bucket are in force. One for each, because the watches of the buckets
+    /// proceed independently.
+    followed: watch::Sender<Followed>,
     /// True after the initial load; until then a denial is not final.
     settled: watch::Sender<bool>,
 }
@@ -32,7 +36,7 @@ impl Default for StoredRules {
     fn default() -> Self {
         Self {
             policies: ArcSwap::default(),
-            followed: watch::channel(Revision::NONE).0,
+            followed: watch::channel([Revision::NONE; BUCKETS.len()]).0,
             settled: watch::channel(false).0,
         }
     }
@@ -82,13 +86,16 @@ impl StoredRules {
 
     /// Waits until all cached roles and bindings are in force.
     pub(crate) async fn in_force(&self, cache: &Cache) {
-        let newest = |name: &&'static str| {
-            let bucket = cache.bucket(&BucketKey::new(*name));
+        let newest = BUCKETS.map(|name| {
+            let bucket = cache.bucket(&BucketKey::new(name));
             bucket.snapshot().revision()
-        };
-        let newest = BUCKETS.iter().map(newest).max().unwrap_or(Revision::NONE);
+        });
         let mut followed = self.followed.subscribe();
-        let told = followed.wait_for(|followed| *followed >= newest).await;
+        let are_in_force = |followed: &Followed| {
+            let mut pairs = followed.iter().zip(&newest);
+            pairs.all(|(followed, newest)| followed >= newest)
+        };
+        let told = followed.wait_for(are_in_force).await;
         drop(told.expect("the sender lives as long as the rules"));
     }
 
@@ -99,14 +106,14 @@ impl StoredRules {
         loop {
             let mut watches = Vec::new();
             let mut policies = Policies::default();
-            let mut newest = Revision::NONE;
-            for bucket in &buckets {
+            let mut newest = [Revision::NONE; BUCKETS.len()];
+            for (bucket, newest) in buckets.iter().zip(&mut newest) {
                 let (snapshot, watching) = bucket.snapshot_and_watch(Scope::All);
                 let stored = snapshot.objects(&Scope::All, None);
                 stored
                     .filter_map(|object| parse(object))
                     .for_each(|o| policies.put(&o));
-                newest = newest.max(snapshot.revision());
+                *newest = snapshot.revision();
                 watches.push(watching);
             }
             self.policies.store(Arc::new(policies));
@@ -115,19 +122,20 @@ impl StoredRules {
                 return;
             };
             loop {
-                let changes = tokio::select! {
-                    changes = one.next() => changes,
-                    changes = two.next() => changes,
-                    changes = three.next() => changes,
-                    changes = four.next() => changes,
+                let (bucket, changes) = tokio::select! {
+                    changes = one.next() => (0, changes),
+                    changes = two.next() => (1, changes),
+                    changes = three.next() => (2, changes),
+                    changes = four.next() => (3, changes),
                 };
                 let Ok(changes) = changes else { break };
-                self.take(&changes);
+                self.take(bucket, &changes);
             }
         }
     }
 
-    fn take(&self, changes: &[Arc<Change>]) {
+    /// Applies changes of the bucket with this index.
+    fn take(&self, bucket: usize, changes: &[Arc<Change>]) {
         let mut policies = Policies::clone(&self.policies.load());
         for change in changes {
             match (&change.now, &change.before) {
@@ -146,6 +154,7 @@ impl StoredRules {
         self.policies.store(Arc::new(policies));
         let newest = changes.iter().map(|change| change.revision).max();
         self.followed.send_modify(|followed| {
+            let followed = &mut followed[bucket];
             *followed = newest.map_or(*followed, |newest| newest.max(*followed));
         });
     }

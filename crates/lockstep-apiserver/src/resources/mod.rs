@@ -242,10 +242,9 @@ impl Api {
         self.check_streams(request).await?;
         let answer = self.act(request).await?;
         let answer = Printer::of(request).shaped(answer)?;
-        if verb.is_mutating() {
-            if let Some(part) = resource.special.configures() {
-                self.in_force(part).await;
-            }
+        let configured = resource.special.configures();
+        if let Some(part) = configured.filter(|_| verb.is_mutating()) {
+            self.in_force(part).await;
         }
         Ok(answer)
     }

@@ -8,7 +8,7 @@ use lockstep_merge::managers::Force;
 use lockstep_mvcc::Revision;
 use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{ApiError, Map, Object, json};
+use lockstep_object::{ApiError, Map, Object, Value, json};
 use serde_json::json;
 
 use super::{Offline, compile};
@@ -90,19 +90,22 @@ impl Evaluation<'_> {
         let route = self.route();
         let mut new = self.new.clone();
         let mut generation = 0;
+        let definition = self.servable_definition();
         if let Some(old) = self.old {
             let mut old = old.clone();
+            old.set_meta_text("namespace", &route.namespace);
+            old.set_meta_text("name", &route.name);
             old.set_generation(old.generation().max(1));
             generation = old.generation();
             let value = stored::encode(old.fields(), json::encode_into);
             let value = value.map_err(|_| EvaluationError::NotAnObject)?;
-            let resource = compile(self.definition, Revision::NONE)?;
+            let resource = compile(&definition, Revision::NONE)?;
             let key = resource.object_key(&route.namespace, &route.name);
             let at = offline.put(&resource, &key, value.into());
             new.set_meta_text("uid", old.uid());
             new.set_meta_text("resourceVersion", &at.0.to_string());
         }
-        offline.serve(self.definition, now)?;
+        offline.serve(&definition, now)?;
         let served = offline.registry.find(&route);
         let served =
             served.ok_or_else(|| EvaluationError::NotServed(self.new.api_version().to_owned()))?;
@@ -149,15 +152,40 @@ impl Evaluation<'_> {
         })
     }
 
+    /// The CRD as a server could serve it: it has no namespace, and the version that objects are stored in is served,
+    /// because requests are evaluated in it.
+    fn servable_definition(&self) -> Object {
+        let mut definition = self.definition.clone();
+        definition.set_meta_text("namespace", "");
+        let spec = definition.fields_mut().get_mut("spec");
+        let versions = spec.and_then(|spec| spec.get_mut("versions"));
+        let versions = versions.and_then(Value::as_array_mut);
+        for version in versions.into_iter().flatten() {
+            if version["storage"] == true {
+                version["served"] = true.into();
+            }
+        }
+        definition
+    }
+
     fn route(&self) -> ResourceRoute {
         let text = |path: &[&str]| {
             let text = self.definition.at(path).and_then(|text| text.as_str());
             text.unwrap_or_default().to_owned()
         };
-        let object = self.old.unwrap_or(self.new);
+        // Either file may leave out name and namespace, which `kubectl -n` gives too.
+        let name = match self.old.map(Object::name) {
+            None => "",
+            Some("") => self.new.name(),
+            Some(name) => name,
+        };
+        let own = self
+            .old
+            .map(Object::namespace)
+            .filter(|name| !name.is_empty());
         let version = self.new.api_version().rsplit('/').next();
         let is_namespaced = text(&["spec", "scope"]) == "Namespaced";
-        let namespace = match object.namespace() {
+        let namespace = match own.unwrap_or(self.new.namespace()) {
             _ if !is_namespaced => "",
             "" => "default",
             namespace => namespace,
@@ -172,11 +200,7 @@ impl Evaluation<'_> {
             version: version.unwrap_or_default().to_owned(),
             namespace: namespace.to_owned(),
             resource: text(&["spec", "names", "plural"]),
-            name: self
-                .old
-                .map(|_| object.name())
-                .unwrap_or_default()
-                .to_owned(),
+            name: name.to_owned(),
             subresource: self.subresource.to_owned(),
         }
     }
@@ -192,7 +216,7 @@ impl Evaluation<'_> {
                 None => drop(metadata.remove(field)),
             }
         }
-        if given.get("namespace").is_none() {
+        if self.new.namespace().is_empty() && given.get("namespace").is_none() {
             metadata.remove("namespace");
         }
         object
