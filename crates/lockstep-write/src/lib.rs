@@ -8,7 +8,7 @@
 //!        → assign addresses → validate → escalation → validating admission → quota → encode → commit
 //! ```
 //!
-//! Writes of controllers and of the server itself enter through [`controllers`]; [`origin`] says which stages hold for
+//! Writes of controllers and of the server itself enter through `controllers`; [`WriteOrigin`] says which stages hold for
 //! them.
 
 mod addresses;
