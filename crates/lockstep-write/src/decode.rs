@@ -4,10 +4,9 @@ use lockstep_kinds::{Table, typed};
 use lockstep_object::field::Path;
 use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped};
 use lockstep_object::metadata::{Malformed, normalize_metadata};
-use lockstep_object::{ApiError, GroupVersionKind, Object, Value, json};
+use lockstep_object::{ApiError, GroupVersionKind, Map, Object, Value, json};
 
-use super::patch::Patched;
-use super::{InFlight, Origin, Served};
+use super::{Origin, Served};
 
 /// Decoded request body.
 #[derive(Debug)]
@@ -31,19 +30,22 @@ pub struct Incoming {
     pub patched: Option<Patched>,
 }
 
+/// Value in the error message of an invalid patch: the patched object, or the patch itself for a strategic merge
+/// patch.
+#[derive(Clone)]
+pub enum Patched {
+    /// Patched object.
+    Object(Value),
+    /// Strategic merge patch.
+    StrategicPatch(Map<String, Value>),
+}
+
 /// Reasons for which a value is not an object of the resource.
 pub(crate) enum Unfit {
     /// `apiVersion` or `kind` is missing or differs from the expected one.
     Kind(ApiError),
     /// A field has the wrong type.
     Type(String),
-}
-
-impl InFlight<'_> {
-    /// Checks that a decoded body is an object of the resource.
-    pub(super) fn object(&self, document: Document) -> Result<Incoming, ApiError> {
-        object(&self.served, document, &self.source)
-    }
 }
 
 /// Checks that a decoded body is an object of a resource in its version.

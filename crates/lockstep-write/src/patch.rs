@@ -9,6 +9,7 @@ use lockstep_object::{ApiError, GroupKind, Value, json};
 use serde_json::Map;
 
 use super::codec::Current;
+use super::decode::Patched;
 use super::decode::{Unfit, fit};
 use super::update::Next;
 use super::{InFlight, Incoming, LastWrite, Origin, Served, Subresource, WriteAnswer, WritePath};
@@ -39,29 +40,6 @@ enum Change {
     Json(JsonPatch),
     Merge(Value),
     Strategic(TypeId, Map<String, Value>),
-}
-
-/// Value in the error message of an invalid patch: the patched object, or the patch itself for a strategic merge
-/// patch.
-#[derive(Clone)]
-pub enum Patched {
-    /// Patched object.
-    Object(Value),
-    /// Strategic merge patch.
-    StrategicPatch(Map<String, Value>),
-}
-
-impl Patched {
-    /// 422 for the field `patch`.
-    pub(super) fn refused(&self, problem: &str) -> ApiError {
-        let shown = match self {
-            Self::Object(object) => object.to_string(),
-            Self::StrategicPatch(patch) => go_map(patch),
-        };
-        let path = Path::ROOT.field("patch");
-        let error = FieldError::invalid(&path, shown, problem);
-        ApiError::invalid(&GroupKind::new("", ""), "", [error])
-    }
 }
 
 impl WritePath<'_> {
@@ -155,6 +133,19 @@ fn no_map(media_type: &str, found: &Value) -> String {
     match media_type {
         STRATEGIC_PATCH => problem,
         _ => format!("error decoding patch: {problem}"),
+    }
+}
+
+impl Patched {
+    /// 422 for the field `patch`.
+    pub(super) fn refused(&self, problem: &str) -> ApiError {
+        let shown = match self {
+            Self::Object(object) => object.to_string(),
+            Self::StrategicPatch(patch) => go_map(patch),
+        };
+        let path = Path::ROOT.field("patch");
+        let error = FieldError::invalid(&path, shown, problem);
+        ApiError::invalid(&GroupKind::new("", ""), "", [error])
     }
 }
 

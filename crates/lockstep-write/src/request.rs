@@ -10,11 +10,11 @@ use lockstep_object::incoming::{FieldValidation, mistyped};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{ApiError, GroupKind, Map, Value, json};
 
-use super::decode::Document;
+use super::decode::{self, Document, Incoming, Patched};
 use super::io::Io;
 use super::notes::Notes;
 use super::origin::WriteOrigin;
-use super::patch::{Patch, Patched};
+use super::patch::Patch;
 use crate::route::ResourceRoute;
 use lockstep_catalog::Verb;
 use lockstep_catalog::{Origin as ResourceOrigin, Served, Subresource, Version};
@@ -106,6 +106,11 @@ impl<'a> InFlight<'a> {
 
     pub(super) fn io(&self) -> &'a Io {
         self.io
+    }
+
+    /// Checks that a decoded body is an object of the resource.
+    pub(super) fn object(&self, document: Document) -> Result<Incoming, ApiError> {
+        decode::object(&self.served, document, &self.source)
     }
 }
 

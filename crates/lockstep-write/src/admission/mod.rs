@@ -30,7 +30,7 @@ use std::time::Duration;
 use lockstep_object::{ApiError, Object};
 
 pub use attributes::{Attributes, Operation};
-pub use plugins::{Plugin, PluginError, Plugins};
+pub use plugins::{Ineffective, Plugin, PluginError, Plugins};
 pub use webhooks::{Hook, Phase, ReviewVersion, WebhookCall};
 
 use super::WritePath;

@@ -20,13 +20,15 @@ pub enum Plugin {
     ResourceQuota,
 }
 
-/// Upstream plugins that cannot be switched here: always on, implemented elsewhere, or not implemented.
-const OTHERS: [&str; 24] = [
+/// Upstream plugins that are always on here, as stages of the write path or defaults of a kind.
+const ALWAYS_ON: [&str; 2] = ["DefaultTolerationSeconds", "NamespaceLifecycle"];
+
+/// Upstream plugins that this server does not have.
+const ABSENT: [&str; 22] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
     "ClusterTrustBundleAttest",
-    "DefaultTolerationSeconds",
     "DenyServiceExternalIPs",
     "EventRateLimit",
     "ExtendedResourceToleration",
@@ -35,7 +37,6 @@ const OTHERS: [&str; 24] = [
     "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
-    "NamespaceLifecycle",
     "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
     "PersistentVolumeClaimResize",
@@ -62,6 +63,15 @@ pub enum PluginError {
     /// A plugin is both enabled and disabled.
     #[error("[{}] in {ENABLE} and {DISABLE} overlapped", .0.join(" "))]
     Both(Vec<String>),
+}
+
+/// A flag without the effect that it asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ineffective {
+    /// A disabled plugin that cannot be disabled.
+    AlwaysOn(String),
+    /// An enabled plugin that this server does not have.
+    Absent(String),
 }
 
 const ENABLE: &str = "enable-admission-plugins";
@@ -94,13 +104,12 @@ impl Plugin {
 }
 
 impl Plugins {
-    /// Reads the values of both flags. The second result lists upstream plugins that are not switched here, so that
-    /// the flags have no effect on them.
+    /// Reads the values of both flags. The second result lists the flags without the effect that they ask for.
     pub fn of_flags(
         enabled: &[String],
         disabled: &[String],
-    ) -> Result<(Self, Vec<String>), PluginError> {
-        let mut idle = Vec::new();
+    ) -> Result<(Self, Vec<Ineffective>), PluginError> {
+        let mut ineffective = Vec::new();
         let mut off = Vec::new();
         for (flag, names) in [(ENABLE, enabled), (DISABLE, disabled)] {
             for name in names {
@@ -108,7 +117,14 @@ impl Plugins {
                 match step {
                     Some(plugin) if flag == DISABLE => off.push(plugin),
                     Some(_) => {}
-                    None if OTHERS.contains(&name.as_str()) => idle.push(name.clone()),
+                    None if ALWAYS_ON.contains(&name.as_str()) => {
+                        let told = (flag == DISABLE).then(|| Ineffective::AlwaysOn(name.clone()));
+                        ineffective.extend(told);
+                    }
+                    None if ABSENT.contains(&name.as_str()) => {
+                        let told = (flag == ENABLE).then(|| Ineffective::Absent(name.clone()));
+                        ineffective.extend(told);
+                    }
                     None => {
                         let name = name.clone();
                         return Err(PluginError::Unknown { flag, name });
@@ -121,7 +137,7 @@ impl Plugins {
         if !both.is_empty() {
             return Err(PluginError::Both(both));
         }
-        Ok((Self { off }, idle))
+        Ok((Self { off }, ineffective))
     }
 
     /// All plugins except the given ones.
@@ -153,9 +169,9 @@ mod tests {
             |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
         let run = |enabled: &[&str], disabled: &[&str]| {
             let read = Plugins::of_flags(&texts(enabled), &texts(disabled));
-            let (plugins, idle) = read.map_err(|error| error.to_string())?;
+            let (plugins, ineffective) = read.map_err(|error| error.to_string())?;
             let on = plugins.of(&CHAIN).map(|plugin| plugin.name().to_owned());
-            Ok((on.collect::<Vec<_>>(), idle))
+            Ok((on.collect::<Vec<_>>(), ineffective))
         };
         let all = || texts(&CHAIN.map(Plugin::name));
         let but = |name: &str| -> Vec<String> {
@@ -163,8 +179,12 @@ mod tests {
         };
         assert_eq!(run(&[], &[]), Ok((all(), vec![])));
         assert_eq!(run(&["Priority"], &[]), Ok((all(), vec![])));
-        let idle = texts(&["NodeRestriction"]);
-        assert_eq!(run(&["NodeRestriction"], &[]), Ok((all(), idle)));
+        let absent = Ineffective::Absent("NodeRestriction".to_owned());
+        assert_eq!(run(&["NodeRestriction"], &[]), Ok((all(), vec![absent])));
+        assert_eq!(run(&[], &["NodeRestriction"]), Ok((all(), vec![])));
+        let always = Ineffective::AlwaysOn("NamespaceLifecycle".to_owned());
+        assert_eq!(run(&[], &["NamespaceLifecycle"]), Ok((all(), vec![always])));
+        assert_eq!(run(&["NamespaceLifecycle"], &[]), Ok((all(), vec![])));
         let off = but("ServiceAccount");
         assert_eq!(run(&[], &["ServiceAccount"]), Ok((off, vec![])));
         let expected = "disable-admission-plugins plugin \"X\" is unknown";

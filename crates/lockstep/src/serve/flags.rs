@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
-use lockstep_apiserver::admission::Plugins;
+use lockstep_apiserver::admission::{Ineffective, Plugins};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::builtin::ApiWishes;
@@ -329,12 +329,17 @@ impl Arguments {
         );
         let read = Plugins::of_flags(enabled, disabled);
         let read = read.map_err(|error| Failure::of_server(Exit::ServerFlags, error.to_string()));
-        let (plugins, idle) = read?;
-        for plugin in idle {
-            tracing::warn!(
-                plugin,
-                "there is no such step of admission here, so enabling or disabling it has no effect"
-            );
+        let (plugins, ineffective) = read?;
+        for told in ineffective {
+            match told {
+                Ineffective::AlwaysOn(plugin) => {
+                    tracing::warn!(plugin, "the admission plugin is always on and stays on");
+                }
+                Ineffective::Absent(plugin) => tracing::warn!(
+                    plugin,
+                    "this server does not have the admission plugin: enabling it has no effect"
+                ),
+            }
         }
         Ok(plugins)
     }
