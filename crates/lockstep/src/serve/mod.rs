@@ -29,6 +29,10 @@ use crate::{
 /// The command that shows a new user that it works.
 const FIRST_COMMAND: &str = "get namespaces";
 
+/// Stack of a worker thread. Objects may be nested 500 levels deep, and copying, comparing and dropping such a value
+/// recurses: without optimization 2 MiB, the default, overflow at 470 levels, which ends the process.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Whether the server prints its start-up messages for users, in addition to its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Words {
@@ -63,6 +67,7 @@ pub(crate) fn run(
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| {
