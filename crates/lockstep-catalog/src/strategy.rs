@@ -7,12 +7,12 @@ use lockstep_object::metadata::StatusField;
 use lockstep_object::names::NameRule;
 use lockstep_object::{Object, Value};
 
-use crate::{Columns, ConversionWebhook, SchemaChange, Subresource};
+use crate::{Columns, ConversionWebhook, SchemaChange, Subresource, VersionIndex};
 
 /// Kind-specific behaviour of create, update and delete.
 pub trait Strategy: Transform + Validate + Present {
     /// Whether `status` is written through its own endpoint in this version.
-    fn status(&self, version: usize) -> StatusField;
+    fn status(&self, version: VersionIndex) -> StatusField;
 
     /// True if `metadata.generation` counts changes of the spec.
     fn tracks_generation(&self) -> bool;
@@ -65,7 +65,7 @@ pub trait Transform: Send + Sync {
     /// resources this covers the metadata of embedded resources.
     fn check_types(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         _object: &mut Object,
         _unknown: &mut Vec<String>,
     ) -> Result<(), String> {
@@ -76,23 +76,23 @@ pub trait Transform: Send + Sync {
     /// `old` is the stored object, if there is one.
     fn prune_and_default(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Vec<String>;
 
     /// Removes fields that a version does not know from an object that was converted to it. Applies no defaults:
     /// those belong to the version that was written or is stored.
-    fn fit(&self, version: usize, object: &mut Object) {
+    fn fit(&self, version: VersionIndex, object: &mut Object) {
         self.prune_and_default(version, object, None);
     }
 
     /// Converts an object to another version without defaults, so that managed fields of both can be compared. A
     /// defaulted field has no manager, so it must not appear in the comparison.
-    fn project_to_version(&self, _version: usize, _object: &mut Object) {}
+    fn project_to_version(&self, _version: VersionIndex, _object: &mut Object) {}
 
     /// True if an object of one version is valid in the other without pruning or defaulting.
-    fn has_same_schema(&self, _one: usize, _other: usize) -> bool {
+    fn has_same_schema(&self, _one: VersionIndex, _other: VersionIndex) -> bool {
         true
     }
 
@@ -107,7 +107,7 @@ pub trait Transform: Send + Sync {
     }
 
     /// The type that server-side apply merges by; none if it is unknown.
-    fn merge_type(&self, _version: usize) -> Option<Type<'_>> {
+    fn merge_type(&self, _version: VersionIndex) -> Option<Type<'_>> {
         None
     }
 
@@ -127,7 +127,7 @@ pub trait Validate: Send + Sync {
     /// Validates everything except metadata. `subresource` is the endpoint that the request writes.
     fn validate(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &Object,
         old: Option<&Object>,
         subresource: Option<Subresource>,
@@ -137,12 +137,12 @@ pub trait Validate: Send + Sync {
 /// Presentation of objects to clients.
 pub trait Present: Send + Sync {
     /// Fields that field selectors support in this version, in addition to name and namespace.
-    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+    fn selectable_fields(&self, _version: VersionIndex) -> &[SelectableField] {
         &[]
     }
 
     /// Paths of the fields that `scale` shows; none if this version has no `scale`.
-    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+    fn scale(&self, _version: VersionIndex) -> Option<&ScalePaths> {
         None
     }
 
@@ -152,7 +152,7 @@ pub trait Present: Send + Sync {
     }
 
     /// Table columns of this version.
-    fn columns(&self, _version: usize) -> &Columns {
+    fn columns(&self, _version: VersionIndex) -> &Columns {
         Columns::name_and_age()
     }
 }

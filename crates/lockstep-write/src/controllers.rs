@@ -45,7 +45,7 @@ impl WritePath<'_> {
             is_own || is_kept && other.bucket == own.bucket
         });
         let versions = beside.flat_map(|resource| {
-            let versions = resource.versions.iter().enumerate();
+            let versions = resource.versions.indexed();
             let able = versions.filter(move |(_, version)| {
                 version.is_served
                     && subresource.is_none_or(|subresource| version.parts().contains(&subresource))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_authz::User;
+use lockstep_catalog::VersionIndex;
 use lockstep_merge::managers::Force;
 use lockstep_mvcc::BucketKey;
 use lockstep_object::incoming::FieldValidation;
@@ -160,7 +161,7 @@ fn merge_patch(memory: &Memory, patch: &[u8]) -> Input {
     let resource = registry.resource("ex.io", "widgets").expect("served");
     let served = Served {
         resource: Arc::clone(resource),
-        version: 0,
+        version: VersionIndex::PREFERRED,
     };
     let patch = decode_patch(&served, None, "application/merge-patch+json", patch);
     Input::Patch(patch.expect("a patch"))

@@ -33,7 +33,7 @@ use crate::Verb;
 use crate::crd;
 use crate::{
     LastWrite, Origin, Present, Resource, ScalePaths, SelectableField, SpecialKind, StoredAs,
-    Strategy, Subresource, Transform, Validate, Validation, Version, Versions,
+    Strategy, Subresource, Transform, Validate, Validation, Version, VersionIndex, Versions,
 };
 use events::EventsApi;
 
@@ -460,7 +460,7 @@ impl BuiltIn {
 }
 
 impl Strategy for BuiltIn {
-    fn status(&self, _version: usize) -> StatusField {
+    fn status(&self, _version: VersionIndex) -> StatusField {
         if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
         } else {
@@ -504,7 +504,7 @@ impl Transform for BuiltIn {
 
     fn check_types(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         object: &mut Object,
         unknown: &mut Vec<String>,
     ) -> Result<(), String> {
@@ -519,12 +519,12 @@ impl Transform for BuiltIn {
 
     fn prune_and_default(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Vec<String> {
         (self.row.normalize)(object, old);
-        let version = self.row.versions[version];
+        let version = self.row.versions[version.position()];
         (self.kind_strategy.convert)(object, version);
         let kind = self.type_of(version);
         defaults::fill(kind, object.fields_mut());
@@ -542,16 +542,16 @@ impl Transform for BuiltIn {
         unknown
     }
 
-    fn project_to_version(&self, version: usize, object: &mut Object) {
-        (self.kind_strategy.convert)(object, self.row.versions[version]);
+    fn project_to_version(&self, version: VersionIndex, object: &mut Object) {
+        (self.kind_strategy.convert)(object, self.row.versions[version.position()]);
     }
 
-    fn has_same_schema(&self, one: usize, other: usize) -> bool {
+    fn has_same_schema(&self, one: VersionIndex, other: VersionIndex) -> bool {
         one == other
     }
 
-    fn merge_type(&self, version: usize) -> Option<Type<'_>> {
-        types::merge_type(self.type_of(self.row.versions.get(version)?))
+    fn merge_type(&self, version: VersionIndex) -> Option<Type<'_>> {
+        types::merge_type(self.type_of(self.row.versions.get(version.position())?))
     }
 
     fn server_fields(&self) -> &'static [&'static [&'static str]] {
@@ -566,7 +566,7 @@ impl Validate for BuiltIn {
 
     fn validate(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         object: &Object,
         old: Option<&Object>,
         subresource: Option<Subresource>,
@@ -584,11 +584,11 @@ impl Validate for BuiltIn {
 }
 
 impl Present for BuiltIn {
-    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+    fn selectable_fields(&self, _version: VersionIndex) -> &[SelectableField] {
         selectable::of(self.row.group, self.row.plural)
     }
 
-    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+    fn scale(&self, _version: VersionIndex) -> Option<&ScalePaths> {
         static PATHS: LazyLock<ScalePaths> = LazyLock::new(|| ScalePaths {
             spec_replicas: ".spec.replicas".into(),
             status_replicas: ".status.replicas".into(),
@@ -598,7 +598,7 @@ impl Present for BuiltIn {
         has_scale.then_some(&*PATHS)
     }
 
-    fn columns(&self, _version: usize) -> &Columns {
+    fn columns(&self, _version: VersionIndex) -> &Columns {
         columns::of(self.row.group, self.row.plural)
     }
 }
