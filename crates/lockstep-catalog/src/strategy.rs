@@ -1,5 +1,6 @@
 //! Strategies: kind-specific behaviour of reads and writes. Everything else is the same for all kinds.
 
+use lockstep_builtins::parts::ResetFields;
 use lockstep_fieldgate::Gates;
 use lockstep_merge::types::Type;
 use lockstep_object::field::FieldErrors;
@@ -21,6 +22,14 @@ pub trait Strategy: Transform + Validate + Present {
     fn generation_metadata(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// Fields that writes through an endpoint reset to the stored value.
+    fn reset_fields(&self) -> &ResetFields {
+        &ResetFields::USUAL
+    }
+
+    /// Restores fields that a status update omitted unintentionally. `now` is the time of the update.
+    fn preserve_status(&self, _object: &mut Object, _old: &Object, _now: &str) {}
 
     /// True if objects expire when they have not been written for the event TTL.
     fn expires(&self) -> bool {

@@ -12,13 +12,13 @@ mod rbac;
 mod rows;
 mod secrets;
 mod selectable;
-mod server_fields;
 mod types;
 mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 
 use lockstep_authz::validate_role;
+use lockstep_builtins::parts::ResetFields;
 use lockstep_builtins::{KindStrategy, WriteEndpoint, defaults};
 use lockstep_merge::types::Type;
 use lockstep_mvcc::Revision;
@@ -90,6 +90,8 @@ struct Row {
     special: SpecialKind,
     /// The deprecation warning; empty if the resource is not deprecated.
     deprecation: &'static str,
+    /// Fields that the server sets on create. The creator does not own them, unless the request set them.
+    server_fields: &'static [&'static [&'static str]],
     /// Normalizes an object before defaulting.
     normalize: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
@@ -138,6 +140,7 @@ const PLAIN: Row = Row {
     dependents: Dependents::Collected,
     special: SpecialKind::Plain,
     deprecation: "",
+    server_fields: &[],
     normalize: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _, _| Vec::new(),
@@ -169,6 +172,7 @@ const TABLE: &[Row] = &[
         verbs: NAMESPACE_VERBS,
         subresources: &[Subresource::Status, Subresource::Finalize],
         bucket: "namespaces",
+        server_fields: &[&["spec", "finalizers"]],
         names: NameRule::Label,
         normalize: namespaces::normalize,
         validate: |namespace, _, _| namespaces::validate(namespace),
@@ -476,6 +480,14 @@ impl Strategy for BuiltIn {
         self.kind_strategy.counted_metadata
     }
 
+    fn reset_fields(&self) -> &ResetFields {
+        &self.kind_strategy.reset_fields
+    }
+
+    fn preserve_status(&self, object: &mut Object, old: &Object, now: &str) {
+        (self.kind_strategy.preserve_status)(object, old, now);
+    }
+
     fn expires(&self) -> bool {
         self.row.expires
     }
@@ -555,7 +567,7 @@ impl Transform for BuiltIn {
     }
 
     fn server_fields(&self) -> &'static [&'static [&'static str]] {
-        server_fields::of(self.row.group, self.row.plural)
+        self.row.server_fields
     }
 }
 
