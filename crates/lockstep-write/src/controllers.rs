@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_mvcc::{Expected, Fence, GuardedOp, GuardedOutcome, Key, Revision};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{ApiError, Object, Value};
+use lockstep_object::{ApiError, Object};
 
 use super::codec::{encode, parse};
 use super::commit::put;
@@ -77,8 +77,7 @@ impl WritePath<'_> {
         let registry = self.registry();
         let resource = registry.resource(group, plural)?;
         let found = self.newest(resource, key).await.ok()??;
-        let value: Value = serde_json::from_slice(&found.value).ok()?;
-        let object = Object::from_value(value).ok()?;
+        let object = Object::read(&found.value)?;
         Some((object, found.mod_revision))
     }
 

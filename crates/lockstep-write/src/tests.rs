@@ -1,6 +1,7 @@
 //! Tests of the write path alone: a custom resource on the store's state machine, without server, runtime or clock.
 
 mod controllers;
+mod deep;
 
 use std::sync::Arc;
 

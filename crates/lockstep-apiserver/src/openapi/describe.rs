@@ -56,7 +56,7 @@ fn schema(api: &Api, resource: &Resource, version: VersionIndex) -> Option<Value
     let bucket = api.cache().bucket(&BucketKey::new(crd::BUCKET));
     let name = format!("{}.{}", resource.plural, resource.group);
     let stored = bucket.snapshot().get(name.as_bytes())?.clone();
-    let crd = Object::from_value(serde_json::from_slice(&stored.value).ok()?).ok()?;
+    let crd = Object::read(&stored.value)?;
     let name = &*resource.versions[version].name;
     let at = Definition::of(&crd)
         .versions()
