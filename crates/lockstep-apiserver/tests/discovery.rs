@@ -10,7 +10,7 @@ use lockstep_apiserver::discovery::{
 use lockstep_apiserver::route::Verb;
 use lockstep_catalog::{
     Origin, Present, Registry, Resource, SpecialKind, Strategy, Subresource, Transform, Validate,
-    Validation, Version, Versions,
+    Validation, Version, VersionIndex, Versions,
 };
 use lockstep_object::Object;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 struct Plain;
 
 impl Strategy for Plain {
-    fn status(&self, _: usize) -> StatusField {
+    fn status(&self, _: VersionIndex) -> StatusField {
         StatusField::Separate
     }
 
@@ -30,7 +30,12 @@ impl Strategy for Plain {
 }
 
 impl Transform for Plain {
-    fn prune_and_default(&self, _: usize, _: &mut Object, _: Option<&Object>) -> Vec<String> {
+    fn prune_and_default(
+        &self,
+        _: VersionIndex,
+        _: &mut Object,
+        _: Option<&Object>,
+    ) -> Vec<String> {
         Vec::new()
     }
 }
@@ -38,7 +43,7 @@ impl Transform for Plain {
 impl Validate for Plain {
     fn validate(
         &self,
-        _: usize,
+        _: VersionIndex,
         _: &Object,
         _: Option<&Object>,
         _: Option<Subresource>,

@@ -7,6 +7,9 @@ use lockstep_object::Value;
 
 use crate::look::{entries, list, text};
 
+/// Number of pods, as a name of a resource quantity.
+pub(crate) const PODS: &str = "pods";
+
 /// Quantities by resource name.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 

@@ -16,7 +16,7 @@ mod prepare;
 pub mod qos;
 pub mod quota;
 pub mod services;
-pub mod statuses;
+mod statuses;
 mod strategy;
 mod validate;
 

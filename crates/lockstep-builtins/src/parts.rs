@@ -16,45 +16,62 @@ fn old_with_requested_version(object: &Object, old: &Object) -> Object {
     next
 }
 
-/// Metadata fields that a status update of a kind does not change.
-pub fn metadata_kept_by_status(group: &str, plural: &str) -> &'static [&'static str] {
-    match (group, plural) {
-        ("", "pods") => &["ownerReferences"],
-        ("apps", "deployments") => &["labels"],
-        ("apiregistration.k8s.io", "apiservices")
-        | ("flowcontrol.apiserver.k8s.io", _)
-        | ("networking.k8s.io", "servicecidrs")
-        | ("resource.k8s.io", "resourceclaims")
-        | ("storage.k8s.io", "volumeattachments") => {
-            &["annotations", "finalizers", "labels", "ownerReferences"]
-        }
-        _ => &[],
-    }
+/// Paths of fields.
+pub type FieldPaths = &'static [&'static [&'static str]];
+
+/// Fields that the endpoints of a kind with a status subresource reset to the stored value, and which therefore cannot
+/// be owned through them.
+#[derive(Clone, Copy, Debug)]
+pub struct ResetFields {
+    /// Metadata fields that a status update does not change.
+    pub status_metadata: &'static [&'static str],
+    /// Reset by the status subresource.
+    pub status: FieldPaths,
+    /// Reset by the approval subresource.
+    pub approval: FieldPaths,
+    /// Reset by the main endpoint and all other subresources.
+    pub other: FieldPaths,
 }
 
-/// Fields that an endpoint resets, and which therefore cannot be owned through it. `subresource` is empty for
-/// the main endpoint of a kind with a status subresource.
-pub fn reset_fields(
-    group: &str,
-    plural: &str,
-    subresource: &str,
-) -> &'static [&'static [&'static str]] {
-    match (group, plural, subresource) {
-        ("certificates.k8s.io", _, "") => &[&["spec"], &["status"]],
-        ("certificates.k8s.io", _, "approval") => &[&["spec"], &["status", "certificate"]],
-        ("certificates.k8s.io", _, "status") => &[&["spec"], &["status", "conditions"]],
-        ("", "pods", "status") => &[
+impl ResetFields {
+    /// The usual fields: a status update changes only `status` and metadata, any other write all but `status`.
+    pub const USUAL: Self = Self {
+        status_metadata: &[],
+        status: &[&["spec"]],
+        approval: &[&["status"]],
+        other: &[&["status"]],
+    };
+
+    /// Those of kinds whose status update leaves the metadata alone.
+    pub(crate) const METADATA: Self = Self {
+        status_metadata: &["annotations", "finalizers", "labels", "ownerReferences"],
+        status: &[&["spec"], &["metadata"]],
+        ..Self::USUAL
+    };
+
+    pub(crate) const POD: Self = Self {
+        status_metadata: &["ownerReferences"],
+        status: &[
             &["spec"],
             &["metadata", "deletionTimestamp"],
             &["metadata", "ownerReferences"],
         ],
-        ("apps", "deployments", "status") => &[&["spec"], &["metadata", "labels"]],
-        (_, _, "status") if metadata_kept_by_status(group, plural).len() > 1 => {
-            &[&["spec"], &["metadata"]]
-        }
-        (_, _, "status") => &[&["spec"]],
-        (_, _, _) => &[&["status"]],
-    }
+        ..Self::USUAL
+    };
+
+    pub(crate) const DEPLOYMENT: Self = Self {
+        status_metadata: &["labels"],
+        status: &[&["spec"], &["metadata", "labels"]],
+        ..Self::USUAL
+    };
+
+    /// The spec of a `CertificateSigningRequest` is immutable, and each subresource writes one part of its status.
+    pub(crate) const SIGNING_REQUEST: Self = Self {
+        status_metadata: &[],
+        status: &[&["spec"], &["status", "conditions"]],
+        approval: &[&["spec"], &["status", "certificate"]],
+        other: &[&["spec"], &["status"]],
+    };
 }
 
 /// `ephemeralcontainers` of a pod.

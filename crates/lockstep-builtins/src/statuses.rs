@@ -7,17 +7,8 @@ use crate::look::{list, map_in, maps_in, text};
 const OBSERVED: &str = "observedGeneration";
 const SINCE: &str = "lastPhaseTransitionTime";
 
-/// Restores status fields of a kind that the client omitted unintentionally.
-pub fn preserve_status(group: &str, plural: &str, object: &mut Object, old: &Object, now: &str) {
-    match (group, plural) {
-        ("", "pods") => pod(object, old),
-        ("", "persistentvolumes") => volume(object, old, now),
-        _ => {}
-    }
-}
-
 /// The `QoS` class is immutable, and `observedGeneration` is never removed.
-fn pod(pod: &mut Object, old: &Object) {
+pub(crate) fn pod(pod: &mut Object, old: &Object, _now: &str) {
     let was = old.at(&["status"]).cloned().unwrap_or_default();
     let status = map_in(pod.fields_mut(), "status");
     for field in ["qosClass", OBSERVED] {
@@ -36,7 +27,7 @@ fn pod(pod: &mut Object, old: &Object) {
 }
 
 /// Sets `lastPhaseTransitionTime` when the phase changes, and keeps it otherwise.
-fn volume(volume: &mut Object, old: &Object, now: &str) {
+pub(crate) fn volume(volume: &mut Object, old: &Object, now: &str) {
     let was = old.at(&["status"]).cloned().unwrap_or_default();
     let status = map_in(volume.fields_mut(), "status");
     let is = |field: &str| status.get(field).filter(|value| !value.is_null());

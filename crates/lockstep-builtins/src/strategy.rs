@@ -3,11 +3,12 @@
 use lockstep_object::field::FieldErrors;
 use lockstep_object::{Object, Value};
 
+use crate::parts::ResetFields;
 use crate::validate::{
     apps, autoscaling, batch, cluster, endpoints, flowcontrol, job_status, limits, network, pods,
     quota as quotas, ranges, services as service, statuses, storage, webhooks,
 };
-use crate::{autoscaling as conversion, prepare, quota, services};
+use crate::{autoscaling as conversion, prepare, quota, services, statuses as kept_statuses};
 
 /// The strategy of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,10 @@ pub struct KindStrategy {
     pub prepare_for_update: fn(&mut Object, &Object),
     /// Metadata fields whose changes increment the generation.
     pub counted_metadata: &'static [&'static str],
+    /// Fields that an endpoint cannot change.
+    pub reset_fields: ResetFields,
+    /// Restores status fields that a status update omitted unintentionally. Takes the time of the update.
+    pub preserve_status: fn(&mut Object, &Object, &str),
     create: fn(&Value, &mut FieldErrors),
     update: fn(&Value, &Value, &mut FieldErrors),
     status: fn(&Value, &Value, &mut FieldErrors),
@@ -35,6 +40,8 @@ const PLAIN: KindStrategy = KindStrategy {
     prepare_for_create: |_| (),
     prepare_for_update: |_, _| (),
     counted_metadata: &[],
+    reset_fields: ResetFields::USUAL,
+    preserve_status: |_, _, _| (),
     create: |_, _| (),
     update: |_, _, _| (),
     status: |_, _, _| (),
@@ -43,6 +50,8 @@ const PLAIN: KindStrategy = KindStrategy {
 const TABLE: &[KindStrategy] = &[
     KindStrategy {
         kind: "Pod",
+        reset_fields: ResetFields::POD,
+        preserve_status: kept_statuses::pod,
         prepare_for_create: prepare::pod,
         prepare_for_update: prepare::pod_again,
         create: pods::pod,
@@ -60,6 +69,7 @@ const TABLE: &[KindStrategy] = &[
     },
     KindStrategy {
         kind: "PersistentVolume",
+        preserve_status: kept_statuses::volume,
         prepare_for_create: prepare::volume,
         create: storage::volume,
         update: storage::volume_update,
@@ -89,6 +99,7 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "apps",
         kind: "Deployment",
+        reset_fields: ResetFields::DEPLOYMENT,
         counted_metadata: &["annotations"],
         create: apps::deployment,
         update: apps::deployment_update,
@@ -227,6 +238,7 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "networking.k8s.io",
         kind: "ServiceCIDR",
+        reset_fields: ResetFields::METADATA,
         create: ranges::range,
         update: ranges::range_update,
         ..PLAIN
@@ -268,6 +280,7 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "storage.k8s.io",
         kind: "VolumeAttachment",
+        reset_fields: ResetFields::METADATA,
         create: storage::attachment,
         update: storage::attachment_update,
         ..PLAIN
@@ -289,6 +302,7 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "certificates.k8s.io",
         kind: "CertificateSigningRequest",
+        reset_fields: ResetFields::SIGNING_REQUEST,
         create: cluster::signing_request,
         update: cluster::signing_request_update,
         ..PLAIN
@@ -310,6 +324,7 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "flowcontrol.apiserver.k8s.io",
         kind: "FlowSchema",
+        reset_fields: ResetFields::METADATA,
         create: flowcontrol::schema,
         update: |new, _, errors| flowcontrol::schema(new, errors),
         ..PLAIN
@@ -317,8 +332,21 @@ const TABLE: &[KindStrategy] = &[
     KindStrategy {
         group: "flowcontrol.apiserver.k8s.io",
         kind: "PriorityLevelConfiguration",
+        reset_fields: ResetFields::METADATA,
         create: flowcontrol::level,
         update: |new, _, errors| flowcontrol::level(new, errors),
+        ..PLAIN
+    },
+    KindStrategy {
+        group: "apiregistration.k8s.io",
+        kind: "APIService",
+        reset_fields: ResetFields::METADATA,
+        ..PLAIN
+    },
+    KindStrategy {
+        group: "resource.k8s.io",
+        kind: "ResourceClaim",
+        reset_fields: ResetFields::METADATA,
         ..PLAIN
     },
 ];

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::{
     BucketKey, Column, Columns, Origin, Present, Resource, SelectableField, SpecialKind, Strategy,
-    Subresource, Transform, Validate, Validation, Verb, Version, Versions,
+    Subresource, Transform, Validate, Validation, Verb, Version, VersionIndex, Versions,
 };
 use lockstep_mvcc::Revision;
 use lockstep_object::metadata::{Scope, StatusField};
@@ -51,7 +51,7 @@ pub fn resource() -> Resource {
 struct FeatureGates;
 
 impl Strategy for FeatureGates {
-    fn status(&self, _version: usize) -> StatusField {
+    fn status(&self, _version: VersionIndex) -> StatusField {
         StatusField::Part
     }
 
@@ -63,7 +63,7 @@ impl Strategy for FeatureGates {
 impl Transform for FeatureGates {
     fn prune_and_default(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         _object: &mut Object,
         _old: Option<&Object>,
     ) -> Vec<String> {
@@ -74,7 +74,7 @@ impl Transform for FeatureGates {
 impl Validate for FeatureGates {
     fn validate(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         _object: &Object,
         _old: Option<&Object>,
         _subresource: Option<Subresource>,
@@ -84,7 +84,7 @@ impl Validate for FeatureGates {
 }
 
 impl Present for FeatureGates {
-    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+    fn selectable_fields(&self, _version: VersionIndex) -> &[SelectableField] {
         static FIELDS: LazyLock<Vec<SelectableField>> = LazyLock::new(|| {
             let names = ["spec.component", "status.stage", "status.enabled"];
             names.map(SelectableField::at).to_vec()
@@ -97,7 +97,7 @@ impl Present for FeatureGates {
         Some(&SCHEMA)
     }
 
-    fn columns(&self, _version: usize) -> &Columns {
+    fn columns(&self, _version: VersionIndex) -> &Columns {
         static COLUMNS: LazyLock<Columns> = LazyLock::new(columns);
         &COLUMNS
     }

@@ -34,4 +34,4 @@ pub use strategy::{
 };
 pub use subresource::Subresource;
 pub use verb::Verb;
-pub use versions::{EncodingVersion, Version, Versions};
+pub use versions::{EncodingVersion, Version, VersionIndex, Versions};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lockstep_mvcc::Revision;
 use lockstep_object::GroupVersionKind;
 
-use crate::Resource;
+use crate::{Resource, VersionIndex};
 
 /// Resources by group and plural. A registry is immutable once published; the server swaps in a new one.
 #[derive(Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Served {
     /// The resource.
     pub resource: Arc<Resource>,
     /// The index of the version.
-    pub version: usize,
+    pub version: VersionIndex,
 }
 
 /// Group, version and plural that a request names, borrowed from it.

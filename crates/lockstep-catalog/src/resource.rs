@@ -7,7 +7,7 @@ use lockstep_mvcc::{BucketKey, Revision};
 use lockstep_object::metadata::Scope;
 use lockstep_object::{GroupKind, GroupResource};
 
-use crate::{EncodingVersion, Strategy, Verb, Versions};
+use crate::{EncodingVersion, Strategy, Verb, VersionIndex, Versions};
 
 /// A resource in all its versions.
 pub struct Resource {
@@ -170,7 +170,7 @@ impl Resource {
     }
 
     /// The `apiVersion` of a version: `group/version`, or the bare version in the core group.
-    pub fn api_version(&self, version: usize) -> String {
+    pub fn api_version(&self, version: VersionIndex) -> String {
         let name = &self.versions[version].name;
         match &*self.group {
             "" => name.to_string(),
@@ -179,20 +179,18 @@ impl Resource {
     }
 
     /// The index of the version with a name, if it is served.
-    pub fn served_version(&self, name: &str) -> Option<usize> {
-        let mut versions = self.versions.iter();
-        versions.position(|version| version.is_served && *version.name == *name)
+    pub fn served_version(&self, name: &str) -> Option<VersionIndex> {
+        self.versions
+            .find(|version| version.is_served && *version.name == *name)
     }
 
     /// The index of the version with an `apiVersion`, served or not.
-    pub fn version_of(&self, api_version: &str) -> Option<usize> {
+    pub fn version_of(&self, api_version: &str) -> Option<VersionIndex> {
         let name = match &*self.group {
             "" => api_version,
             group => api_version.strip_prefix(group)?.strip_prefix('/')?,
         };
-        self.versions
-            .iter()
-            .position(|version| *version.name == *name)
+        self.versions.find(|version| *version.name == *name)
     }
 
     /// True if objects are stored. Others, such as reviews, are answered when they are created.

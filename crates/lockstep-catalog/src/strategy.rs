@@ -1,5 +1,6 @@
 //! Strategies: kind-specific behaviour of reads and writes. Everything else is the same for all kinds.
 
+use lockstep_builtins::parts::ResetFields;
 use lockstep_fieldgate::Gates;
 use lockstep_merge::types::Type;
 use lockstep_object::field::FieldErrors;
@@ -7,12 +8,12 @@ use lockstep_object::metadata::StatusField;
 use lockstep_object::names::NameRule;
 use lockstep_object::{Object, Value};
 
-use crate::{Columns, ConversionWebhook, SchemaChange, Subresource};
+use crate::{Columns, ConversionWebhook, SchemaChange, Subresource, VersionIndex};
 
 /// Kind-specific behaviour of create, update and delete.
 pub trait Strategy: Transform + Validate + Present {
     /// Whether `status` is written through its own endpoint in this version.
-    fn status(&self, version: usize) -> StatusField;
+    fn status(&self, version: VersionIndex) -> StatusField;
 
     /// True if `metadata.generation` counts changes of the spec.
     fn tracks_generation(&self) -> bool;
@@ -21,6 +22,14 @@ pub trait Strategy: Transform + Validate + Present {
     fn generation_metadata(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// Fields that writes through an endpoint reset to the stored value.
+    fn reset_fields(&self) -> &ResetFields {
+        &ResetFields::USUAL
+    }
+
+    /// Restores fields that a status update omitted unintentionally. `now` is the time of the update.
+    fn preserve_status(&self, _object: &mut Object, _old: &Object, _now: &str) {}
 
     /// True if objects expire when they have not been written for the event TTL.
     fn expires(&self) -> bool {
@@ -65,7 +74,7 @@ pub trait Transform: Send + Sync {
     /// resources this covers the metadata of embedded resources.
     fn check_types(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         _object: &mut Object,
         _unknown: &mut Vec<String>,
     ) -> Result<(), String> {
@@ -76,23 +85,23 @@ pub trait Transform: Send + Sync {
     /// `old` is the stored object, if there is one.
     fn prune_and_default(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Vec<String>;
 
     /// Removes fields that a version does not know from an object that was converted to it. Applies no defaults:
     /// those belong to the version that was written or is stored.
-    fn fit(&self, version: usize, object: &mut Object) {
+    fn fit(&self, version: VersionIndex, object: &mut Object) {
         self.prune_and_default(version, object, None);
     }
 
     /// Converts an object to another version without defaults, so that managed fields of both can be compared. A
     /// defaulted field has no manager, so it must not appear in the comparison.
-    fn project_to_version(&self, _version: usize, _object: &mut Object) {}
+    fn project_to_version(&self, _version: VersionIndex, _object: &mut Object) {}
 
     /// True if an object of one version is valid in the other without pruning or defaulting.
-    fn has_same_schema(&self, _one: usize, _other: usize) -> bool {
+    fn has_same_schema(&self, _one: VersionIndex, _other: VersionIndex) -> bool {
         true
     }
 
@@ -107,7 +116,7 @@ pub trait Transform: Send + Sync {
     }
 
     /// The type that server-side apply merges by; none if it is unknown.
-    fn merge_type(&self, _version: usize) -> Option<Type<'_>> {
+    fn merge_type(&self, _version: VersionIndex) -> Option<Type<'_>> {
         None
     }
 
@@ -127,7 +136,7 @@ pub trait Validate: Send + Sync {
     /// Validates everything except metadata. `subresource` is the endpoint that the request writes.
     fn validate(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &Object,
         old: Option<&Object>,
         subresource: Option<Subresource>,
@@ -137,12 +146,12 @@ pub trait Validate: Send + Sync {
 /// Presentation of objects to clients.
 pub trait Present: Send + Sync {
     /// Fields that field selectors support in this version, in addition to name and namespace.
-    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+    fn selectable_fields(&self, _version: VersionIndex) -> &[SelectableField] {
         &[]
     }
 
     /// Paths of the fields that `scale` shows; none if this version has no `scale`.
-    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+    fn scale(&self, _version: VersionIndex) -> Option<&ScalePaths> {
         None
     }
 
@@ -152,7 +161,7 @@ pub trait Present: Send + Sync {
     }
 
     /// Table columns of this version.
-    fn columns(&self, _version: usize) -> &Columns {
+    fn columns(&self, _version: VersionIndex) -> &Columns {
         Columns::name_and_age()
     }
 }

@@ -1,9 +1,10 @@
 //! Controller for aggregated cluster roles.
 
-use lockstep_authz::{GROUP, aggregated_rules};
+use lockstep_authz::aggregated_rules;
 use lockstep_object::{Object, Value};
 
-use crate::{Action, Change, ClusterView, Resource, Stored};
+use crate::names::CLUSTER_ROLES;
+use crate::{Action, Change, ClusterView, Stored};
 
 /// The state of the loop: whether a role changed.
 #[derive(Default)]
@@ -14,7 +15,7 @@ pub struct Aggregation {
 impl Aggregation {
     /// Takes a change in.
     pub fn observe(&mut self, change: &Change<'_>) {
-        self.is_dirty |= change.id.resource.is(GROUP, "clusterroles");
+        self.is_dirty |= CLUSTER_ROLES.is(&change.id.resource);
     }
 
     /// Gives every aggregated role the rules of those it gathers.
@@ -22,7 +23,7 @@ impl Aggregation {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
-        let resource = Resource::new(GROUP, "clusterroles");
+        let resource = CLUSTER_ROLES.resource();
         let ids = cluster.keys(&resource, None);
         let ids = ids.into_iter().map(|key| resource.id(&key));
         let stored: Vec<_> = ids

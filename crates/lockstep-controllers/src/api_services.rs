@@ -6,10 +6,9 @@ use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
-use crate::{Action, Change, ClusterView, Propagation, Resource, made};
+use crate::names::API_SERVICES;
+use crate::{Action, Change, ClusterView, Propagation, made};
 
-const GROUP: &str = "apiregistration.k8s.io";
-const PLURAL: &str = "apiservices";
 /// Label of the `APIServices` that the server manages.
 const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 const FROM_THE_START: &str = "onstart";
@@ -57,7 +56,7 @@ impl Default for ApiServices {
 impl ApiServices {
     /// Takes a change in.
     pub fn observe(&mut self, change: &Change<'_>) {
-        self.is_dirty |= change.id.resource.is(GROUP, PLURAL);
+        self.is_dirty |= API_SERVICES.is(&change.id.resource);
     }
 
     /// Marks everything for reconciliation after the served resources changed.
@@ -71,7 +70,7 @@ impl ApiServices {
         if !std::mem::take(&mut self.is_dirty) {
             return Vec::new();
         }
-        let resource = Resource::new(GROUP, PLURAL);
+        let resource = API_SERVICES.resource();
         let wanted = wanted(cluster);
         let mut actions = Vec::new();
         for (name, spec) in &wanted {
@@ -123,7 +122,7 @@ fn wanted(cluster: &dyn ClusterView) -> BTreeMap<String, Spec> {
     let mut wanted = BTreeMap::new();
     for kind in cluster.kinds() {
         let group = &*kind.resource.group;
-        if group == GROUP {
+        if group == API_SERVICES.group {
             // It would describe itself, which upstream leaves out too.
             continue;
         }

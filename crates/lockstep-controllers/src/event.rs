@@ -3,7 +3,8 @@
 use lockstep_object::metadata::Seconds;
 use serde_json::json;
 
-use crate::{Action, ClusterView, Id, Resource};
+use crate::names::EVENTS;
+use crate::{Action, ClusterView, Id};
 
 /// Namespace of events about cluster-scoped objects.
 const CLUSTER_EVENTS_NAMESPACE: &str = "default";
@@ -34,7 +35,7 @@ pub(crate) fn warning(
         .take(16)
         .collect();
     let name = format!("{}.{suffix}", id.name());
-    let event = Resource::new("", "events").id(&format!("{namespace}/{name}"));
+    let event = EVENTS.resource().id(&format!("{namespace}/{name}"));
     if cluster.meta(&event).is_some() {
         return None;
     }
@@ -60,9 +61,4 @@ pub(crate) fn warning(
         "reportingInstance": "",
     }));
     Some(Action::Create { id: event, object })
-}
-
-/// The resource of namespaces.
-pub(crate) fn namespaces() -> Resource {
-    Resource::new("", "namespaces")
 }

@@ -22,6 +22,7 @@ mod enabled;
 mod event;
 mod garbage;
 mod meta;
+mod names;
 mod namespace_defaults;
 mod namespaces;
 mod quotas;

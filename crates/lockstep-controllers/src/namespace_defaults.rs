@@ -5,7 +5,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::event::namespaces;
+use crate::names::{CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS};
 use crate::{Action, Change, ClusterView, Resource};
 
 const ROOT_CA: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
@@ -26,7 +26,7 @@ impl NamespaceDefaults {
     /// The service account `default`.
     pub fn service_accounts() -> Self {
         Self {
-            resource: Resource::new("", "serviceaccounts"),
+            resource: SERVICE_ACCOUNTS.resource(),
             name: "default",
             kind: "ServiceAccount",
             annotations: None,
@@ -40,7 +40,7 @@ impl NamespaceDefaults {
         let mut fields = Map::new();
         fields.insert("data".to_owned(), json!({ "ca.crt": bundle }));
         Self {
-            resource: Resource::new("", "configmaps"),
+            resource: CONFIG_MAPS.resource(),
             name: "kube-root-ca.crt",
             kind: "ConfigMap",
             annotations: Some(json!({ "kubernetes.io/description": ROOT_CA })),
@@ -52,7 +52,7 @@ impl NamespaceDefaults {
     /// Takes a change in.
     pub fn observe(&mut self, change: &Change<'_>) {
         let id = change.id;
-        if id.resource.is("", "namespaces") {
+        if NAMESPACES.is(&id.resource) {
             self.dirty.insert(id.key.clone());
         } else if id.resource == self.resource && id.name() == self.name {
             self.dirty.extend(id.namespace().map(Arc::from));
@@ -63,7 +63,7 @@ impl NamespaceDefaults {
     pub fn plan(&mut self, cluster: &dyn ClusterView) -> Vec<Action> {
         let mut actions = Vec::new();
         for namespace in std::mem::take(&mut self.dirty) {
-            let Some(meta) = cluster.meta(&namespaces().id(&namespace)) else {
+            let Some(meta) = cluster.meta(&NAMESPACES.resource().id(&namespace)) else {
                 continue;
             };
             // Objects of the namespace may be older than the namespace and not visible yet.

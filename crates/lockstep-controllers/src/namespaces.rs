@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conditions::{self, Condition};
-use crate::event::namespaces;
+use crate::names::{NAMESPACES, PODS};
 use crate::{Action, Change, ClusterView, Id, Kind, Propagation, Resource};
 
 /// The finalizer in `spec.finalizers` that this controller removes.
@@ -45,7 +45,7 @@ impl Namespaces {
 
     /// Takes a change in.
     pub fn observe(&mut self, change: &Change<'_>) {
-        if change.id.resource.is("", "namespaces") {
+        if NAMESPACES.is(&change.id.resource) {
             let name = &change.id.key;
             if change.now.is_some_and(|now| now.is_deleting) {
                 self.terminating.entry(name.clone()).or_default();
@@ -99,7 +99,7 @@ impl Namespaces {
 
 /// Reconciles one namespace; none if its contents are not completely visible yet.
 fn plan_one(cluster: &dyn ClusterView, name: &str, now: Seconds) -> Option<Vec<Action>> {
-    let id = namespaces().id(name);
+    let id = NAMESPACES.resource().id(name);
     let Some(stored) = cluster.object(&id) else {
         return Some(Vec::new());
     };
@@ -138,7 +138,7 @@ fn delete_contents(cluster: &dyn ClusterView, namespace: &str) -> (Vec<Action>, 
         let ids = keys.into_iter().map(|key| kind.resource.id(&key));
         ids.collect::<Vec<Id>>()
     };
-    let pods = kinds().filter(|kind| kind.resource.is("", "pods"));
+    let pods = kinds().filter(|kind| PODS.is(&kind.resource));
     let pods: Vec<Id> = pods.flat_map(ids).collect();
     let doomed = if pods.is_empty() {
         kinds().flat_map(ids).collect()

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use lockstep_builtins::quota::{Counted, Evaluator, Quota};
 use lockstep_object::metadata::Seconds;
 
+use crate::names::RESOURCE_QUOTAS;
 use crate::{Action, Change, ClusterView, Id, Resource, Stored};
 
 /// Keeps `status` of every quota true.
@@ -46,7 +47,7 @@ impl Quotas {
         if Evaluator::ignores(&id.resource.group, &id.resource.plural) {
             return;
         }
-        if id.resource.is("", "resourcequotas") {
+        if RESOURCE_QUOTAS.is(&id.resource) {
             let namespace = self.namespaces.entry(name.into()).or_default();
             if change.now.is_some() {
                 namespace.quotas.insert(id.key.clone());
@@ -162,7 +163,7 @@ impl Namespace {
         self.is_dirty = false;
         let mut actions = Vec::new();
         for key in &self.quotas {
-            let id = Resource::new("", "resourcequotas").id(key);
+            let id = RESOURCE_QUOTAS.resource().id(key);
             let Some(stored) = cluster.object(&id) else {
                 continue;
             };

@@ -4,7 +4,8 @@ use lockstep_object::Object;
 use lockstep_object::metadata::Micros;
 use serde_json::json;
 
-use crate::{Action, ClusterView, Propagation, Resource};
+use crate::names::LEASES;
+use crate::{Action, ClusterView, Propagation};
 
 /// Namespace of identity leases.
 pub const NAMESPACE: &str = "kube-system";
@@ -43,7 +44,7 @@ pub fn identity(
 
 /// Deletes expired identity leases.
 pub fn collect(cluster: &dyn ClusterView, now: Micros) -> Vec<Action> {
-    let leases = Resource::new("coordination.k8s.io", "leases");
+    let leases = LEASES.resource();
     let ids = cluster.keys(&leases, Some(NAMESPACE));
     let ids = ids.into_iter().map(|key| leases.id(&key));
     let stored = ids.filter_map(|id| cluster.object(&id).map(|stored| (id, stored)));

@@ -87,11 +87,6 @@ impl Resource {
         }
     }
 
-    /// True if group and plural match.
-    pub fn is(&self, group: &str, plural: &str) -> bool {
-        *self.group == *group && *self.plural == *plural
-    }
-
     /// One object of it.
     pub fn id(&self, key: &str) -> Id {
         Id {

@@ -2,6 +2,7 @@
 
 use lockstep_object::Value;
 use lockstep_object::metadata::is_type_or_metadata;
+use lockstep_schema::is_storage_version;
 
 use crate::path::{FieldPath, Segment};
 
@@ -135,7 +136,9 @@ pub(crate) fn is_required(schema: &Value, segments: &[Segment]) -> bool {
 /// Name and schema of the storage version.
 pub(crate) fn storage(definition: &lockstep_object::Object) -> Option<(&str, &Value)> {
     let versions = definition.at(&["spec", "versions"])?.as_array()?;
-    let storage = versions.iter().find(|version| version["storage"] == true)?;
+    let storage = versions
+        .iter()
+        .find(|version| is_storage_version(version))?;
     let schema = storage.pointer("/schema/openAPIV3Schema")?;
     let name = storage["name"].as_str().unwrap_or_default();
     schema.is_object().then_some((name, schema))

@@ -1,5 +1,6 @@
 //! A dynamic object: a JSON map with the accessors that every kind shares.
 
+use crate::json;
 use crate::kinds::{GroupVersion, GroupVersionKind};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
@@ -22,6 +23,11 @@ impl Object {
             Value::Object(_) => Ok(Self { value }),
             other => Err(other),
         }
+    }
+
+    /// Reads a document that was accepted before, such as a stored object; none if it is no map.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        Self::from_value(json::read(bytes)?).ok()
     }
 
     /// Takes a map.

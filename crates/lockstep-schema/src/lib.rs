@@ -39,7 +39,7 @@ pub use check::{CheckOptions, StatusSubresource, check, unrecognized_formats};
 pub use compile::{CompileError, SCHEMA_DEPTH_MAX};
 pub use definition::{
     Approval, NameConflict, check_definition, conflict, default_definition, definition_warnings,
-    storage_version,
+    is_storage_version, storage_version,
 };
 pub use rules::{RuleReads, rule_reads};
 pub use schema::{Outcome, Part, Schema};

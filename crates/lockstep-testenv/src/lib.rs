@@ -76,7 +76,9 @@ impl Builder {
         let prepared = server::Prepared::new(folder.path(), &kubeconfig, &self.feature_gates)?;
         let (stop, stopped) = oneshot::channel();
         let (tell, ready) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("lockstep-testenv".to_owned());
+        let thread = std::thread::Builder::new()
+            .name("lockstep-testenv".to_owned())
+            .stack_size(lockstep_object::json::STACK_BYTES);
         let thread = thread.spawn(move || prepared.run(tell, stopped))?;
         let running = Running {
             stop: Some(stop),

@@ -84,6 +84,7 @@ impl Prepared {
         stopped: oneshot::Receiver<std::convert::Infallible>,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .thread_stack_size(lockstep_object::json::STACK_BYTES)
             .enable_all()
             .build();
         let runtime = match runtime {

@@ -8,6 +8,7 @@ use kube::api::{Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::core::{DynamicObject, GroupVersionKind, params::DeleteParams};
 use kube::discovery::ApiResource;
 use kube::{Api, Client};
+use lockstep_object::json::DEPTH_MAX;
 use lockstep_testenv::{StartError, TestEnv};
 use serde_json::json;
 
@@ -93,6 +94,34 @@ async fn a_namespace_that_is_deleted_goes() {
         }
     }
     panic!("the watch ended first");
+}
+
+/// The thread of the server has enough stack; otherwise this process would end.
+#[tokio::test]
+async fn the_deepest_object_does_not_end_a_test() {
+    let env = TestEnv::start().await.unwrap();
+    let post = async |path: &str, body: String| {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(body.into_bytes()).unwrap();
+        env.client().request_text(request).await.unwrap()
+    };
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "deeps.ex.io"},
+        "spec": {
+            "group": "ex.io", "scope": "Cluster", "names": {"plural": "deeps", "kind": "Deep"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    });
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    post(crds, crd.to_string()).await;
+    let (open, close) = (r#"{"a":"#.repeat(DEPTH_MAX - 1), "}".repeat(DEPTH_MAX - 1));
+    let deep = format!(
+        r#"{{"apiVersion":"ex.io/v1","kind":"Deep","metadata":{{"name":"d"}},"a":{open}1{close}}}"#
+    );
+    let made = post("/apis/ex.io/v1/deeps", deep).await;
+    assert!(made.contains(&open));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use lockstep_builtins::services::{self, Allocations, Pool};
 use lockstep_mvcc::{Expected, ExtraWrite, GuardedOp, Key};
 use lockstep_object::field::FieldError;
-use lockstep_object::{ApiError, Object, Value};
+use lockstep_object::{ApiError, Object, json};
 use serde_json::json;
 
 use super::{InFlight, Resource, SpecialKind, WritePath};
@@ -126,6 +126,6 @@ impl WritePath<'_> {
 }
 
 fn allocations(value: &Bytes) -> Allocations {
-    let service: Value = serde_json::from_slice(value).unwrap_or_default();
+    let service = json::read(value).unwrap_or_default();
     services::allocations(&service)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lockstep_catalog::VersionIndex;
 use lockstep_mvcc::{KeyValue, Revision};
 use lockstep_object::{ApiError, Object, json};
 
@@ -104,7 +105,7 @@ pub(super) fn parse_to_change(
 /// Encodes an object for storage in one of its versions.
 pub(super) fn encode(
     resource: &Resource,
-    version: usize,
+    version: VersionIndex,
     object: &mut Object,
 ) -> Result<Bytes, ApiError> {
     let api_version = match resource.strategy.stored_as() {

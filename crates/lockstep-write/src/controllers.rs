@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_mvcc::{Expected, Fence, GuardedOp, GuardedOutcome, Key, Revision};
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{ApiError, Object, Value};
+use lockstep_object::{ApiError, Object};
 
 use super::codec::{encode, parse};
 use super::commit::put;
@@ -45,7 +45,7 @@ impl WritePath<'_> {
             is_own || is_kept && other.bucket == own.bucket
         });
         let versions = beside.flat_map(|resource| {
-            let versions = resource.versions.iter().enumerate();
+            let versions = resource.versions.indexed();
             let able = versions.filter(move |(_, version)| {
                 version.is_served
                     && subresource.is_none_or(|subresource| version.parts().contains(&subresource))
@@ -77,8 +77,7 @@ impl WritePath<'_> {
         let registry = self.registry();
         let resource = registry.resource(group, plural)?;
         let found = self.newest(resource, key).await.ok()??;
-        let value: Value = serde_json::from_slice(&found.value).ok()?;
-        let object = Object::from_value(value).ok()?;
+        let object = Object::read(&found.value)?;
         Some((object, found.mod_revision))
     }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lockstep_catalog::VersionIndex;
 use lockstep_mvcc::{KeyValue, Revision};
 use lockstep_object::{ApiError, Object as ApiObject, json};
 use serde::Deserialize;
@@ -272,11 +273,11 @@ pub(crate) fn served_for_rewrite(resource: &Arc<Resource>, value: &[u8]) -> Serv
 }
 
 /// Version that `decode_for_rewrite` selects for an object with this `apiVersion`.
-pub(super) fn rewrite_version_of(resource: &Resource, api_version: &str) -> usize {
+pub(super) fn rewrite_version_of(resource: &Resource, api_version: &str) -> VersionIndex {
     rewrite_version(resource, resource.version_of(api_version))
 }
 
-fn rewrite_version(resource: &Resource, stored: Option<usize>) -> usize {
+fn rewrite_version(resource: &Resource, stored: Option<VersionIndex>) -> VersionIndex {
     let own = stored.filter(|_| resource.strategy.converter().is_some());
     own.unwrap_or(resource.encoding_version().index())
 }
@@ -313,7 +314,7 @@ impl InFlight<'_> {
 }
 
 /// Version of stored bytes; `None` if the resource does not define it.
-pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<usize> {
+pub(super) fn stored_version(resource: &Resource, value: &[u8]) -> Option<VersionIndex> {
     #[derive(Deserialize)]
     struct Versioned {
         #[serde(rename = "apiVersion")]

@@ -8,7 +8,7 @@ use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_fieldgate::{Action, Gates};
 use lockstep_mvcc::Revision;
-use lockstep_object::{Object, Value};
+use lockstep_object::Object;
 
 use super::admission::{Hook, Phase, Plugins};
 use lockstep_authz::{Attributes, Decision};
@@ -187,7 +187,6 @@ pub enum Observation<'a> {
 impl CachedBytes {
     /// Parses the object; `None` if the bytes are invalid.
     pub fn object(&self) -> Option<Object> {
-        let value: Value = serde_json::from_slice(&self.value).ok()?;
-        Object::from_value(value).ok()
+        Object::read(&self.value)
     }
 }

@@ -1,7 +1,7 @@
 //! Fences of a create: its namespace and CRD must exist and not be terminating until the commit.
 
 use lockstep_mvcc::{Fence, Key, KeyValue};
-use lockstep_object::{ApiError, Object, Value};
+use lockstep_object::{ApiError, Object};
 
 use super::{InFlight, Origin, WritePath};
 use lockstep_catalog::crd;
@@ -118,7 +118,6 @@ fn fence(found: &KeyValue) -> Option<Fence> {
 }
 
 fn is_terminating(found: &KeyValue) -> bool {
-    let stored: Value = serde_json::from_slice(&found.value).unwrap_or_default();
-    let object = Object::from_value(stored);
-    object.is_ok_and(|object| object.deletion_timestamp().is_some())
+    let object = Object::read(&found.value);
+    object.is_some_and(|object| object.deletion_timestamp().is_some())
 }

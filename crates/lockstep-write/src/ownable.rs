@@ -1,6 +1,5 @@
 //! Fields that can have an owner in `managedFields`, by resource and subresource.
 
-use lockstep_builtins::parts;
 use lockstep_kinds::{Table, typed};
 use lockstep_merge::fields::Set;
 use lockstep_object::metadata::StatusField;
@@ -37,7 +36,6 @@ pub(super) fn ownable(
     subresource: Option<Subresource>,
     fields: Set,
 ) -> Set {
-    let (group, plural) = (&*resource.group, &*resource.plural);
     let version = resource.version_of(api_version);
     let status = version.map(|version| resource.strategy.status(version));
     match (subresource, status) {
@@ -46,12 +44,13 @@ pub(super) fn ownable(
         }
         (None, Some(StatusField::Part) | None) => fields,
         (_, _) => {
-            let subresource = subresource.map_or("", Subresource::name);
-            fields.without(&Set::of_fields(parts::reset_fields(
-                group,
-                plural,
-                subresource,
-            )))
+            let reset = resource.strategy.reset_fields();
+            let reset = match subresource {
+                Some(Subresource::Status) => reset.status,
+                Some(Subresource::Approval) => reset.approval,
+                _ => reset.other,
+            };
+            fields.without(&Set::of_fields(reset))
         }
     }
 }

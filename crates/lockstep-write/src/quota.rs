@@ -13,7 +13,7 @@ use lockstep_mvcc::{
     RangeUnchanged, Revision,
 };
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{ApiError, GroupResource, Object, Value};
+use lockstep_object::{ApiError, GroupResource, Object, Value, json};
 use std::sync::Arc;
 
 use super::admission::{Attributes, Operation, Plugin};
@@ -312,7 +312,7 @@ impl WritePath<'_> {
             .cached_list(&resource.bucket, Some(&bill.namespace));
         let objects = stored.into_iter().map(|stored| {
             let value = if bill.evaluator.depends_on_contents() {
-                serde_json::from_slice(&stored.value).unwrap_or_default()
+                json::read(&stored.value).unwrap_or_default()
             } else {
                 Value::Null
             };

@@ -1,9 +1,13 @@
 //! Tests of the write path alone: a custom resource on the store's state machine, without server, runtime or clock.
 
+mod controllers;
+mod deep;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_authz::User;
+use lockstep_catalog::VersionIndex;
 use lockstep_merge::managers::Force;
 use lockstep_mvcc::BucketKey;
 use lockstep_object::incoming::FieldValidation;
@@ -160,7 +164,7 @@ fn merge_patch(memory: &Memory, patch: &[u8]) -> Input {
     let resource = registry.resource("ex.io", "widgets").expect("served");
     let served = Served {
         resource: Arc::clone(resource),
-        version: 0,
+        version: VersionIndex::PREFERRED,
     };
     let patch = decode_patch(&served, None, "application/merge-patch+json", patch);
     Input::Patch(patch.expect("a patch"))
@@ -279,69 +283,6 @@ fn a_write_that_lost_a_race_reads_again() {
     assert_eq!(answer.expect("the second try commits").code, 200);
     let stored = memory.stored("default/w").expect("it is there");
     assert_eq!(stored["spec"], json!({"size": 3, "color": "green"}));
-}
-
-/// Stages by origin: field gates apply to controllers, because they guarantee the content of stored bytes.
-#[test]
-fn a_closed_field_gate_holds_for_controllers_and_not_for_the_server_itself() {
-    let controller = WriteOrigin::Controller { now: now() };
-    for (origin, expected) in [
-        (controller, json!({"size": 1})),
-        (WriteOrigin::System, json!({"size": 1, "beta": "x"})),
-    ] {
-        let memory = Memory::with_namespace(widgets(false));
-        let made = Object::from_value(widget(&json!({"beta": "x"}))).expect("a widget");
-        let written = memory.create(origin, ("ex.io", "widgets", "default/w"), made);
-        assert!(
-            matches!(written, Internal::Done(_)),
-            "{origin:?}: {written:?}"
-        );
-        let stored = memory.stored("default/w").expect("it is there");
-        assert_eq!(stored["spec"], expected, "{origin:?}");
-    }
-}
-
-/// Stages by origin: a quota limits what controllers create, and counts it.
-#[test]
-fn a_quota_holds_for_controllers_and_not_for_the_server_itself() {
-    let memory = Memory::with_namespace(widgets(false));
-    let quota = json!({
-        "apiVersion": "v1", "kind": "ResourceQuota",
-        "metadata": {"name": "q", "namespace": "default"},
-        "spec": {"hard": {"count/configmaps": "1"}},
-        "status": {"hard": {"count/configmaps": "1"}, "used": {"count/configmaps": "0"}},
-    });
-    let quota = Object::from_value(quota).expect("a quota");
-    let place = ("", "resourcequotas", "default/q");
-    memory.create(WriteOrigin::System, place, quota);
-    let map = |name: &str| {
-        let map = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
-        });
-        Object::from_value(map).expect("a map")
-    };
-    let controller = WriteOrigin::Controller { now: now() };
-    let first = memory.create(controller, ("", "configmaps", "default/a"), map("a"));
-    assert!(matches!(first, Internal::Done(_)), "{first:?}");
-    let registry = memory.0.registry();
-    let bucket = &registry
-        .resource("", "resourcequotas")
-        .expect("quotas")
-        .bucket;
-    let charged = memory
-        .0
-        .cached_bytes(bucket, b"default/q")
-        .expect("the quota");
-    let charged: Value = serde_json::from_slice(&charged.value).expect("JSON");
-    assert_eq!(charged["status"]["used"], json!({"count/configmaps": "1"}));
-    let second = memory.create(controller, ("", "configmaps", "default/b"), map("b"));
-    assert_eq!(second, Internal::Refused);
-    let own = memory.create(
-        WriteOrigin::System,
-        ("", "configmaps", "default/c"),
-        map("c"),
-    );
-    assert!(matches!(own, Internal::Done(_)), "{own:?}");
 }
 
 fn evaluated(definition: &Value, new: &Value, old: &Value) -> offline::Evaluated {

@@ -1,6 +1,6 @@
 //! Update requests.
 
-use lockstep_builtins::{parts, statuses};
+use lockstep_builtins::parts;
 use lockstep_mvcc::{Expected, GuardedOp, GuardedOutcome};
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::metadata::{
@@ -320,11 +320,11 @@ fn keep(
     keep_part(object, old, subresource, status);
     if let Some(metadata) = metadata {
         *object.metadata_mut() = metadata;
-        let (group, plural) = (&*served.resource.group, &*served.resource.plural);
-        for field in parts::metadata_kept_by_status(group, plural) {
+        let strategy = &served.resource.strategy;
+        for field in strategy.reset_fields().status_metadata {
             keep_metadata(object, old, field);
         }
-        statuses::preserve_status(group, plural, object, old, &request.now.to_string());
+        strategy.preserve_status(object, old, &request.now.to_string());
     }
     if served.resource.special == SpecialKind::CertificateSigningRequest {
         match subresource {

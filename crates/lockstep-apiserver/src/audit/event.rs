@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use jiff::Timestamp;
+use lockstep_object::json;
 use serde_json::{Map, Value, json};
 
 use super::AuditLog;
@@ -76,7 +77,7 @@ impl Trail {
     fn add_answer(&mut self, request: &mut Request, response: &Response) {
         let body = response.body().whole();
         let failed = !response.status().is_success();
-        let parsed = || body.and_then(|body| serde_json::from_slice::<Value>(&body.joined()).ok());
+        let parsed = || body.and_then(|body| json::read(&body.joined()));
         let mut status = json!({ "metadata": {}, "code": response.status().as_u16() });
         if let Some(answer) = failed.then(parsed).flatten() {
             let is_told = self.decision.level >= Level::RequestResponse

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use lockstep_authz::{Policies, PolicyRule, User};
-use lockstep_object::{Object, Value};
+use lockstep_object::Object;
 use lockstep_storage::Revision;
 use tokio::sync::watch;
 
@@ -161,8 +161,7 @@ impl StoredRules {
 }
 
 fn parse(stored: &Cached) -> Option<Object> {
-    let value: Value = serde_json::from_slice(&stored.value).ok()?;
-    Object::from_value(value).ok()
+    Object::read(&stored.value)
 }
 
 #[cfg(test)]

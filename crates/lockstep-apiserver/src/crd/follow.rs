@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lockstep_catalog::crd::write_status;
 use lockstep_fieldgate::GateList;
 use lockstep_object::metadata::Seconds;
-use lockstep_object::{Object, Value, json};
+use lockstep_object::{Object, json};
 use lockstep_storage::{Expected, Revision};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
@@ -261,6 +261,5 @@ fn spec_hash(crd: &Object) -> [u8; 32] {
 }
 
 fn parse(stored: &Cached) -> Option<Object> {
-    let value: Value = serde_json::from_slice(&stored.value).ok()?;
-    Object::from_value(value).ok()
+    Object::read(&stored.value)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lockstep_controllers::{Change, ClusterView, Id, Kind, Meta, Resource, Stored};
-use lockstep_object::{Object, Value};
+use lockstep_object::Object;
 use lockstep_storage::Revision;
 
 use super::machines::Machines;
@@ -201,9 +201,8 @@ impl ClusterView for View<'_> {
 
     fn object(&self, id: &Id) -> Option<Stored> {
         let found = self.find(id)?;
-        let value: Value = serde_json::from_slice(&found.value).ok()?;
         Some(Stored {
-            object: Object::from_value(value).ok()?,
+            object: Object::read(&found.value)?,
             revision: found.revision.0,
         })
     }

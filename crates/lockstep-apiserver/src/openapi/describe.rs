@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lockstep_catalog::VersionIndex;
 use lockstep_fieldgate::{GateList, publish};
 use lockstep_object::Object;
 use lockstep_openapi::{Part, Resource as Described, Source};
@@ -16,7 +17,7 @@ use crate::route::Verb;
 /// omitted.
 pub(super) fn describe<'a>(
     api: &Api,
-    resources: &'a [(Arc<Resource>, usize)],
+    resources: &'a [(Arc<Resource>, VersionIndex)],
 ) -> Vec<Described<'a>> {
     let described = resources.iter().filter_map(|(resource, version)| {
         let source = match resource.origin {
@@ -51,18 +52,17 @@ fn verbs(verbs: &[Verb]) -> Vec<&'static str> {
 }
 
 /// OpenAPI schema of a custom resource, from its CRD.
-fn schema(api: &Api, resource: &Resource, version: usize) -> Option<Value> {
+fn schema(api: &Api, resource: &Resource, version: VersionIndex) -> Option<Value> {
     let bucket = api.cache().bucket(&BucketKey::new(crd::BUCKET));
     let name = format!("{}.{}", resource.plural, resource.group);
     let stored = bucket.snapshot().get(name.as_bytes())?.clone();
-    let crd = Object::from_value(serde_json::from_slice(&stored.value).ok()?).ok()?;
+    let crd = Object::read(&stored.value)?;
     let name = &*resource.versions[version].name;
-    let (at, is_storage) = Definition::of(&crd)
+    let at = Definition::of(&crd)
         .versions()
-        .enumerate()
-        .find(|(_, version)| version.name() == name)
-        .map(|(at, version)| (at, version.is_storage()))?;
-    let is_known = is_storage || resource.strategy.converter().is_none();
+        .position(|version| version.name() == name)?;
+    let is_known =
+        version == resource.encoding_version().index() || resource.strategy.converter().is_none();
     let is_gated = api.field_gates() == FieldGates::On && is_known;
     let gates = is_gated.then(|| GateList::of(&crd));
     let mut crd = crd.into_value();

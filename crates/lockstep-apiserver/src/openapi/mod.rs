@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lockstep_catalog::VersionIndex;
 use lockstep_object::json;
 use lockstep_openapi::{gnostic, v2, v3};
 use parking_lot::Mutex;
@@ -81,7 +82,7 @@ impl Documents {
     /// v2 document of all resources.
     pub(crate) async fn v2(&self, api: &Arc<Api>, form: V2) -> Option<Document> {
         let registry = api.registry();
-        let served: Vec<(Arc<Resource>, usize)> = groups(&registry)
+        let served: Vec<(Arc<Resource>, VersionIndex)> = groups(&registry)
             .into_iter()
             .flat_map(|(_, resources)| resources)
             .map(|(resource, version)| (resource.clone(), version))
@@ -150,7 +151,7 @@ pub(crate) fn hash_at(registry: &Registry, path: &str) -> Option<String> {
 }
 
 /// A resource in one of its versions.
-type InVersion<'a> = (&'a Arc<Resource>, usize);
+type InVersion<'a> = (&'a Arc<Resource>, VersionIndex);
 
 /// Resources in the document at a path.
 fn group<'a>(registry: &'a Registry, path: &str) -> Option<Vec<InVersion<'a>>> {

@@ -12,6 +12,8 @@ use super::Query;
 const PARTS_USUAL: usize = 8;
 /// Subresources with unbounded responses.
 const STREAMING_SUBRESOURCES: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+/// Segment of a path before the name of a namespace.
+const NAMESPACES: &str = "namespaces";
 /// Segments after `/namespaces/NAME/` that are subresources of the Namespace and not resources in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
@@ -116,7 +118,7 @@ fn resource(
         ..ResourcePath::default()
     };
     let rest = match rest {
-        [namespaces, namespace, inside @ ..] if namespaces == "namespaces" => {
+        [namespaces, namespace, inside @ ..] if namespaces == NAMESPACES => {
             found.namespace = namespace.clone().into_owned();
             match inside.first() {
                 Some(first) if !NAMESPACE_SUBRESOURCES.contains(&&**first) => inside,

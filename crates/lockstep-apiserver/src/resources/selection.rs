@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lockstep_object::selector::{FieldSelector, LabelSelector};
-use lockstep_object::{ApiError, Object as ApiObject};
+use lockstep_object::{ApiError, Object as ApiObject, json};
 use serde_json::Value;
 
 use super::{Origin, Request, SelectableField, Served};
@@ -100,9 +100,7 @@ impl Selection {
     /// Parses an object in the requested version.
     fn value_of(&self, object: &Object) -> Value {
         match self.served.resource.origin {
-            Origin::BuiltIn | Origin::Own => {
-                serde_json::from_slice(&object.value).unwrap_or_default()
-            }
+            Origin::BuiltIn | Origin::Own => json::read(&object.value).unwrap_or_default(),
             Origin::Custom => {
                 let parsed = parse(&self.served, &object.value, object.revision);
                 parsed.map(ApiObject::into_value).unwrap_or_default()

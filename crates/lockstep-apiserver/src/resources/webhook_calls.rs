@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures::future::join_all;
 
-use lockstep_object::{Object, Value};
+use lockstep_object::Object;
 
 use super::Api;
 use crate::admission::Hook;
@@ -18,8 +18,7 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 /// Webhooks of one configuration resource, ordered by the name of their configuration, then by position.
 pub(super) fn configured(bucket: &'static str) -> Parsed<Hook> {
     Parsed::new(bucket, |stored: &Cached| {
-        let value: Option<Value> = serde_json::from_slice(&stored.value).ok();
-        let object = value.and_then(|value| Object::from_value(value).ok());
+        let object = Object::read(&stored.value);
         object.map_or_else(Vec::new, |object| Hook::read_all(&object))
     })
 }

@@ -5,6 +5,7 @@ use std::thread;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use lockstep_object::json;
 use lockstep_object::yaml::{self, YAML_STACK_BYTES};
 use serde_json::Value;
 
@@ -36,6 +37,6 @@ pub(crate) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Value> {
             decoded.ok().map(|decoded| decoded.value)
         }
         PROTOBUF => from_message(body),
-        _ => serde_json::from_slice(body).ok(),
+        _ => json::read(body),
     }
 }

@@ -102,7 +102,7 @@ impl Shape {
     pub(crate) fn cache_key(self, served: &Served) -> Option<u64> {
         let schema_revision = served.resource.schema_revision.0;
         let shape = self.number()?;
-        Some((schema_revision << 16) | (shape << 8) | served.version as u64)
+        Some((schema_revision << 16) | (shape << 8) | served.version.position() as u64)
     }
 
     fn number(self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lockstep_callout::{Place, Unresolved};
-use lockstep_object::Value;
+use lockstep_object::{Value, json};
 
 use crate::cache::{BucketKey, Cache, Scope};
 
@@ -47,14 +47,13 @@ impl Services {
         let one = |bucket: &BucketKey| {
             let snapshot = self.cache.bucket(bucket).snapshot();
             let found = snapshot.get(key.as_bytes()).map(Arc::clone)?;
-            serde_json::from_slice::<Value>(&found.value).ok()
+            json::read(&found.value)
         };
         let service = one(&self.all).ok_or_else(unknown)?;
         let snapshot = self.cache.bucket(&self.slices).snapshot();
         let scope = Scope::Namespace(namespace.into());
         let slices = snapshot.objects(&scope, None);
-        let slices =
-            slices.filter_map(|stored| serde_json::from_slice::<Value>(&stored.value).ok());
+        let slices = slices.filter_map(|stored| json::read(&stored.value));
         let slices: Vec<Value> = slices
             .filter(|slice| slice["metadata"]["labels"][SLICE_OF] == name)
             .collect();

@@ -9,10 +9,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, USER_AGENT};
 use http::{HeaderName, Method};
 use lockstep_apiserver::admission::{Plugin, Plugins};
-use lockstep_apiserver::builtin;
-use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::Follower;
-use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
+use lockstep_apiserver::resources::{Answer, Api, Body, Request, WatchStream};
 use lockstep_apiserver::route::Verb;
 use lockstep_apiserver::views::{Asked, Form};
 use lockstep_apiserver::{Notes, Query, RequestInfo};
@@ -23,9 +21,9 @@ use lockstep_storage::{Consistency, Key, Limits, MemoryStore, Op, Put, Revision,
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+use crate::in_process::ApiBuilder;
 use crate::masks::Moment;
 
-const PREFIX: &str = "/registry/";
 /// 2026-11-16T00:00:00Z
 const START: i64 = 1_794_787_200;
 
@@ -97,20 +95,14 @@ impl Conversation {
         for _ in 0..2 {
             write_elsewhere(&store).await;
         }
-        let cache = Cache::new(store.clone(), PREFIX);
         let mut feed = JoinSet::new();
-        feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
-        cache.caught_up().await.expect("the store is there");
-        let registry = Registry::new(builtin::resources(
-            lockstep_cel::Version::new(1, 35),
-            &builtin::Apis::all(),
-        ));
         let random = Arc::new(Random::default());
-        let fresh = {
-            let random = Arc::clone(&random);
-            move || random.next()
+        let builder = ApiBuilder {
+            expressions: lockstep_cel::Version::new(1, 35),
+            ..ApiBuilder::new(store.clone(), &mut feed)
         };
-        let api = Api::new(store.clone(), cache, PREFIX, registry, fresh);
+        let of_step = Arc::clone(&random);
+        let api = builder.start(move || of_step.next()).await;
         // No controller creates service accounts here, and no RBAC rules permit signing.
         let off = [
             Plugin::ServiceAccount,

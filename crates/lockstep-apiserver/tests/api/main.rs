@@ -1,4 +1,4 @@
-//! Conversations with the API, as scripts: requests, and the answers they get.
+//! Tests of the API without connections. Most are conversations, as scripts: requests, and the answers they get.
 //!
 //! ```text
 //! > POST /api/v1/namespaces {"metadata":{"name":"a"}}     a request and its body
@@ -18,8 +18,11 @@
 //! diff like code.
 
 mod conversation;
+mod in_process;
 mod layout;
 mod masks;
+mod race;
+mod reads;
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! clients who write at the same time: api-machinery.md §5, §6, §11, §14.
 
 use base64::Engine as _;
-use lockstep_object::json::DEPTH_MAX;
+use lockstep_object::json::{self, DEPTH_MAX, STACK_BYTES, depth};
 use lockstep_testkit::client::{Answer, Client, config, raw};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -284,14 +284,47 @@ async fn a_body_that_never_ends_is_given_up() {
 /// test thread has.
 #[test]
 fn the_deepest_object_can_be_read_again() {
+    on_server_stack(write_deep_objects);
+}
+
+/// Runs a test, and with it the server, on a stack of the size that threads of servers have.
+fn on_server_stack<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let runtime = || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        runtime.unwrap().block_on(write_deep_objects());
+        runtime.unwrap().block_on(test());
     };
-    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     thread.spawn(runtime).unwrap().join().unwrap();
+}
+
+/// api-machinery.md §11/limits: a schema may nest deeper than `serde_json` reads by default.
+#[test]
+fn a_definition_with_a_deep_schema_is_served() {
+    on_server_stack(async || {
+        let mut world = World::start(Setup::own()).await;
+        let leaf = json!({ "type": "object" });
+        let schema = (1..90).fold(
+            leaf,
+            |inner, _| json!({ "type": "object", "properties": { "a": inner } }),
+        );
+        let crd = json!({
+            "metadata": { "name": "deeps.ex.io" },
+            "spec": {
+                "group": "ex.io", "scope": "Cluster", "names": { "plural": "deeps", "kind": "Deep" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+            },
+        });
+        assert!(depth(&crd) > 128);
+        let defined = world.client.write("POST", CRDS, &crd).await;
+        assert_eq!(defined.status, 201, "{}", defined.body);
+        let object = json!({
+            "apiVersion": "ex.io/v1", "kind": "Deep", "metadata": { "name": "d" }, "a": { "a": {}, "b": {} },
+        });
+        let made = world.make("/apis/ex.io/v1/deeps", &object).await;
+        assert_eq!(made["a"], json!({ "a": {} }));
+    });
 }
 
 async fn write_deep_objects() {
@@ -318,6 +351,16 @@ async fn write_deep_objects() {
         let change = json!({ "metadata": { "labels": { "a": "b" } } });
         let changed = world.patch(&format!("{deeps}/{name}"), &change).await;
         assert_eq!(changed.status, 200, "{name} {}", changed.body);
+        let put = json::decode(changed.body.as_bytes()).unwrap().value;
+        let path = format!("{deeps}/{name}?fieldValidation=Strict");
+        let put = world.client.write("PUT", &path, &put).await;
+        assert_eq!(put.status, 200, "{name} {}", put.body);
+        let selected = "labelSelector=a%3Db&fieldSelector=metadata.name%3D";
+        let list = world.client.get(&format!("{deeps}?{selected}{name}")).await;
+        assert!(
+            list.body.contains(&format!("\"name\":\"{name}\"")),
+            "{name}"
+        );
         assert_eq!(read.body.contains("managedFields"), is_owned, "{name}");
     }
     let deeper = deep("deeper", DEPTH_MAX + 1);

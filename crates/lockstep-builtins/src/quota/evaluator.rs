@@ -52,13 +52,33 @@ pub struct Counted {
     frees_at: Option<Seconds>,
 }
 
-/// Resources counted under a legacy name too.
-const ALIASES: [&str; 4] = [
-    "configmaps",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
+/// Measures of resources by group and plural, which quotas use as names. The number of all others can be limited.
+const MEASURES: &[(&str, &str, Measure)] = &[
+    ("", "pods", Measure::Pods),
+    ("", "services", Measure::Services),
+    ("", "persistentvolumeclaims", Measure::Claims),
+    ("resource.k8s.io", "resourceclaims", Measure::DeviceClaims),
+    ("", "configmaps", Measure::Count(Some("configmaps"))),
+    (
+        "",
+        "replicationcontrollers",
+        Measure::Count(Some("replicationcontrollers")),
+    ),
+    ("", "resourcequotas", Measure::Count(Some("resourcequotas"))),
+    ("", "secrets", Measure::Count(Some("secrets"))),
 ];
+
+/// Group and plural of resources that quotas cannot limit.
+const UNLIMITED: [(&str, &str); 2] = [("", "events"), ("events.k8s.io", "events")];
+
+impl Measure {
+    fn of(group: &str, plural: &str) -> Self {
+        let known = MEASURES.iter().find(|(known_group, known_plural, _)| {
+            (*known_group, *known_plural) == (group, plural)
+        });
+        known.map_or(Self::Count(None), |(_, _, measure)| *measure)
+    }
+}
 
 impl Evaluator {
     /// The evaluator of a resource; none if quotas cannot limit it.
@@ -66,14 +86,7 @@ impl Evaluator {
         if Self::ignores(group, plural) {
             return None;
         }
-        let measure = match (group, plural) {
-            ("", "pods") => Measure::Pods,
-            ("", "services") => Measure::Services,
-            ("", "persistentvolumeclaims") => Measure::Claims,
-            ("resource.k8s.io", "resourceclaims") => Measure::DeviceClaims,
-            ("", plural) => Measure::Count(ALIASES.into_iter().find(|alias| *alias == plural)),
-            _ => Measure::Count(None),
-        };
+        let measure = Measure::of(group, plural);
         let count = match group {
             "" => format!("count/{plural}"),
             group => format!("count/{plural}.{group}"),
@@ -83,7 +96,7 @@ impl Evaluator {
 
     /// True if quotas cannot limit a resource.
     pub fn ignores(group: &str, plural: &str) -> bool {
-        matches!((group, plural), ("" | "events.k8s.io", "events"))
+        UNLIMITED.contains(&(group, plural))
     }
 
     /// True if objects of the resource may use this quota resource.

@@ -6,10 +6,9 @@ use lockstep_object::Value;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::names;
 
-use crate::amounts::{self, Amounts};
+use crate::amounts::{self, Amounts, PODS};
 use crate::look::{list, number, text};
 
-const PODS: &str = "pods";
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 /// Prefix of device class requests in container resources.

@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::Errors;
 use super::resources::{is_known_name, non_negative_amount, resource_name};
-use crate::amounts::amount;
+use crate::amounts::{PODS, amount};
 use crate::look::{entries, list, text};
 
 /// Resources counted in integers, apart from extended resources.
 const COUNTED: [&str; 9] = [
     "configmaps",
     "persistentvolumeclaims",
-    "pods",
+    PODS,
     "replicationcontrollers",
     "resourcequotas",
     "secrets",
@@ -122,11 +122,11 @@ fn amounts(parent: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
 /// True if a scope applies to a quota resource.
 fn is_scope_of(scope: &str, resource: &str) -> bool {
     match scope {
-        "BestEffort" => resource == "pods",
+        "BestEffort" => resource == PODS,
         "VolumeAttributesClass" => {
             ["persistentvolumeclaims", "requests.storage"].contains(&resource)
         }
-        _ if SCOPES.contains(&scope) => resource == "pods" || COMPUTE.contains(&resource),
+        _ if SCOPES.contains(&scope) => resource == PODS || COMPUTE.contains(&resource),
         _ => true,
     }
 }

@@ -5,7 +5,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 
 use super::{Errors, push_problems};
-use crate::amounts::amount;
+use crate::amounts::{PODS, amount};
 use crate::look::{entries, text};
 
 /// Standard container resources.
@@ -17,7 +17,7 @@ const KNOWN: [&str; 17] = [
     "limits.ephemeral-storage",
     "limits.memory",
     "persistentvolumeclaims",
-    "pods",
+    PODS,
     "replicationcontrollers",
     "requests.cpu",
     "requests.ephemeral-storage",
@@ -114,7 +114,7 @@ pub(super) fn requirements(resources: &Value, path: &Path<'_>, errors: &mut Erro
 
 fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     non_negative_amount(value, path, errors);
-    let is_whole = name == "pods" || (name.contains('/') && !name.contains("kubernetes.io/"));
+    let is_whole = name == PODS || (name.contains('/') && !name.contains("kubernetes.io/"));
     if is_whole && amount(value).as_integer().is_err() {
         errors.push(FieldError::invalid(
             path,

@@ -12,13 +12,13 @@ mod rbac;
 mod rows;
 mod secrets;
 mod selectable;
-mod server_fields;
 mod types;
 mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 
 use lockstep_authz::validate_role;
+use lockstep_builtins::parts::ResetFields;
 use lockstep_builtins::{KindStrategy, WriteEndpoint, defaults};
 use lockstep_merge::types::Type;
 use lockstep_mvcc::Revision;
@@ -33,7 +33,7 @@ use crate::Verb;
 use crate::crd;
 use crate::{
     LastWrite, Origin, Present, Resource, ScalePaths, SelectableField, SpecialKind, StoredAs,
-    Strategy, Subresource, Transform, Validate, Validation, Version, Versions,
+    Strategy, Subresource, Transform, Validate, Validation, Version, VersionIndex, Versions,
 };
 use events::EventsApi;
 
@@ -90,6 +90,8 @@ struct Row {
     special: SpecialKind,
     /// The deprecation warning; empty if the resource is not deprecated.
     deprecation: &'static str,
+    /// Fields that the server sets on create. The creator does not own them, unless the request set them.
+    server_fields: &'static [&'static [&'static str]],
     /// Normalizes an object before defaulting.
     normalize: fn(&mut Object, Option<&Object>),
     validate: fn(&Object, Option<&Object>, Compatibility) -> FieldErrors,
@@ -138,6 +140,7 @@ const PLAIN: Row = Row {
     dependents: Dependents::Collected,
     special: SpecialKind::Plain,
     deprecation: "",
+    server_fields: &[],
     normalize: |_, _| (),
     validate: |_, _, _| Vec::new(),
     warnings: |_, _, _| Vec::new(),
@@ -169,6 +172,7 @@ const TABLE: &[Row] = &[
         verbs: NAMESPACE_VERBS,
         subresources: &[Subresource::Status, Subresource::Finalize],
         bucket: "namespaces",
+        server_fields: &[&["spec", "finalizers"]],
         names: NameRule::Label,
         normalize: namespaces::normalize,
         validate: |namespace, _, _| namespaces::validate(namespace),
@@ -460,7 +464,7 @@ impl BuiltIn {
 }
 
 impl Strategy for BuiltIn {
-    fn status(&self, _version: usize) -> StatusField {
+    fn status(&self, _version: VersionIndex) -> StatusField {
         if self.row.subresources.contains(&Subresource::Status) {
             StatusField::Separate
         } else {
@@ -474,6 +478,14 @@ impl Strategy for BuiltIn {
 
     fn generation_metadata(&self) -> &'static [&'static str] {
         self.kind_strategy.counted_metadata
+    }
+
+    fn reset_fields(&self) -> &ResetFields {
+        &self.kind_strategy.reset_fields
+    }
+
+    fn preserve_status(&self, object: &mut Object, old: &Object, now: &str) {
+        (self.kind_strategy.preserve_status)(object, old, now);
     }
 
     fn expires(&self) -> bool {
@@ -504,7 +516,7 @@ impl Transform for BuiltIn {
 
     fn check_types(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         object: &mut Object,
         unknown: &mut Vec<String>,
     ) -> Result<(), String> {
@@ -519,12 +531,12 @@ impl Transform for BuiltIn {
 
     fn prune_and_default(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         old: Option<&Object>,
     ) -> Vec<String> {
         (self.row.normalize)(object, old);
-        let version = self.row.versions[version];
+        let version = self.row.versions[version.position()];
         (self.kind_strategy.convert)(object, version);
         let kind = self.type_of(version);
         defaults::fill(kind, object.fields_mut());
@@ -542,20 +554,20 @@ impl Transform for BuiltIn {
         unknown
     }
 
-    fn project_to_version(&self, version: usize, object: &mut Object) {
-        (self.kind_strategy.convert)(object, self.row.versions[version]);
+    fn project_to_version(&self, version: VersionIndex, object: &mut Object) {
+        (self.kind_strategy.convert)(object, self.row.versions[version.position()]);
     }
 
-    fn has_same_schema(&self, one: usize, other: usize) -> bool {
+    fn has_same_schema(&self, one: VersionIndex, other: VersionIndex) -> bool {
         one == other
     }
 
-    fn merge_type(&self, version: usize) -> Option<Type<'_>> {
-        types::merge_type(self.type_of(self.row.versions.get(version)?))
+    fn merge_type(&self, version: VersionIndex) -> Option<Type<'_>> {
+        types::merge_type(self.type_of(self.row.versions.get(version.position())?))
     }
 
     fn server_fields(&self) -> &'static [&'static [&'static str]] {
-        server_fields::of(self.row.group, self.row.plural)
+        self.row.server_fields
     }
 }
 
@@ -566,7 +578,7 @@ impl Validate for BuiltIn {
 
     fn validate(
         &self,
-        _version: usize,
+        _version: VersionIndex,
         object: &Object,
         old: Option<&Object>,
         subresource: Option<Subresource>,
@@ -584,11 +596,11 @@ impl Validate for BuiltIn {
 }
 
 impl Present for BuiltIn {
-    fn selectable_fields(&self, _version: usize) -> &[SelectableField] {
+    fn selectable_fields(&self, _version: VersionIndex) -> &[SelectableField] {
         selectable::of(self.row.group, self.row.plural)
     }
 
-    fn scale(&self, _version: usize) -> Option<&ScalePaths> {
+    fn scale(&self, _version: VersionIndex) -> Option<&ScalePaths> {
         static PATHS: LazyLock<ScalePaths> = LazyLock::new(|| ScalePaths {
             spec_replicas: ".spec.replicas".into(),
             status_replicas: ".status.replicas".into(),
@@ -598,7 +610,7 @@ impl Present for BuiltIn {
         has_scale.then_some(&*PATHS)
     }
 
-    fn columns(&self, _version: usize) -> &Columns {
+    fn columns(&self, _version: VersionIndex) -> &Columns {
         columns::of(self.row.group, self.row.plural)
     }
 }

@@ -17,7 +17,7 @@ use super::{DefinedVersion, Definition, FieldGates, scales};
 use crate::{
     BucketKey, Columns, ConversionWebhook, LastWrite, Origin, Present, Resource, ScalePaths,
     SchemaChange, SelectableField, SpecialKind, Strategy, Subresource, Transform, Validate,
-    Validation, Verb, Version, Versions,
+    Validation, Verb, Version, VersionIndex, Versions,
 };
 
 const VERBS: &[Verb] = &[
@@ -250,7 +250,7 @@ fn scale(version: DefinedVersion<'_>) -> Option<ScalePaths> {
     })
 }
 
-/// The strategy of a custom resource. Vectors are indexed by version.
+/// The strategy of a custom resource. Vectors are indexed by the position of a version.
 struct CustomStrategy {
     schemas: Vec<Compiled>,
     /// Merge types, built on the first apply because most versions are never written.
@@ -291,8 +291,8 @@ impl Strategy for CustomStrategy {
         LastWrite::IsRefused
     }
 
-    fn status(&self, version: usize) -> StatusField {
-        self.statuses[version]
+    fn status(&self, version: VersionIndex) -> StatusField {
+        self.statuses[version.position()]
     }
 
     fn tracks_generation(&self) -> bool {
@@ -307,11 +307,11 @@ impl Strategy for CustomStrategy {
 impl Transform for CustomStrategy {
     fn check_types(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         unknown: &mut Vec<String>,
     ) -> Result<(), String> {
-        let schema = &self.schemas[version].schema;
+        let schema = &self.schemas[version.position()].schema;
         let checked = as_value(object, |value| {
             schema.coerce_embedded(value, Malformed::Refuse, unknown)
         });
@@ -323,11 +323,11 @@ impl Transform for CustomStrategy {
 
     fn prune_and_default(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &mut Object,
         _old: Option<&Object>,
     ) -> Vec<String> {
-        let schema = &self.schemas[version].schema;
+        let schema = &self.schemas[version.position()].schema;
         let mut unknown = Vec::new();
         as_value(object, |value| {
             drop_unknown(schema, value, &mut unknown);
@@ -336,21 +336,21 @@ impl Transform for CustomStrategy {
         unknown
     }
 
-    fn fit(&self, version: usize, object: &mut Object) {
-        let schema = &self.schemas[version].schema;
+    fn fit(&self, version: VersionIndex, object: &mut Object) {
+        let schema = &self.schemas[version.position()].schema;
         as_value(object, |value| {
             drop_unknown(schema, value, &mut Vec::new());
             schema.drop_nulls(value);
         });
     }
 
-    fn project_to_version(&self, version: usize, object: &mut Object) {
-        let schema = &self.schemas[version].schema;
+    fn project_to_version(&self, version: VersionIndex, object: &mut Object) {
+        let schema = &self.schemas[version.position()].schema;
         as_value(object, |value| drop_unknown(schema, value, &mut Vec::new()));
     }
 
-    fn has_same_schema(&self, one: usize, other: usize) -> bool {
-        self.alike[one] == self.alike[other]
+    fn has_same_schema(&self, one: VersionIndex, other: VersionIndex) -> bool {
+        self.alike[one.position()] == self.alike[other.position()]
     }
 
     fn converter(&self) -> Option<&dyn ConversionWebhook> {
@@ -361,9 +361,9 @@ impl Transform for CustomStrategy {
         self.gates.as_ref()
     }
 
-    fn merge_type(&self, version: usize) -> Option<Type<'_>> {
-        let types = self.merged[version].get_or_init(|| {
-            let Compiled { schema, plain } = &self.schemas[version];
+    fn merge_type(&self, version: VersionIndex) -> Option<Type<'_>> {
+        let types = self.merged[version.position()].get_or_init(|| {
+            let Compiled { schema, plain } = &self.schemas[version.position()];
             Types::custom(plain.as_ref().unwrap_or(schema))
         });
         Some(types.object())
@@ -377,7 +377,7 @@ impl Validate for CustomStrategy {
 
     fn validate(
         &self,
-        version: usize,
+        version: VersionIndex,
         object: &Object,
         old: Option<&Object>,
         subresource: Option<Subresource>,
@@ -387,13 +387,13 @@ impl Validate for CustomStrategy {
             Some(_) | None => Part::Whole,
         };
         let stored = old.map(Object::as_value);
-        let schema = &self.schemas[version].schema;
+        let schema = &self.schemas[version.position()].schema;
         let began = schema.has_rules().then(|| self.timer.now());
         let mut errors = schema.validate(object.as_value(), stored, part).errors;
         if let Some(began) = began {
             self.timer.evaluated(self.timer.now().saturating_sub(began));
         }
-        if let Some(scale) = &self.scales[version] {
+        if let Some(scale) = &self.scales[version.position()] {
             // Upstream reports skipped rules last.
             let is_note = |error: &FieldError| error.field == Path::ROOT.to_string();
             let note = errors.last().is_some_and(is_note).then(|| errors.pop());
@@ -409,15 +409,15 @@ impl Validate for CustomStrategy {
 }
 
 impl Present for CustomStrategy {
-    fn selectable_fields(&self, version: usize) -> &[SelectableField] {
-        &self.selectable[version]
+    fn selectable_fields(&self, version: VersionIndex) -> &[SelectableField] {
+        &self.selectable[version.position()]
     }
 
-    fn scale(&self, version: usize) -> Option<&ScalePaths> {
-        self.scales[version].as_ref()
+    fn scale(&self, version: VersionIndex) -> Option<&ScalePaths> {
+        self.scales[version.position()].as_ref()
     }
 
-    fn columns(&self, version: usize) -> &Columns {
-        &self.columns[version]
+    fn columns(&self, version: VersionIndex) -> &Columns {
+        &self.columns[version.position()]
     }
 }

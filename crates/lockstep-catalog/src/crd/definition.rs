@@ -131,7 +131,7 @@ impl<'a> DefinedVersion<'a> {
 
     /// True if this is the storage version.
     pub fn is_storage(self) -> bool {
-        self.value["storage"] == true
+        lockstep_schema::is_storage_version(self.value)
     }
 
     /// The `openAPIV3Schema`.

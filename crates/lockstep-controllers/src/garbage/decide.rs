@@ -5,6 +5,7 @@ use lockstep_object::{GroupVersion, Object, Value};
 
 use super::graph::Graph;
 use crate::event::{self, About};
+use crate::names::NAMESPACES;
 use crate::{Action, ClusterView, FOREGROUND, Id, Kind, Meta, ORPHAN, Owner, Propagation};
 
 /// State of an owner.
@@ -156,7 +157,7 @@ fn elsewhere(cluster: &dyn ClusterView, kind: &Kind, owner: &Owner) -> Option<St
     if !kind.is_namespaced {
         return None;
     }
-    let namespaces = cluster.keys(&event::namespaces(), None);
+    let namespaces = cluster.keys(&NAMESPACES.resource(), None);
     let found = namespaces.into_iter().find(|namespace| {
         let id = kind.resource.id(&format!("{namespace}/{}", owner.name));
         cluster

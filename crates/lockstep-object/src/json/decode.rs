@@ -12,8 +12,8 @@ use std::marker::PhantomData;
 
 /// Maximum nesting depth.
 ///
-/// Upstream's limit is 10,000. Ours is what every walk over a value, also the ones of other crates, can afford on the
-/// stack of any thread; `docs/decisions/0006-json-values-of-serde.md` has the numbers.
+/// Upstream's limit is 10,000. Ours is what every walk over a value, also the ones of other crates, can afford on a
+/// stack of [`STACK_BYTES`](super::STACK_BYTES); `docs/decisions/0006-json-values-of-serde.md` has the numbers.
 pub const DEPTH_MAX: usize = 500;
 /// Maximum number of duplicate keys reported per document.
 pub const DUPLICATES_MAX: usize = 100;

@@ -12,6 +12,21 @@ pub use order::in_document_order;
 
 use serde_json::Value;
 
+/// Stack of a thread that handles objects: copying, comparing and dropping a value recurses as deep as it nests.
+///
+/// Objects nested [`DEPTH_MAX`] levels deep overflow the 2 MiB that threads have by default, in a build without
+/// optimization, which ends the process.
+pub const STACK_BYTES: usize = 8 << 20;
+
+/// Reads a document that was accepted before, such as a stored object; none if it is no JSON.
+///
+/// The reader of `serde_json` alone would refuse what is nested deeper than 128 levels. It is tried first because it is
+/// faster than [`decode`], whose list of duplicates is of no use here.
+pub fn read(bytes: &[u8]) -> Option<Value> {
+    let read = serde_json::from_slice(bytes).ok();
+    read.or_else(|| decode(bytes).ok().map(|decoded| decoded.value))
+}
+
 /// Nesting depth of a value: a scalar is 0, `[]` is 1.
 ///
 /// Values built in memory, for example by a patch, are checked with this before they are stored.

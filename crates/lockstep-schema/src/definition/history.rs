@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::approval::{APPROVAL, Approval};
+use super::is_storage_version;
 use crate::keywords::{flag, text, texts};
 use lockstep_object::Object;
 use lockstep_object::field::{FieldError, Path};
@@ -63,7 +64,7 @@ impl Checker<'_> {
         for version in self
             .versions()
             .iter()
-            .filter(|version| flag(version, "storage"))
+            .filter(|version| is_storage_version(version))
         {
             let name = text(version, "name");
             if !stored.contains(&name) {

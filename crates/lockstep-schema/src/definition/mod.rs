@@ -24,12 +24,18 @@ pub use names::{NameConflict, conflict};
 /// Longest deprecation warning.
 const DEPRECATION_WARNING_BYTES_MAX: usize = 256;
 
+/// True for the entry of `spec.versions` that objects are stored in. No other code reads that mark of a CRD; the
+/// encoding version of a served resource is decided by its catalog.
+pub fn is_storage_version(version: &Value) -> bool {
+    flag(version, "storage")
+}
+
 /// The version objects are stored in.
 pub fn storage_version(definition: &Object) -> Option<&str> {
     let spec = definition.at(&["spec"])?;
     list(spec, "versions")
         .iter()
-        .find(|version| flag(version, "storage"))
+        .find(|version| is_storage_version(version))
         .map(|version| text(version, "name"))
 }
 
@@ -316,7 +322,7 @@ impl<'a> Checker<'a> {
         }
         if versions
             .iter()
-            .filter(|version| flag(version, "storage"))
+            .filter(|version| is_storage_version(version))
             .count()
             != 1
         {

@@ -3,7 +3,7 @@
 
 use lockstep_builtins::limits;
 use lockstep_catalog::SpecialKind;
-use lockstep_object::{ApiError, Object, Value};
+use lockstep_object::{ApiError, Object, Value, json};
 
 use super::super::WritePath;
 use super::Attributes;
@@ -57,6 +57,6 @@ async fn ranges(path: &WritePath<'_>, namespace: &str) -> Result<Vec<Value>, Api
     let ranges = path.env.cached_list(&resource.bucket, Some(namespace));
     let ranges = ranges
         .into_iter()
-        .filter_map(|stored| serde_json::from_slice(&stored.value).ok());
+        .filter_map(|stored| json::read(&stored.value));
     Ok(ranges.collect())
 }

@@ -9,6 +9,7 @@ use lockstep_mvcc::Revision;
 use lockstep_object::incoming::FieldValidation;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{ApiError, Map, Object, Value, json};
+use lockstep_schema::is_storage_version;
 use serde_json::json;
 
 use super::{Offline, compile};
@@ -161,7 +162,7 @@ impl Evaluation<'_> {
         let versions = spec.and_then(|spec| spec.get_mut("versions"));
         let versions = versions.and_then(Value::as_array_mut);
         for version in versions.into_iter().flatten() {
-            if version["storage"] == true {
+            if is_storage_version(version) {
                 version["served"] = true.into();
             }
         }

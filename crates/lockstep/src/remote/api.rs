@@ -1,6 +1,7 @@
 //! Objects of a server: read, listed in pages, patched.
 
 use hyper::Method;
+use lockstep_object::json;
 use serde_json::Value;
 
 use super::http::Question;
@@ -126,10 +127,10 @@ impl Access {
     fn reply(&self, question: Question<'_>) -> Result<Reply, Failure> {
         let answered = self.ask(question)?;
         let text = || Value::from(String::from_utf8_lossy(&answered.body).trim());
-        let body = serde_json::from_slice(&answered.body);
+        let body = json::read(&answered.body);
         Ok(Reply {
             code: answered.code,
-            body: body.unwrap_or_else(|_| serde_json::json!({ "message": text() })),
+            body: body.unwrap_or_else(|| serde_json::json!({ "message": text() })),
             warnings: answered.warnings,
         })
     }

@@ -9,6 +9,7 @@ mod warning;
 
 use std::path::{Path, PathBuf};
 
+use lockstep_object::json;
 use serde_json::Value;
 
 use crate::failure::{Exit, Failure};
@@ -60,7 +61,7 @@ impl Access {
     pub(crate) fn post(&self, path: &str, object: &Value) -> Result<(u16, Value), Failure> {
         let body = object.to_string().into_bytes();
         let answered = self.ask(http::Question::json(hyper::Method::POST, path, body))?;
-        let answer = serde_json::from_slice(&answered.body).unwrap_or_default();
+        let answer = json::read(&answered.body).unwrap_or_default();
         Ok((answered.code, answer))
     }
 

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use lockstep_apiserver::builtin::Apis;
 use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
+use lockstep_object::json;
 
 pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
 pub(crate) use gates::help as gates_help;
@@ -28,10 +29,6 @@ use crate::{
 
 /// The command that shows a new user that it works.
 const FIRST_COMMAND: &str = "get namespaces";
-
-/// Stack of a worker thread. Objects may be nested 500 levels deep, and copying, comparing and dropping such a value
-/// recurses: without optimization 2 MiB, the default, overflow at 470 levels, which ends the process.
-const STACK_BYTES: usize = 8 << 20;
 
 /// Whether the server prints its start-up messages for users, in addition to its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +64,7 @@ pub(crate) fn run(
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .thread_stack_size(STACK_BYTES)
+        .thread_stack_size(json::STACK_BYTES)
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| {

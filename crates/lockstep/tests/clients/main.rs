@@ -6,6 +6,7 @@
 mod apply;
 mod controllers;
 mod crash;
+mod deep;
 mod encrypted;
 mod field_gates;
 mod kopf;

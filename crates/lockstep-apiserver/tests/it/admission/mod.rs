@@ -4,6 +4,7 @@ mod accounts;
 mod asked;
 mod changes;
 mod failures;
+mod gated;
 mod kubectl;
 mod reach;
 mod review;

@@ -32,6 +32,8 @@ pub(super) enum Webhook {
     FillsIn,
     /// It gets its other name; objects without it are refused.
     Insists,
+    /// It gets its other name. A label says the version, and objects of v2 have an annotation.
+    Labels,
 }
 
 impl Webhook {
@@ -70,6 +72,14 @@ impl Webhook {
         let mut object = object.clone();
         let from = self.number(object["apiVersion"].as_str().unwrap());
         object["apiVersion"] = desired.into();
+        if self == Self::Labels {
+            let version = desired.rsplit('/').next();
+            object["metadata"]["labels"] = json!({"version": version});
+            object["metadata"]["annotations"] = json!({"second": "yes"});
+            if desired == "ex.io/v1" {
+                object["metadata"].as_object_mut()?.remove("annotations");
+            }
+        }
         let Some(spec) = object["spec"].as_object_mut() else {
             return (self != Self::Insists).then_some(object);
         };
@@ -338,6 +348,42 @@ async fn what_a_webhook_adds_of_its_own_is_dropped() {
         (201, vec![DROPPED.to_owned()])
     );
     assert_eq!(converting.stored().await, in_v1(json!({"image": "a"}), 1));
+}
+
+/// field-gates.md §9/conversion: labels and annotations are stored as the webhook made them for the stored version, also if a
+/// gate changed the object.
+#[tokio::test]
+async fn labels_that_a_webhook_converts_are_stored_with_a_gated_object() {
+    let mut converting = Converting::begin(Webhook::Labels).await;
+    for (is_open, spec) in [
+        (true, json!({"image": "a", "replicas": 3})),
+        (false, json!({"image": "a"})),
+    ] {
+        converting.gate(is_open).await;
+        let mut made = widget("v2", &json!({"image": "a", "count": 3}));
+        made["metadata"]["labels"] = json!({"version": "v2"});
+        made["metadata"]["annotations"] = json!({"second": "yes"});
+        let made = converting.world.make(V2, &made).await;
+        let of = |object: &Value| {
+            let metadata = &object["metadata"];
+            (metadata["labels"].clone(), metadata["annotations"].clone())
+        };
+        let in_v2 = (json!({"version": "v2"}), json!({"second": "yes"}));
+        assert_eq!(of(&made), in_v2, "open: {is_open}");
+        let (stored, _) = converting.world.stored(KEY).await.unwrap();
+        let in_v1 = (json!({"version": "v1"}), Value::Null);
+        assert_eq!(
+            (of(&stored), &stored["spec"]),
+            (in_v1, &spec),
+            "open: {is_open}"
+        );
+        let gone = converting
+            .world
+            .client
+            .send("DELETE", &format!("{V2}/w"), &[], "")
+            .await;
+        assert_eq!(gone.status, 200, "{}", gone.body);
+    }
 }
 
 /// field-gates.md §9/conversion: a webhook that fails refuses the write, and what is stored stays.

@@ -73,6 +73,15 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status],
         bucket: "jobs",
+        server_fields: &[
+            &["metadata", "labels"],
+            &["metadata", "labels", "batch.kubernetes.io/controller-uid"],
+            &["metadata", "labels", "batch.kubernetes.io/job-name"],
+            &["metadata", "labels", "controller-uid"],
+            &["metadata", "labels", "job-name"],
+            &["spec", "selector"],
+            &["spec", "template", "metadata", "labels"],
+        ],
         tracks_generation: true,
         ..PLAIN
     },

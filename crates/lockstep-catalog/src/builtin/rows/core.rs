@@ -44,6 +44,11 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
             Subresource::Resize,
         ],
         bucket: "pods",
+        server_fields: &[
+            &["spec", "preemptionPolicy"],
+            &["spec", "priority"],
+            &["spec", "tolerations"],
+        ],
         tracks_generation: true,
         delete_response: DeleteResponse::Object,
         ..PLAIN
@@ -57,6 +62,13 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         categories: &["all"],
         subresources: &[Subresource::Status],
         bucket: "services/specs",
+        server_fields: &[
+            &["spec", "clusterIP"],
+            &["spec", "clusterIPs"],
+            &["spec", "healthCheckNodePort"],
+            &["spec", "ipFamilies"],
+            &["spec", "ipFamilyPolicy"],
+        ],
         names: NameRule::Label,
         allows_create_on_update: true,
         delete_response: DeleteResponse::Object,
@@ -81,6 +93,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Status],
         bucket: "minions",
+        server_fields: &[&["spec", "taints"]],
         ..PLAIN
     },
     Row {
@@ -91,6 +104,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         short_names: &["pvc"],
         subresources: &[Subresource::Status],
         bucket: "persistentvolumeclaims",
+        server_fields: &[&["spec", "dataSource"], &["spec", "dataSourceRef"]],
         delete_response: DeleteResponse::Object,
         ..PLAIN
     },

@@ -3,7 +3,7 @@
 use lockstep_featuregate::suggestion;
 use lockstep_fieldgate::{FieldUsage, GateList, Usage};
 use lockstep_object::{Object, Value};
-use lockstep_schema::storage_version;
+use lockstep_schema::{is_storage_version, storage_version};
 use serde_json::json;
 
 use super::source::{Place, Source};
@@ -150,7 +150,7 @@ fn served(definition: &Object) -> Result<&str, Failure> {
     let served = versions.into_iter().flatten();
     let served = served.filter(|version| version["served"] == true);
     let mut served: Vec<&Value> = served.collect();
-    served.sort_by_key(|version| version["storage"] != true);
+    served.sort_by_key(|version| !is_storage_version(version));
     let name = served.first().and_then(|version| version["name"].as_str());
     let wrong = || Failure::bad_input(format!("no version of {} is served", definition.name()));
     name.ok_or_else(wrong)

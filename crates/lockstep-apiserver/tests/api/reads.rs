@@ -4,66 +4,28 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use lockstep_apiserver::builtin;
-use lockstep_apiserver::cache::Cache;
-use lockstep_apiserver::resources::{Answer, Api, Body, Registry, Request, WatchStream};
-use lockstep_apiserver::views::Shape;
-use lockstep_apiserver::{Notes, Query, RequestInfo, Whole};
-use lockstep_authz::User;
-use lockstep_object::metadata::Seconds;
+use lockstep_apiserver::Whole;
+use lockstep_apiserver::resources::{Answer, Api, Body, WatchStream};
 use lockstep_storage::{Limits, MemoryStore};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+
+use crate::in_process::{self, ApiBuilder, whole};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 async fn started() -> (Arc<Api>, JoinSet<()>) {
     let store = Arc::new(MemoryStore::start(Limits::default()));
-    let cache = Cache::new(store.clone(), "/registry/");
     let mut feed = JoinSet::new();
-    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
-    cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(
-        lockstep_cel::Version::LATEST,
-        &builtin::Apis::all(),
-    ));
-    let api = Api::new(store, cache, "/registry/", registry, || 0);
+    let api = ApiBuilder::new(store, &mut feed).start(|| 0).await;
     let namespace = json!({"metadata": {"name": "default"}});
     written(&api, Method::POST, "/api/v1/namespaces", &namespace).await;
     (Arc::new(api), feed)
 }
 
 async fn ask(api: &Api, method: Method, target: &str, body: Bytes) -> Answer {
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let query = Query::parse(query);
-    let info = RequestInfo::new(&method, path, &query);
-    let route = info.route().expect("a resource");
-    let content_type = match method {
-        Method::PATCH => "application/merge-patch+json",
-        _ => "application/json",
-    };
-    let request = Request {
-        served: api.registry().find(&route).expect("it is served"),
-        route: &route,
-        query: &query,
-        content_type,
-        body,
-        shape: Shape::Whole,
-        now: Seconds::from_unix(0).expect("a time"),
-        user: &User::new("admin", ["system:masters"]),
-        agent: "test",
-        permits: &|_| Ok(()),
-        notes: &Notes::new(String::new()),
-    };
-    let answer = api.answer(&request).await;
+    let answer = in_process::send(api, &method, target, body).await;
     answer.unwrap_or_else(|error| panic!("{target}: {error}"))
-}
-
-fn whole(answer: Answer) -> Whole {
-    match answer.body {
-        Body::Whole(whole) => whole,
-        Body::Watch(_) => panic!("nobody watches"),
-    }
 }
 
 fn read(whole: &Whole) -> Value {

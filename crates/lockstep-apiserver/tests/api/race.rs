@@ -6,12 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http::Method;
-use lockstep_apiserver::builtin;
-use lockstep_apiserver::cache::Cache;
 use lockstep_apiserver::crd::{self, FieldGates};
-use lockstep_apiserver::resources::{Api, Body, Registry, Request};
-use lockstep_apiserver::{Notes, Query, RequestInfo};
-use lockstep_authz::User;
+use lockstep_apiserver::resources::Api;
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::{
     CheckedTxn, Consistency, DeleteRange, GrantedLease, Key, KeyRange, LeaseId, LeaseStatus,
@@ -20,6 +16,8 @@ use lockstep_storage::{
 };
 use lockstep_testkit::wait::{eventually, holds};
 use tokio::task::JoinSet;
+
+use crate::in_process::{self, ApiBuilder};
 
 /// Store in which another client deletes a namespace just before the next write.
 struct Interrupted {
@@ -96,30 +94,12 @@ async fn post(api: &Api, path: &str, body: impl Into<Bytes>) -> (u16, String) {
 }
 
 async fn send(api: &Api, method: &Method, path: &str, body: impl Into<Bytes>) -> (u16, String) {
-    let query = Query::parse("");
-    let info = RequestInfo::new(method, path, &query);
-    let route = info.route().expect("a resource");
-    let request = Request {
-        served: api.registry().find(&route).expect("it is served"),
-        route: &route,
-        query: &query,
-        content_type: "application/json",
-        body: body.into(),
-        shape: lockstep_apiserver::views::Shape::Whole,
-        now: Seconds::from_unix(0).expect("a time"),
-        user: &User::new("admin", ["system:masters"]),
-        agent: "test",
-        permits: &|_| Ok(()),
-        notes: &Notes::new(String::new()),
-    };
-    match api.answer(&request).await {
-        Ok(answer) => match answer.body {
-            Body::Whole(bytes) => (
-                answer.code,
-                String::from_utf8_lossy(&bytes.joined()).into_owned(),
-            ),
-            Body::Watch(_) => panic!("nobody watches"),
-        },
+    match in_process::send(api, method, path, body).await {
+        Ok(answer) => {
+            let code = answer.code;
+            let body = in_process::whole(answer).joined();
+            (code, String::from_utf8_lossy(&body).into_owned())
+        }
         Err(error) => (error.code(), error.to_string()),
     }
 }
@@ -131,15 +111,8 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
         inner: MemoryStore::start(Limits::default()),
         is_armed: AtomicBool::new(false),
     });
-    let cache = Cache::new(store.clone(), "/registry/");
     let mut feed = JoinSet::new();
-    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
-    cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(
-        lockstep_cel::Version::LATEST,
-        &builtin::Apis::all(),
-    ));
-    let api = Api::new(store.clone(), cache, "/registry/", registry, || 0);
+    let api = ApiBuilder::new(store.clone(), &mut feed).start(|| 0).await;
 
     let namespace = r#"{"metadata":{"name":"ns"}}"#;
     let map = r#"{"metadata":{"name":"a"}}"#;
@@ -151,16 +124,9 @@ async fn nothing_comes_into_a_namespace_that_went_while_it_was_on_its_way() {
 
 /// Server on a store. Its random numbers are a counter from 0, so that all servers generate the same values.
 async fn server(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>) -> Arc<Api> {
-    let cache = Cache::new(store.clone(), "/registry/");
-    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
-    cache.caught_up().await.expect("the store is there");
-    let registry = Registry::new(builtin::resources(
-        lockstep_cel::Version::LATEST,
-        &builtin::Apis::all(),
-    ));
     let counter = AtomicU64::new(0);
-    let fresh = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
-    let api = Api::new(store.clone(), cache, "/registry/", registry, fresh);
+    let random = move || u128::from(counter.fetch_add(1, Ordering::Relaxed));
+    let api = ApiBuilder::new(store.clone(), feed).start(random).await;
     let range = "10.0.0.0/28".parse().expect("a range");
     Arc::new(api.with_service_range(range))
 }
@@ -338,9 +304,6 @@ fn definition() -> serde_json::Value {
 
 /// A server that serves a CRD as it is now and never hears of it again.
 async fn deaf(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>, crd: serde_json::Value) -> Api {
-    let cache = Cache::new(store.clone(), "/registry/");
-    feed.spawn(cache.clone().feed(|failure| panic!("{failure}")));
-    cache.caught_up().await.expect("the store is there");
     let revision = crd["metadata"]["resourceVersion"].as_str();
     let revision = revision.and_then(|text| text.parse().ok());
     let revision = Revision(revision.expect("it has a revision"));
@@ -348,10 +311,11 @@ async fn deaf(store: &Arc<MemoryStore>, feed: &mut JoinSet<()>, crd: serde_json:
     let clients = lockstep_apiserver::webhooks::Clients::default();
     let ending = Arc::default();
     let custom = crd::resource(&crd, revision, &clients, ending, FieldGates::On);
-    let apis = builtin::Apis::all();
-    let built_in = builtin::resources(lockstep_cel::Version::LATEST, &apis);
-    let registry = Registry::new(built_in.chain(custom));
-    Api::new(store.clone(), cache, "/registry/", registry, || 7)
+    let builder = ApiBuilder {
+        custom: custom.into_iter().collect(),
+        ..ApiBuilder::new(store.clone(), feed)
+    };
+    builder.start(|| 7).await
 }
 
 /// api-machinery.md §11/deletion: no server creates an object of a CRD that is being deleted, and
