@@ -1,5 +1,7 @@
 //! Validation of node and pod affinity.
 
+use std::collections::BTreeSet;
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
@@ -160,7 +162,7 @@ fn pod_affinity(pods: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn pod_term(term: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["labelSelector", "namespaceSelector"] {
         if let Some(selector) = some(term, field) {
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     for name in list(term, "namespaces") {
@@ -191,10 +193,12 @@ pub(super) fn label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
     }
     let place = path.field("matchLabelKeys");
+    let mismatched = list(term, "mismatchLabelKeys").iter();
+    let mismatched: BTreeSet<&str> = mismatched.filter_map(Value::as_str).collect();
     for (index, key) in list(term, "matchLabelKeys").iter().enumerate() {
-        if list(term, "mismatchLabelKeys").contains(key) {
+        if key.as_str().is_some_and(|key| mismatched.contains(key)) {
             let why = "exists in both matchLabelKeys and mismatchLabelKeys";
-            errors.push(FieldError::invalid(&place.index(index), key.clone(), why));
+            errors.push(FieldError::invalid(&place.index(index), key, why));
         }
     }
 }

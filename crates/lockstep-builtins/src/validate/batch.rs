@@ -57,7 +57,7 @@ fn generated_selector(job: &Value, errors: &mut Errors) {
         let why = "`selector` not auto-generated";
         errors.push(FieldError::invalid(
             &spec_path.field("selector"),
-            selector.clone(),
+            selector,
             why,
         ));
     }
@@ -68,7 +68,7 @@ fn own_selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     match selector {
         None => errors.push(FieldError::required(&path.field("selector"), "")),
         Some(selector) => {
-            errors.extend(validate_label_selector(selector, &path.field("selector")));
+            errors.append(validate_label_selector(selector, &path.field("selector")));
         }
     }
     if selects(selector, &spec["template"]) == Some(false) {
@@ -110,7 +110,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if let Some(value) = some(spec, field) {
                     let why = "requires indexed completion mode";
-                    errors.push(FieldError::invalid(&path.field(field), value.clone(), why));
+                    errors.push(FieldError::invalid(&path.field(field), value, why));
                 }
             }
         }
@@ -208,11 +208,7 @@ fn completions(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
     let has_moved = wanted != some(old, "completions");
     if let Some(wanted) = wanted.filter(|wanted| has_moved && **wanted != spec["parallelism"]) {
         let why = "can only be modified in tandem with spec.parallelism";
-        errors.push(FieldError::invalid(
-            &path.field("completions"),
-            wanted.clone(),
-            why,
-        ));
+        errors.push(FieldError::invalid(&path.field("completions"), wanted, why));
     }
 }
 
@@ -228,11 +224,7 @@ fn template_update(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Error
     let is_same = without_nulls(own) == without_nulls(&before);
     if !is_same {
         let place = path.field("template");
-        errors.push(FieldError::invalid(
-            &place,
-            own.clone(),
-            "field is immutable",
-        ));
+        errors.push(FieldError::invalid(&place, own, "field is immutable"));
     }
 }
 
@@ -330,11 +322,7 @@ fn job_template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
     job_spec(spec, &path, errors);
     if let Some(selector) = some(spec, "selector") {
         let why = "`selector` will be auto-generated";
-        errors.push(FieldError::invalid(
-            &path.field("selector"),
-            selector.clone(),
-            why,
-        ));
+        errors.push(FieldError::invalid(&path.field("selector"), selector, why));
     }
     if spec.get("manualSelector") == Some(&Value::Bool(true)) {
         let path = path.field("manualSelector");

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::names;
+use lockstep_object::{json, names};
 
 use super::pod_spec::tolerations;
 use super::{Errors, immutable_field, label, labels, network, one_of_or_none, push_problems};
@@ -34,7 +34,7 @@ pub(crate) fn node(node: &Value, errors: &mut Errors) {
         let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         super::one_of(effect, &known, &path.field("effect"), errors);
         if !seen.insert((key, effect)) {
-            let mut fault = FieldError::duplicate(&path, taint.clone());
+            let mut fault = FieldError::duplicate(&path, taint);
             "taints must be unique by key and effect pair".clone_into(&mut fault.detail);
             errors.push(fault);
         }
@@ -102,10 +102,10 @@ pub(crate) fn runtime(class: &Value, errors: &mut Errors) {
     labels(&scheduling["nodeSelector"], &place, errors);
     tolerations(scheduling, &path, errors);
     let place = path.field("tolerations");
-    let all = list(scheduling, "tolerations");
-    for (index, one) in all.iter().enumerate() {
-        if all[..index].contains(one) {
-            errors.push(FieldError::duplicate(&place.index(index), one.clone()));
+    let mut seen = BTreeSet::new();
+    for (index, one) in list(scheduling, "tolerations").iter().enumerate() {
+        if !seen.insert(json::encode(one)) {
+            errors.push(FieldError::duplicate(&place.index(index), one));
         }
     }
 }
@@ -252,7 +252,7 @@ pub(crate) fn signing_request_update(new: &Value, old: &Value, errors: &mut Erro
     if of(new, "Approved") > 0 && of(new, "Denied") > 0 {
         let status = Path::ROOT.field("status");
         let why = "Approved and Denied conditions are mutually exclusive";
-        let value = new["status"]["conditions"].clone();
+        let value = &new["status"]["conditions"];
         errors.push(FieldError::invalid(&status.field("conditions"), value, why));
     }
 }

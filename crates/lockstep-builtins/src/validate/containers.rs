@@ -14,6 +14,13 @@ use crate::look::{list, number, some, text};
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
+/// Parts of a pod that its containers refer to.
+struct Pod<'v> {
+    volumes: &'v BTreeSet<&'v str>,
+    claims: BTreeSet<&'v str>,
+    restart_policy: &'v str,
+}
+
 /// All containers of a pod that start with it.
 pub(super) fn containers(
     spec: &Value,
@@ -26,10 +33,15 @@ pub(super) fn containers(
     if all.is_empty() {
         errors.push(FieldError::required(&list_path, ""));
     }
+    let pod = Pod {
+        volumes,
+        claims: pod_claims::names(spec),
+        restart_policy: text(spec, "restartPolicy"),
+    };
     let mut names = BTreeSet::new();
     for (index, container) in all.iter().enumerate() {
         let path = list_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, &pod, &path, errors);
         if !names.insert(text(container, "name")) {
             let name = text(container, "name");
             errors.push(FieldError::duplicate(&path.field("name"), name));
@@ -45,7 +57,7 @@ pub(super) fn containers(
     let init_path = path.field("initContainers");
     for (index, container) in list(spec, "initContainers").iter().enumerate() {
         let path = init_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, &pod, &path, errors);
         let name = text(container, "name");
         if !name.is_empty() && !names.insert(name) {
             errors.push(FieldError::duplicate(&path.field("name"), name));
@@ -53,7 +65,7 @@ pub(super) fn containers(
         host_ports(std::slice::from_ref(container), &init_path, errors);
         init_only(container, &path, errors);
     }
-    ephemeral(spec, &names, volumes, path, errors);
+    ephemeral(spec, &names, &pod, path, errors);
 }
 
 /// Fields that init containers may only have as sidecars (`restartPolicy: Always`).
@@ -81,7 +93,7 @@ fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn ephemeral(
     spec: &Value,
     names: &BTreeSet<&str>,
-    volumes: &BTreeSet<&str>,
+    pod: &Pod<'_>,
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
@@ -97,7 +109,7 @@ fn ephemeral(
     let mut own = BTreeSet::new();
     for (index, container) in list(spec, "ephemeralContainers").iter().enumerate() {
         let path = list_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, pod, &path, errors);
         let name = text(container, "name");
         if names.contains(name) || !own.insert(name) {
             errors.push(FieldError::duplicate(&path.field("name"), name));
@@ -117,13 +129,7 @@ fn ephemeral(
     }
 }
 
-fn common(
-    container: &Value,
-    spec: &Value,
-    volumes: &BTreeSet<&str>,
-    path: &Path<'_>,
-    errors: &mut Errors,
-) {
+fn common(container: &Value, pod: &Pod<'_>, path: &Path<'_>, errors: &mut Errors) {
     if required(container, "name", path, errors) {
         label(text(container, "name"), &path.field("name"), errors);
     }
@@ -139,16 +145,15 @@ fn common(
     ports(container, path, errors);
     env::variables(container, path, errors);
     env::sources(container, path, errors);
-    volumes::mounts(container, volumes, path, errors);
-    volumes::devices(container, volumes, path, errors);
+    volumes::mounts(container, pod.volumes, path, errors);
+    volumes::devices(container, pod.volumes, path, errors);
     let policy = text(container, "imagePullPolicy");
     let known = ["Always", "IfNotPresent", "Never"];
     one_of(policy, &known, &path.field("imagePullPolicy"), errors);
     resources::requirements(&container["resources"], &path.field("resources"), errors);
-    let claimed = pod_claims::names(spec);
     let place = path.field("resources");
-    pod_claims::of_container(&container["resources"], &claimed, &place, errors);
-    restarts::resize(container, text(spec, "restartPolicy"), path, errors);
+    pod_claims::of_container(&container["resources"], &pod.claims, &place, errors);
+    restarts::resize(container, pod.restart_policy, path, errors);
     security::of_container(container, path, errors);
 }
 

@@ -9,8 +9,14 @@ use lockstep_object::{Value, names};
 use super::network::IP;
 use super::scalar::port_number;
 use super::services::{PROTOCOLS, app_protocol};
-use super::{Errors, label, one_of_or_none, push_problems, subdomain};
+use super::{Errors, at_most, label, one_of_or_none, push_problems, subdomain, unless_too_many};
 use crate::look::{list, number, some, text};
+
+/// Most elements of the lists of an endpoint slice.
+const ENDPOINTS_MAX: usize = 1_000;
+const PORTS_MAX: usize = 20_000;
+const ADDRESSES_MAX: usize = 100;
+const ZONES_MAX: usize = 8;
 
 pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("subsets");
@@ -66,7 +72,8 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
     super::one_of(kind, &TYPES, &Path::ROOT.field("addressType"), errors);
     let path = Path::ROOT.field("ports");
     let mut seen = BTreeSet::new();
-    for (index, port) in list(slice, "ports").iter().enumerate() {
+    let ports = unless_too_many(list(slice, "ports"), PORTS_MAX, &path, errors);
+    for (index, port) in ports.iter().enumerate() {
         let (name, path) = (text(port, "name"), path.index(index));
         if !name.is_empty() {
             label(name, &path.field("name"), errors);
@@ -79,10 +86,11 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
         app_protocol(port, &path, errors);
     }
     let path = Path::ROOT.field("endpoints");
-    for (index, endpoint) in list(slice, "endpoints").iter().enumerate() {
+    let endpoints = unless_too_many(list(slice, "endpoints"), ENDPOINTS_MAX, &path, errors);
+    for (index, endpoint) in endpoints.iter().enumerate() {
         let place = path.index(index);
         let path = place.field("addresses");
-        let all = list(endpoint, "addresses");
+        let all = at_most(list(endpoint, "addresses"), ADDRESSES_MAX, &path, errors);
         if all.is_empty() {
             let why = "must contain at least 1 address";
             errors.push(FieldError::required(&path, why));
@@ -106,7 +114,13 @@ fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("hints");
     let path = path.field("forZones");
     let mut seen = BTreeSet::new();
-    for (index, zone) in list(&endpoint["hints"], "forZones").iter().enumerate() {
+    let zones = unless_too_many(
+        list(&endpoint["hints"], "forZones"),
+        ZONES_MAX,
+        &path,
+        errors,
+    );
+    for (index, zone) in zones.iter().enumerate() {
         let (name, path) = (text(zone, "name"), path.index(index));
         let path = path.field("name");
         if !seen.insert(name) {

@@ -156,7 +156,7 @@ fn items_matter(
         errors.push(FieldError::required(&path, empty));
     } else if has_all && items.len() > 1 {
         let why = format!("if '*' is present, must not specify other {what}");
-        errors.push(FieldError::invalid(&path, items.to_vec(), why));
+        errors.push(FieldError::invalid(&path, items, why));
     }
     !has_all
 }
@@ -169,7 +169,7 @@ fn verbs(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let is_known = |verb: &Value| verb.as_str().is_some_and(|verb| VERBS.contains(&verb));
     if are_single && !verbs.iter().all(is_known) {
         let path = path.field("verbs");
-        errors.push(FieldError::not_supported(&path, verbs.to_vec(), VERBS));
+        errors.push(FieldError::not_supported(&path, verbs, VERBS));
     }
 }
 

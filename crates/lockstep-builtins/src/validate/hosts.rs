@@ -59,7 +59,7 @@ pub(super) fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     if servers.len() > NAMESERVERS_MAX {
         let why = format!("must not have more than {NAMESERVERS_MAX} nameservers");
-        errors.push(FieldError::invalid(&place, servers.to_vec(), why));
+        errors.push(FieldError::invalid(&place, servers, why));
     }
     for (index, server) in servers.iter().enumerate() {
         ip(
@@ -80,7 +80,7 @@ pub(super) fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 fn searches(config: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (searches, path) = (list(config, "searches"), path.field("searches"));
-    let mut wrong = |why: String| errors.push(FieldError::invalid(&path, searches.to_vec(), why));
+    let mut wrong = |why: String| errors.push(FieldError::invalid(&path, searches, why));
     if searches.len() > SEARCHES_MAX {
         wrong(format!(
             "must not have more than {SEARCHES_MAX} search paths"

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
-use super::{Errors, non_negative, push_problems};
+use super::{Errors, at_most, non_negative, push_problems};
 use crate::look::{list, number, some, text};
 
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
@@ -49,16 +49,9 @@ pub(super) fn failure(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         .collect();
     let path = path.field("podFailurePolicy");
     let path = path.field("rules");
-    let rules = list(policy, "rules");
-    too_many(rules, RULES_MAX, &path, errors);
+    let rules = at_most(list(policy, "rules"), RULES_MAX, &path, errors);
     for (index, rule) in rules.iter().enumerate() {
         failure_rule(rule, spec, &containers, &path.index(index), errors);
-    }
-}
-
-fn too_many(items: &[Value], most: usize, path: &Path<'_>, errors: &mut Errors) {
-    if items.len() > most {
-        errors.push(FieldError::too_many(path, items.len(), most));
     }
 }
 
@@ -90,9 +83,8 @@ fn failure_rule(
     if let Some(codes) = codes {
         exit_codes(codes, containers, &path.field("onExitCodes"), errors);
     }
-    let conditions = list(rule, "onPodConditions");
     let place = path.field("onPodConditions");
-    too_many(conditions, RULES_MAX, &place, errors);
+    let conditions = at_most(list(rule, "onPodConditions"), RULES_MAX, &place, errors);
     for (index, condition) in conditions.iter().enumerate() {
         let (name, path) = (text(condition, "type"), place.index(index));
         let problems = names::qualified_name(name);
@@ -120,9 +112,10 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
     let (values, path) = (list(codes, "values"), path.field("values"));
     if values.is_empty() {
         let why = "at least one value is required";
-        errors.push(FieldError::invalid(&path, codes["values"].clone(), why));
+        errors.push(FieldError::invalid(&path, &codes["values"], why));
     }
-    too_many(values, VALUES_MAX, &path, errors);
+    let values = at_most(values, VALUES_MAX, &path, errors);
+    let mut seen = BTreeSet::new();
     let numbers: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
     for (index, value) in numbers.iter().enumerate() {
         let path = path.index(index);
@@ -130,13 +123,13 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
             let why = "must not be 0 for the In operator";
             errors.push(FieldError::invalid(&path, *value, why));
         }
-        if numbers[..index].contains(value) {
+        if !seen.insert(*value) {
             errors.push(FieldError::duplicate(&path, *value));
         }
     }
     if !numbers.is_sorted() {
         let why = "must be ordered";
-        errors.push(FieldError::invalid(&path, codes["values"].clone(), why));
+        errors.push(FieldError::invalid(&path, &codes["values"], why));
     }
 }
 
@@ -148,7 +141,7 @@ pub(super) fn success(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("successPolicy");
     if text(spec, "completionMode") != "Indexed" {
         let why = "requires indexed completion mode";
-        errors.push(FieldError::invalid(&path, policy.clone(), why));
+        errors.push(FieldError::invalid(&path, policy, why));
         return;
     }
     let (rules, path) = (list(policy, "rules"), path.field("rules"));
@@ -156,7 +149,7 @@ pub(super) fn success(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = "at least one rules must be specified when the successPolicy is specified";
         errors.push(FieldError::required(&path, why));
     }
-    too_many(rules, RULES_MAX, &path, errors);
+    let rules = at_most(rules, RULES_MAX, &path, errors);
     let completions = number(spec, "completions").unwrap_or_default();
     for (index, rule) in rules.iter().enumerate() {
         success_rule(rule, completions, &path.index(index), errors);

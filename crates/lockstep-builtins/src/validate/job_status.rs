@@ -13,8 +13,8 @@ pub(crate) fn check(new: &Value, old: &Value, errors: &mut Errors) {
     let (mut found, mut before) = (Errors::new(), Errors::new());
     faults(new, &mut found);
     faults(old, &mut before);
-    found.retain(|fault| !before.contains(fault));
-    errors.extend(found);
+    found.retain(|fault| !before.as_slice().contains(fault));
+    errors.append(found);
     let path = Path::ROOT.field("status");
     for field in ["failed", "succeeded"] {
         let of = |job: &Value| number(&job["status"], field).unwrap_or_default();
@@ -76,7 +76,7 @@ fn conditions(status: &Value, errors: &mut Errors) {
     match ended {
         Some(time) if !complete => {
             let why = "cannot set completionTime when there is no Complete=True condition";
-            errors.push(FieldError::invalid(&place, time.clone(), why));
+            errors.push(FieldError::invalid(&place, time, why));
         }
         None if complete => {
             let why = "completionTime is required for Complete jobs";

@@ -113,11 +113,7 @@ fn target(target: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["value", "averageValue"] {
         if let Some(given) = some(target, field).filter(|given| amount(given).sign() <= 0) {
             let path = path.field(field);
-            errors.push(FieldError::invalid(
-                &path,
-                given.clone(),
-                "must be positive",
-            ));
+            errors.push(FieldError::invalid(&path, given, "must be positive"));
         }
     }
     let used = number(target, "averageUtilization");

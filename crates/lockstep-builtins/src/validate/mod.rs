@@ -70,6 +70,34 @@ fn one_of_or_none(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut
     }
 }
 
+/// Reports a list that is too long. Returns the elements to look at: those behind the limit are not.
+fn at_most<'v>(
+    items: &'v [Value],
+    max: usize,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) -> &'v [Value] {
+    if items.len() > max {
+        errors.push(FieldError::too_many(path, items.len(), max));
+    }
+    &items[..items.len().min(max)]
+}
+
+/// Variant of [`at_most`] for lists of which nothing is looked at if they are too long.
+fn unless_too_many<'v>(
+    items: &'v [Value],
+    max: usize,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) -> &'v [Value] {
+    let first = at_most(items, max, path, errors);
+    if first.len() < items.len() {
+        &[]
+    } else {
+        first
+    }
+}
+
 /// A number that is zero or more, if it is there.
 fn non_negative(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     if let Some(number) = number(value, field).filter(|number| *number < 0) {
@@ -115,7 +143,7 @@ fn annotations(value: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Rejects changes of an immutable field.
 pub(crate) fn immutable(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     if new != old {
-        errors.push(FieldError::invalid(path, new.clone(), "field is immutable"));
+        errors.push(FieldError::invalid(path, new, "field is immutable"));
     }
 }
 

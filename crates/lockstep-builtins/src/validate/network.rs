@@ -69,7 +69,7 @@ pub(crate) fn ingress(ingress: &Value, errors: &mut Errors) {
         Some(default) => backend(default, &path.field("defaultBackend"), errors),
         None if rules.is_empty() => {
             let why = "either `defaultBackend` or `rules` must be specified";
-            errors.push(FieldError::invalid(&path, rules_value(spec), why));
+            errors.push(FieldError::invalid(&path, &rules_value(spec), why));
         }
         None => {}
     }
@@ -294,7 +294,7 @@ pub(crate) fn ingress_class_update(new: &Value, old: &Value, errors: &mut Errors
 pub(crate) fn policy(policy: &Value, errors: &mut Errors) {
     let (spec, path) = (&policy["spec"], Path::ROOT.field("spec"));
     let place = path.field("podSelector");
-    errors.extend(validate_label_selector(&spec["podSelector"], &place));
+    errors.append(validate_label_selector(&spec["podSelector"], &place));
     for (field, peers) in [("ingress", "from"), ("egress", "to")] {
         let path = path.field(field);
         for (index, rule) in list(spec, field).iter().enumerate() {
@@ -309,7 +309,7 @@ pub(crate) fn policy(policy: &Value, errors: &mut Errors) {
     let path = path.field("policyTypes");
     if list(spec, "policyTypes").len() > 2 {
         let why = "may not specify more than two policyTypes";
-        errors.push(FieldError::invalid(&path, spec["policyTypes"].clone(), why));
+        errors.push(FieldError::invalid(&path, &spec["policyTypes"], why));
         return;
     }
     for (index, kind) in list(spec, "policyTypes").iter().enumerate() {
@@ -362,7 +362,7 @@ fn policy_peer(peer: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["podSelector", "namespaceSelector"] {
         if let Some(selector) = some(peer, field) {
             count += 1;
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     if let Some(block) = some(peer, "ipBlock") {

@@ -27,11 +27,11 @@ pub(super) fn of_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         match given {
             [Some(_), Some(_)] => {
                 let why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified";
-                errors.push(FieldError::invalid(&path, claim.clone(), why));
+                errors.push(FieldError::invalid(&path, claim, why));
             }
             [None, None] => {
                 let why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`";
-                errors.push(FieldError::invalid(&path, claim.clone(), why));
+                errors.push(FieldError::invalid(&path, claim, why));
             }
             _ => {}
         }
@@ -75,14 +75,16 @@ pub(super) fn of_container(
             errors.push(FieldError::duplicate(&path, push_problems));
         }
         if !claimed.contains(name) {
-            let why = "must be one of the names in pod.spec.resourceClaims";
-            let why = if claimed.is_empty() {
-                format!("{why} which is empty")
-            } else {
-                let names: Vec<&str> = claimed.iter().copied().collect();
-                format!("{why}: {}", names.join(", "))
-            };
-            errors.push(FieldError::not_found_because(&path, name, why));
+            errors.push_with(|| FieldError::not_found_because(&path, name, not_claimed(claimed)));
         }
     }
+}
+
+fn not_claimed(claimed: &BTreeSet<&str>) -> String {
+    let why = "must be one of the names in pod.spec.resourceClaims";
+    if claimed.is_empty() {
+        return format!("{why} which is empty");
+    }
+    let names: Vec<&str> = claimed.iter().copied().collect();
+    format!("{why}: {}", names.join(", "))
 }

@@ -1,5 +1,7 @@
 //! Validation of pod specs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
@@ -96,20 +98,22 @@ fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         );
     }
     let path = path.field("schedulingGates");
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, gate) in list(spec, "schedulingGates").iter().enumerate() {
         let (name, path) = (text(gate, "name"), path.index(index));
         push_problems(names::qualified_name(name), name, &path, errors);
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             errors.push(FieldError::duplicate(&path, name));
         }
-        seen.push(name);
     }
 }
 
 fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("topologySpreadConstraints");
     let rules = list(spec, "topologySpreadConstraints");
+    let of = |rule| (text(rule, "topologyKey"), text(rule, "whenUnsatisfiable"));
+    let numbered = rules.iter().enumerate();
+    let last: BTreeMap<_, usize> = numbered.map(|(at, rule)| (of(rule), at)).collect();
     for (index, rule) in rules.iter().enumerate() {
         let path = path.index(index);
         let skew = number(rule, "maxSkew").unwrap_or_default();
@@ -128,10 +132,7 @@ fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             let path = path.field("whenUnsatisfiable");
             errors.push(FieldError::not_supported(&path, wish, known));
         }
-        let is_same = |other: &&Value| {
-            text(other, "topologyKey") == key && text(other, "whenUnsatisfiable") == wish
-        };
-        if rules[index + 1..].iter().any(|other| is_same(&other)) {
+        if last.get(&(key, wish)).is_some_and(|last| *last > index) {
             let path = path.field("{topologyKey, whenUnsatisfiable}");
             errors.push(FieldError::duplicate(&path, format!("{{{key}, {wish}}}")));
         }
@@ -139,7 +140,7 @@ fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         affinity::label_keys(rule, &path, errors);
         if let Some(selector) = some(rule, "labelSelector") {
             let path = path.field("labelSelector");
-            errors.extend(validate_label_selector(selector, &path));
+            errors.append(validate_label_selector(selector, &path));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Validation of pods and pod updates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::{Map, Value};
+use lockstep_object::{Map, Value, json};
 
 use super::network::IP;
 use super::scalar::between;
@@ -100,7 +101,7 @@ pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     let of = |is_four: bool| families.iter().filter(|four| **four == is_four).count();
     if of(true) > 1 || of(false) > 1 {
         let why = "may specify no more than one IP for each IP family";
-        errors.push(FieldError::invalid(&place, status["podIPs"].clone(), why));
+        errors.push(FieldError::invalid(&place, &status["podIPs"], why));
     }
 }
 
@@ -147,7 +148,7 @@ fn deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> 
         }
         (None, Some(_)) => {
             let why = "must not update from a positive integer to nil value";
-            errors.push(FieldError::invalid(&path, Value::Null, why));
+            errors.push(FieldError::invalid(&path, &Value::Null, why));
             true
         }
         _ => true,
@@ -161,24 +162,22 @@ fn tolerations(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
         if let Some(fields) = toleration.as_object_mut() {
             fields.remove("tolerationSeconds");
         }
-        toleration
+        json::encode(&toleration)
     };
-    let stays = |kept: &Value| {
-        new.iter()
-            .any(|now| seconds_aside(now) == seconds_aside(kept))
-    };
-    if !old.iter().all(stays) {
+    let now: BTreeSet<Vec<u8>> = new.iter().map(seconds_aside).collect();
+    if !old.iter().all(|kept| now.contains(&seconds_aside(kept))) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(FieldError::forbidden(&path.field("tolerations"), why));
     }
 }
 
 fn gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let old = list(old, "schedulingGates");
+    let old = list(old, "schedulingGates").iter();
+    let old: BTreeSet<&str> = old.map(|gate| text(gate, "name")).collect();
     let path = path.field("schedulingGates");
-    let gates = list(spec, "schedulingGates").iter().enumerate();
-    for (index, gate) in gates.filter(|(_, gate)| !old.contains(gate)) {
-        let name = text(gate, "name");
+    let gates = list(spec, "schedulingGates").iter();
+    let names = gates.map(|gate| text(gate, "name")).enumerate();
+    for (index, name) in names.filter(|(_, name)| !old.contains(name)) {
         let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
         let path = path.index(index);
         errors.push(FieldError::forbidden(&path.field("name"), why));
@@ -238,14 +237,17 @@ pub(crate) fn ephemeral_update(new: &Value, old: &Value, errors: &mut Errors) {
         list(spec_of(new), "ephemeralContainers"),
         list(spec_of(old), "ephemeralContainers"),
     );
+    // Of containers with one name the first counts.
+    let named = now.iter().rev();
+    let now: BTreeMap<&str, &Value> = named.map(|it| (text(it, "name"), it)).collect();
     for known in before {
         let name = text(known, "name");
-        match now.iter().find(|container| text(container, "name") == name) {
+        match now.get(name) {
             None => {
                 let why = format!("existing ephemeral containers {name:?} may not be removed\n");
                 errors.push(FieldError::forbidden(&place, why));
             }
-            Some(container) if container != known => {
+            Some(container) if *container != known => {
                 let why = format!("existing ephemeral containers {name:?} may not be changed\n");
                 errors.push(FieldError::forbidden(&place, why));
             }

@@ -90,7 +90,7 @@ fn probe(
         ));
     }
     if successes == Successes::Any {
-        if grace.is_some() {
+        if let Some(grace) = grace {
             let why = "must not be set for readinessProbes";
             errors.push(FieldError::invalid(&place, grace, why));
         }

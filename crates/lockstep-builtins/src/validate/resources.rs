@@ -49,7 +49,7 @@ fn is_quota_huge_pages(name: &str) -> bool {
 pub(super) fn non_negative_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     if amount(value).sign() < 0 {
         let why = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(path, value.clone(), why));
+        errors.push(FieldError::invalid(path, value, why));
     }
 }
 
@@ -101,13 +101,13 @@ pub(super) fn requirements(resources: &Value, path: &Path<'_>, errors: &mut Erro
             }
             continue;
         };
-        let (shown, limit_shown) = (asked.clone(), limit.as_str().unwrap_or_default());
+        let limit_shown = limit.as_str().unwrap_or_default();
         if !can_overcommit(name) && amount(asked) != amount(limit) {
             let why = format!("must be equal to {name} limit of {limit_shown}");
-            errors.push(FieldError::invalid(&requests_path, shown, why));
+            errors.push(FieldError::invalid(&requests_path, asked, why));
         } else if amount(asked) > amount(limit) {
             let why = format!("must be less than or equal to {name} limit of {limit_shown}");
-            errors.push(FieldError::invalid(&requests_path, shown, why));
+            errors.push(FieldError::invalid(&requests_path, asked, why));
         }
     }
 }
@@ -116,11 +116,7 @@ fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     non_negative_amount(value, path, errors);
     let is_whole = name == "pods" || (name.contains('/') && !name.contains("kubernetes.io/"));
     if is_whole && amount(value).as_integer().is_err() {
-        errors.push(FieldError::invalid(
-            path,
-            value.clone(),
-            "must be an integer",
-        ));
+        errors.push(FieldError::invalid(path, value, "must be an integer"));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Validation of container restart policies, restart rules and resize policies.
 
+use std::collections::BTreeSet;
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
@@ -48,11 +50,10 @@ pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Validates the resize policies of a container.
 pub(super) fn resize(container: &Value, of_pod: &str, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("resizePolicy");
-    let rules = list(container, "resizePolicy");
-    for (index, rule) in rules.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for (index, rule) in list(container, "resizePolicy").iter().enumerate() {
         let (name, policy) = (text(rule, "resourceName"), text(rule, "restartPolicy"));
-        let before = &rules[..index];
-        if before.iter().any(|rule| text(rule, "resourceName") == name) {
+        if !seen.insert(name) {
             errors.push(FieldError::duplicate(&path.index(index), name));
         }
         super::one_of(name, &["cpu", "memory"], &path, errors);

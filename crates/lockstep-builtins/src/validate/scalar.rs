@@ -67,7 +67,7 @@ pub(super) fn amount_or_percent(value: &Value, path: &Path<'_>, errors: &mut Err
         }
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
             let why = "must be greater than or equal to 0";
-            errors.push(FieldError::invalid(path, value.clone(), why));
+            errors.push(FieldError::invalid(path, value, why));
         }
         _ => {}
     }
@@ -77,7 +77,7 @@ pub(super) fn amount_or_percent(value: &Value, path: &Path<'_>, errors: &mut Err
 pub(super) fn not_more_than_all(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     if percent(value).is_some_and(|percent| percent > 100) {
         let why = "must not be greater than 100%";
-        errors.push(FieldError::invalid(path, value.clone(), why));
+        errors.push(FieldError::invalid(path, value, why));
     }
 }
 

@@ -108,7 +108,7 @@ fn seccomp(context: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("Localhost", Some(file)) => path_below(file, &place, errors),
         (_, Some(_)) => {
             let why = "can only be set when seccomp type is Localhost";
-            errors.push(FieldError::invalid(&place, profile.clone(), why));
+            errors.push(FieldError::invalid(&place, profile, why));
         }
         (_, None) => {}
     }
@@ -164,13 +164,13 @@ pub(super) fn of_container(container: &Value, path: &Path<'_>, errors: &mut Erro
     let may_not_escalate = context.get("allowPrivilegeEscalation") == Some(&Value::Bool(false));
     if may_not_escalate && is_true(context, "privileged") {
         let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-        errors.push(FieldError::invalid(&path, context.clone(), why));
+        errors.push(FieldError::invalid(&path, context, why));
     }
     let added = list(&context["capabilities"], "add");
     if may_not_escalate && added.iter().any(|added| added == "CAP_SYS_ADMIN") {
         let why =
             "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-        errors.push(FieldError::invalid(&path, context.clone(), why));
+        errors.push(FieldError::invalid(&path, context, why));
     }
     app_armor(context, &path, errors);
 }

@@ -143,7 +143,7 @@ fn ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let key = (text(port, "protocol"), number(port, "port"));
         if !seen.insert(key) {
             let value = json!({ "protocol": key.0, "port": key.1 });
-            errors.push(FieldError::duplicate(&path.index(index), value));
+            errors.push(FieldError::duplicate(&path.index(index), &value));
         }
     }
 }
@@ -254,7 +254,7 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
         let place = path.field("clusterIPs");
         let before = list(old_spec, "clusterIPs").first();
         if before.is_some() && before != list(spec, "clusterIPs").first() {
-            let value = spec["clusterIPs"].clone();
+            let value = &spec["clusterIPs"];
             let why = "may not change once set";
             errors.push(FieldError::invalid(&place.index(0), value, why));
         }
@@ -264,7 +264,7 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
     if is_balancer(spec) && is_balancer(old_spec) && class(spec) != class(old_spec) {
         let path = path.field("loadBalancerClass");
         let why = "may not change once set";
-        errors.push(FieldError::invalid(&path, class(spec), why));
+        errors.push(FieldError::invalid(&path, &class(spec), why));
     }
     let health = |spec: &Value| number(spec, "healthCheckNodePort").unwrap_or_default();
     if has_health_port(spec) && has_health_port(old_spec) && health(spec) != health(old_spec) {

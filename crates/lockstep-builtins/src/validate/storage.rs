@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
-use lockstep_object::{Map, Value, names};
+use lockstep_object::{Map, Value, json, names};
 
 use super::resources::non_negative_amount;
 use super::{
@@ -61,13 +61,13 @@ pub(crate) fn volume(volume: &Value, errors: &mut Errors) {
     }
     let is_storage = capacity.is_some_and(|all| all.len() == 1 && all.contains_key("storage"));
     if !is_storage {
-        let value = spec["capacity"].clone();
+        let value = &spec["capacity"];
         errors.push(FieldError::not_supported(&place, value, ["storage"]));
     }
     for (name, value) in capacity.into_iter().flatten() {
         if amount(value).sign() <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&place.key(name), value.clone(), why));
+            errors.push(FieldError::invalid(&place.key(name), value, why));
         }
     }
     let policy = text(spec, "persistentVolumeReclaimPolicy");
@@ -127,7 +127,7 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::required(&path.field("accessModes"), why));
     }
     if let Some(selector) = some(spec, "selector") {
-        errors.extend(validate_label_selector(selector, &path.field("selector")));
+        errors.append(validate_label_selector(selector, &path.field("selector")));
     }
     access_modes(spec, path, errors);
     let resources = path.field("resources");
@@ -136,7 +136,7 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         None => errors.push(FieldError::required(&place, "")),
         Some(wanted) if amount(wanted).sign() <= 0 => {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&place, wanted.clone(), why));
+            errors.push(FieldError::invalid(&place, wanted, why));
         }
         Some(_) => {}
     }
@@ -165,7 +165,7 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         (Some(_), Some(_)) if of("dataSource") != of("dataSourceRef") => "must match dataSourceRef",
         _ => return,
     };
-    errors.push(FieldError::invalid(path, Value::Object(Map::new()), why));
+    errors.push(FieldError::invalid(path, &Value::Object(Map::new()), why));
 }
 
 /// Validates a data source.
@@ -234,32 +234,32 @@ fn provisioner(object: &Value, field: &str, errors: &mut Errors) {
 fn topologies(class: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("allowedTopologies");
     let terms = list(class, "allowedTopologies");
+    let mut earlier = BTreeSet::new();
     for (index, term) in terms.iter().enumerate() {
         let path = path.index(index);
         let path = path.field("matchLabelExpressions");
         let rules = list(term, "matchLabelExpressions");
+        let mut keys = BTreeSet::new();
         for (at, rule) in rules.iter().enumerate() {
             let (key, path) = (text(rule, "key"), path.index(at));
             let (values, place) = (list(rule, "values"), path.field("values"));
             if values.is_empty() {
                 errors.push(FieldError::required(&place, ""));
             }
+            let mut seen = BTreeSet::new();
             for (at, value) in values.iter().enumerate() {
-                if values[..at].contains(value) {
-                    errors.push(FieldError::duplicate(&place.index(at), value.clone()));
+                if !seen.insert(value.as_str()) {
+                    errors.push(FieldError::duplicate(&place.index(at), value));
                 }
             }
             push_problems(names::qualified_name(key), key, &path.field("key"), errors);
-            if rules[..at].iter().any(|other| text(other, "key") == key) {
+            if !keys.insert(key) {
                 errors.push(FieldError::duplicate(&path.field("key"), key));
             }
         }
-        // Upstream compares with as many empty places as there are places.
-        let empty = if rules.is_empty() { terms.len() } else { 0 };
-        let earlier = terms[..index].iter().filter(|other| {
-            some(other, "matchLabelExpressions") == some(term, "matchLabelExpressions")
-        });
-        for _ in 0..empty + earlier.count() {
+        // Upstream compares with empty terms too, and reports one error for each equal one; they have one text.
+        let is_repeated = !earlier.insert(json::encode(&term["matchLabelExpressions"]));
+        if rules.is_empty() || is_repeated {
             errors.push(FieldError::duplicate(&path, ""));
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn lasting(template: &Value, kind: &str, path: &Path<'_>, errors: &mu
     if spec["restartPolicy"] != "Always" {
         let path = path.field("restartPolicy");
         let policy = spec["restartPolicy"].clone();
-        errors.push(FieldError::not_supported(&path, policy, ["Always"]));
+        errors.push(FieldError::not_supported(&path, &policy, ["Always"]));
     }
     if some(spec, "activeDeadlineSeconds").is_some() {
         let why = format!("activeDeadlineSeconds in {kind} is not Supported");
@@ -61,7 +61,7 @@ pub(super) fn unselected(template: &Value, path: &Path<'_>) -> FieldError {
     let metadata = path.field("metadata");
     let labels = template["metadata"]["labels"].clone();
     let why = "`selector` does not match template `labels`";
-    FieldError::invalid(&metadata.field("labels"), labels, why)
+    FieldError::invalid(&metadata.field("labels"), &labels, why)
 }
 
 /// A selector that has to be there, and to select something in particular.
@@ -71,10 +71,10 @@ pub(super) fn selector(spec: &Value, kind: &str, path: &Path<'_>, errors: &mut E
         errors.push(FieldError::required(&path, ""));
         return;
     };
-    errors.extend(validate_label_selector(selector, &path));
+    errors.append(validate_label_selector(selector, &path));
     if is_empty(selector) {
         let why = format!("empty selector is invalid for {kind}");
-        errors.push(FieldError::invalid(&path, selector.clone(), why));
+        errors.push(FieldError::invalid(&path, selector, why));
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn reach_stays(new: &Value, old: &Value, errors: &mut Errors) {
     if some(old, "nodeAffinity").is_some() && new["nodeAffinity"] != old["nodeAffinity"] {
         let path = Path::ROOT.field("nodeAffinity");
         let why = "field is immutable, except for updating from beta label to GA";
-        let value = new["nodeAffinity"].clone();
+        let value = &new["nodeAffinity"];
         errors.push(FieldError::invalid(&path, value, why));
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn volumes<'v>(
         if faults.is_empty() {
             known.insert(name);
         }
-        errors.extend(faults);
+        errors.append(faults);
     }
     known
 }
@@ -144,7 +144,8 @@ pub(super) fn mounts(
     errors: &mut Errors,
 ) {
     let list_path = path.field("volumeMounts");
-    let devices = list(container, "volumeDevices");
+    let devices = list(container, "volumeDevices").iter();
+    let devices: BTreeSet<&str> = devices.map(|device| text(device, "name")).collect();
     let mut places = BTreeSet::new();
     for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
         let path = list_path.index(index);
@@ -165,7 +166,7 @@ pub(super) fn mounts(
                 "must be unique",
             ));
         }
-        if devices.iter().any(|device| text(device, "name") == name) {
+        if devices.contains(name) {
             let why = "must not already exist in volumeDevices";
             errors.push(FieldError::invalid(&path.field("name"), name, why));
         }

@@ -7,7 +7,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Value, names};
 
-use super::{Errors, one_of_or_none, push_problems, required};
+use super::{Errors, at_most, one_of_or_none, push_problems, required};
 use crate::look::{list, number, some, text};
 
 /// Allowed range of a webhook timeout.
@@ -80,7 +80,7 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     for field in ["namespaceSelector", "objectSelector"] {
         if let Some(selector) = some(webhook, field) {
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     client(
@@ -97,10 +97,12 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 /// Validates names and presence of match conditions. The CEL expressions are compiled by the API server.
 fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let all = list(webhook, "matchConditions");
-    if all.len() > CONDITIONS_MAX {
-        errors.push(FieldError::too_many(path, all.len(), CONDITIONS_MAX));
-    }
+    let all = at_most(
+        list(webhook, "matchConditions"),
+        CONDITIONS_MAX,
+        path,
+        errors,
+    );
     let mut seen = BTreeSet::new();
     for (index, condition) in all.iter().enumerate() {
         let path = path.index(index);
@@ -139,7 +141,7 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let known = |version: &Value| version.as_str().is_some_and(|name| REVIEWS.contains(&name));
     if !versions.iter().any(known) {
-        let value = webhook["admissionReviewVersions"].clone();
+        let value = &webhook["admissionReviewVersions"];
         let why = format!("must include at least one of {}", REVIEWS.join(", "));
         errors.push(FieldError::invalid(&place, value, why));
     }
@@ -159,7 +161,7 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if all.len() > 1 && all.iter().any(|item| item == "*") {
             let why = format!("if '*' is present, must not specify other {words}");
-            errors.push(FieldError::invalid(&place, rule[field].clone(), why));
+            errors.push(FieldError::invalid(&place, &rule[field], why));
         }
         if field == "apiVersions" {
             empty_items(all, &place, errors);
@@ -225,14 +227,13 @@ fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         let text = item.as_str().unwrap_or_default();
         !text.is_empty() && !text.contains('/') && text != "*"
     };
-    let value = || rule["resources"].clone();
     if all.len() > 1 && has("*/*") {
         let why = "if '*/*' is present, must not specify other resources";
-        errors.push(FieldError::invalid(path, value(), why));
+        errors.push(FieldError::invalid(path, &rule["resources"], why));
     }
     if has("*") && all.iter().any(is_plain) {
         let why = "if '*' is present, must not specify other resources without subresources";
-        errors.push(FieldError::invalid(path, value(), why));
+        errors.push(FieldError::invalid(path, &rule["resources"], why));
     }
 }
 

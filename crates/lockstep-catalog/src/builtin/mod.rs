@@ -139,7 +139,7 @@ const PLAIN: Row = Row {
     special: SpecialKind::Plain,
     deprecation: "",
     normalize: |_, _| (),
-    validate: |_, _, _| Vec::new(),
+    validate: |_, _, _| FieldErrors::new(),
     warnings: |_, _, _| Vec::new(),
 };
 
@@ -574,7 +574,7 @@ impl Validate for BuiltIn {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
         let warnings = (self.row.warnings)(object, old, self.compatibility);
         let old = old.map(Object::as_value);
-        errors.extend(self.kind_strategy.check(
+        errors.append(self.kind_strategy.check(
             object.as_value(),
             old,
             write_endpoint(subresource),
