@@ -27,7 +27,7 @@ fn replicas_of(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         None => {
             let value = &spec["selector"];
             let why = "invalid label selector";
-            errors.push(FieldError::invalid(&path.field("selector"), value, why));
+            errors.push_with(|| FieldError::invalid(&path.field("selector"), value, why));
         }
         Some(does) => {
             let path = path.field("template");
@@ -54,7 +54,7 @@ pub(crate) fn deployment(deployment: &Value, errors: &mut Errors) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline <= least) {
         let path = path.field("progressDeadlineSeconds");
         let why = "must be greater than minReadySeconds";
-        errors.push(FieldError::invalid(&path, deadline, why));
+        errors.push_with(|| FieldError::invalid(&path, deadline, why));
     }
 }
 
@@ -64,17 +64,17 @@ fn strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (text(strategy, "type"), rolling) {
         ("Recreate", Some(_)) => {
             let why = "may not be specified when strategy `type` is 'Recreate'";
-            errors.push(FieldError::forbidden(&place, why));
+            errors.push_with(|| FieldError::forbidden(&place, why));
         }
         ("Recreate", None) => {}
         ("RollingUpdate", None) => {
             let why = "this should be defaulted and never be nil";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         ("RollingUpdate", Some(rolling)) => pace(rolling, &place, errors),
         _ => {
             let known = ["Recreate", "RollingUpdate"];
-            errors.push(FieldError::not_supported(path, strategy, known));
+            errors.push_with(|| FieldError::not_supported(path, strategy, known));
         }
     }
 }
@@ -86,7 +86,7 @@ fn pace(rolling: &Value, path: &Path<'_>, errors: &mut Errors) {
     amount_or_percent(more, &path.field("maxSurge"), errors);
     if is_nothing(gone) && is_nothing(more) {
         let why = "may not be 0 when `maxSurge` is 0";
-        errors.push(FieldError::invalid(&gone_path, gone, why));
+        errors.push_with(|| FieldError::invalid(&gone_path, gone, why));
     }
     not_more_than_all(gone, &gone_path, errors);
 }
@@ -128,7 +128,7 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
     if !matches!(policy, "OrderedReady" | "Parallel") {
         let why = "must be 'OrderedReady' or 'Parallel'";
         let path = path.field("podManagementPolicy");
-        errors.push(FieldError::invalid(&path, policy, why));
+        errors.push_with(|| FieldError::invalid(&path, policy, why));
     }
     stateful_strategy(
         &spec["updateStrategy"],
@@ -140,7 +140,7 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
         let policy = text(&spec["persistentVolumeClaimRetentionPolicy"], field);
         if !matches!(policy, "Retain" | "Delete") {
             let known = ["Delete", "Retain"];
-            errors.push(FieldError::not_supported(&kept.field(field), policy, known));
+            errors.push_with(|| FieldError::not_supported(&kept.field(field), policy, known));
         }
     }
     if when == When::Created {
@@ -163,7 +163,7 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
     match selects(some(spec, "selector"), &own) {
         None => {
             let value = &spec["selector"];
-            errors.push(FieldError::invalid(&path.field("selector"), value, ""));
+            errors.push_with(|| FieldError::invalid(&path.field("selector"), value, ""));
         }
         Some(does) => {
             if !does {
@@ -215,7 +215,7 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
                 let place = place.field("maxUnavailable");
                 amount_or_percent(gone, &place, errors);
                 if is_nothing(gone) {
-                    errors.push(FieldError::invalid(&place, gone, "cannot be 0"));
+                    errors.push_with(|| FieldError::invalid(&place, gone, "cannot be 0"));
                 }
                 not_more_than_all(gone, &place, errors);
             }
@@ -223,11 +223,11 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("RollingUpdate" | "OnDelete", None) => {}
         ("OnDelete", Some(rolling)) => {
             let why = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(FieldError::invalid(&place, rolling, why));
+            errors.push_with(|| FieldError::invalid(&place, rolling, why));
         }
         _ => {
             let why = "must be 'RollingUpdate' or 'OnDelete'";
-            errors.push(FieldError::invalid(path, strategy, why));
+            errors.push_with(|| FieldError::invalid(path, strategy, why));
         }
     }
 }
@@ -252,7 +252,7 @@ pub(crate) fn stateful_set_update(new: &Value, old: &Value, errors: &mut Errors)
     };
     if without(new) != without(old) {
         let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-        errors.push(FieldError::forbidden(&SPEC.field("spec"), why));
+        errors.push_with(|| FieldError::forbidden(&SPEC.field("spec"), why));
     }
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn daemon_set(set: &Value, errors: &mut Errors) {
     }
     if let Some(selector) = own.filter(|selector| is_empty(selector)) {
         let why = "empty selector is invalid for daemonset";
-        errors.push(FieldError::invalid(&selector_path, selector, why));
+        errors.push_with(|| FieldError::invalid(&selector_path, selector, why));
     }
     template(&spec["template"], &template_path, errors);
     lasting(&spec["template"], "DaemonSet", &template_path, errors);
@@ -286,7 +286,7 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
     let place = path.field("rollingUpdate");
     match (text(strategy, "type"), some(strategy, "rollingUpdate")) {
         ("OnDelete", _) => {}
-        ("RollingUpdate", None) => errors.push(FieldError::required(&place, "")),
+        ("RollingUpdate", None) => errors.push_with(|| FieldError::required(&place, "")),
         ("RollingUpdate", Some(rolling)) => {
             let (gone, more) = (&rolling["maxUnavailable"], &rolling["maxSurge"]);
             let (gone_path, more_path) = (place.field("maxUnavailable"), place.field("maxSurge"));
@@ -294,18 +294,18 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             amount_or_percent(more, &more_path, errors);
             if !is_nothing(gone) && !is_nothing(more) {
                 let why = "may not be set when maxUnavailable is non-zero";
-                errors.push(FieldError::invalid(&more_path, more, why));
+                errors.push_with(|| FieldError::invalid(&more_path, more, why));
             }
             if is_nothing(gone) && is_nothing(more) {
                 let why = "cannot be 0 when maxSurge is 0";
-                errors.push(FieldError::required(&gone_path, why));
+                errors.push_with(|| FieldError::required(&gone_path, why));
             }
             not_more_than_all(gone, &gone_path, errors);
             not_more_than_all(more, &more_path, errors);
         }
         _ => {
             let known = ["RollingUpdate", "OnDelete"];
-            errors.push(FieldError::not_supported(path, strategy, known));
+            errors.push_with(|| FieldError::not_supported(path, strategy, known));
         }
     }
 }
@@ -323,12 +323,12 @@ pub(crate) fn replication_controller(controller: &Value, errors: &mut Errors) {
         .as_object()
         .filter(|labels| !labels.is_empty());
     if selector.is_none() {
-        errors.push(FieldError::required(&path.field("selector"), ""));
+        errors.push_with(|| FieldError::required(&path.field("selector"), ""));
     }
     non_negative(spec, "replicas", &path, errors);
     let path = path.field("template");
     let Some(own) = some(spec, "template") else {
-        errors.push(FieldError::required(&path, ""));
+        errors.push_with(|| FieldError::required(&path, ""));
         return;
     };
     let selector = json!({ "matchLabels": spec["selector"] });
@@ -353,10 +353,7 @@ pub(crate) fn pod_template_update(new: &Value, _old: &Value, errors: &mut Errors
 
 pub(crate) fn revision(revision: &Value, errors: &mut Errors) {
     if revision.get("data").is_none_or(Value::is_null) {
-        errors.push(FieldError::required(
-            &SPEC.field("data"),
-            "data is mandatory",
-        ));
+        errors.push_with(|| FieldError::required(&SPEC.field("data"), "data is mandatory"));
     }
     non_negative(revision, "revision", SPEC, errors);
 }
@@ -372,7 +369,7 @@ pub(crate) fn budget(budget: &Value, errors: &mut Errors) {
     let (least, most) = (some(spec, "minAvailable"), some(spec, "maxUnavailable"));
     if least.is_some() && most.is_some() {
         let why = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid(&path, spec, why));
+        errors.push_with(|| FieldError::invalid(&path, spec, why));
     }
     for (field, amount) in [("minAvailable", least), ("maxUnavailable", most)] {
         if let Some(amount) = amount {
@@ -414,6 +411,6 @@ pub(super) fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors)
     if !is_core && group.is_none_or(str::is_empty) {
         let version = text(reference, "apiVersion");
         let why = "apiVersion must specify API group";
-        errors.push(FieldError::invalid(&path.field("apiVersion"), version, why));
+        errors.push_with(|| FieldError::invalid(&path.field("apiVersion"), version, why));
     }
 }

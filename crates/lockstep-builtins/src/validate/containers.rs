@@ -31,7 +31,7 @@ pub(super) fn containers(
     let list_path = path.field("containers");
     let all = list(spec, "containers");
     if all.is_empty() {
-        errors.push(FieldError::required(&list_path, ""));
+        errors.push_with(|| FieldError::required(&list_path, ""));
     }
     let pod = Pod {
         volumes,
@@ -44,7 +44,7 @@ pub(super) fn containers(
         common(container, &pod, &path, errors);
         if !names.insert(text(container, "name")) {
             let name = text(container, "name");
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         probes::lifecycle(container, &path, errors);
         probes::probes(container, &path, errors);
@@ -60,7 +60,7 @@ pub(super) fn containers(
         common(container, &pod, &path, errors);
         let name = text(container, "name");
         if !name.is_empty() && !names.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         host_ports(std::slice::from_ref(container), &init_path, errors);
         init_only(container, &path, errors);
@@ -84,7 +84,7 @@ fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     ] {
         if some(container, field).is_some() {
             let why = "may not be set for init containers without restartPolicy=Always";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
 }
@@ -112,19 +112,19 @@ fn ephemeral(
         common(container, pod, &path, errors);
         let name = text(container, "name");
         if names.contains(name) || !own.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         let target = text(container, "targetContainerName");
         if !target.is_empty() && !names.contains(target) {
             let path = path.field("targetContainerName");
-            errors.push(FieldError::not_found(&path, target));
+            errors.push_with(|| FieldError::not_found(&path, target));
         }
         for field in FORBIDDEN
             .into_iter()
             .filter(|field| some(container, field).is_some())
         {
             let why = "cannot be set for an Ephemeral Container";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
 }
@@ -168,11 +168,11 @@ fn ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
             if !problems.is_empty() {
                 push_problems(problems, name, &path.field("name"), errors);
             } else if !names.insert(name) {
-                errors.push(FieldError::duplicate(&path.field("name"), name));
+                errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
             }
         }
         match number(port, "containerPort").unwrap_or_default() {
-            0 => errors.push(FieldError::required(&path.field("containerPort"), "")),
+            0 => errors.push_with(|| FieldError::required(&path.field("containerPort"), "")),
             own => port_number(own, &path.field("containerPort"), errors),
         }
         match number(port, "hostPort").unwrap_or_default() {
@@ -194,7 +194,7 @@ fn ports_of_the_host(containers: &[Value], path: &Path<'_>, errors: &mut Errors)
             if Some(host) != number(port, "containerPort") {
                 let why = "must match `containerPort` when `hostNetwork` is true";
                 let path = ports_path.index(at);
-                errors.push(FieldError::invalid(&path.field("hostPort"), host, why));
+                errors.push_with(|| FieldError::invalid(&path.field("hostPort"), host, why));
             }
         }
     }
@@ -211,7 +211,7 @@ fn host_ports(containers: &[Value], path: &Path<'_>, errors: &mut Errors) {
             let taken = format!("{}/{}/{host}", text(port, "protocol"), text(port, "hostIP"));
             if host != 0 && !used.insert(taken.clone()) {
                 let path = ports_path.index(at);
-                errors.push(FieldError::duplicate(&path.field("hostPort"), taken));
+                errors.push_with(|| FieldError::duplicate(&path.field("hostPort"), taken));
             }
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
         let path = path.index(index);
         if list(subset, "addresses").is_empty() && list(subset, "notReadyAddresses").is_empty() {
             let why = "must specify `addresses` or `notReadyAddresses`";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
         for field in ["addresses", "notReadyAddresses"] {
             let path = path.field(field);
@@ -32,7 +32,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
                 let path = path.index(index);
                 let (ip, place) = (text(address, "ip"), path.field("ip"));
                 if ip.parse::<IpAddr>().is_err() {
-                    errors.push(FieldError::invalid(&place, ip, IP));
+                    errors.push_with(|| FieldError::invalid(&place, ip, IP));
                 }
                 super::network::reachable(ip, &place, errors);
                 let host = text(address, "hostname");
@@ -49,7 +49,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
         for (index, port) in all.iter().enumerate() {
             let (name, path) = (text(port, "name"), path.index(index));
             if name.is_empty() && all.len() > 1 {
-                errors.push(FieldError::required(&path.field("name"), ""));
+                errors.push_with(|| FieldError::required(&path.field("name"), ""));
             } else if !name.is_empty() {
                 label(name, &path.field("name"), errors);
             }
@@ -79,7 +79,7 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
             label(name, &path.field("name"), errors);
         }
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         let protocol = text(port, "protocol");
         one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
@@ -93,7 +93,7 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
         let all = at_most(list(endpoint, "addresses"), ADDRESSES_MAX, &path, errors);
         if all.is_empty() {
             let why = "must contain at least 1 address";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
         for (index, ip) in all.iter().enumerate() {
             slice_address(ip.as_str().unwrap_or_default(), kind, &path, index, errors);
@@ -124,7 +124,7 @@ fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (name, path) = (text(zone, "name"), path.index(index));
         let path = path.field("name");
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path, name));
+            errors.push_with(|| FieldError::duplicate(&path, name));
         }
         push_problems(names::label_value(name), name, &path, errors);
     }
@@ -134,14 +134,14 @@ fn slice_address(ip: &str, kind: &str, path: &Path<'_>, index: usize, errors: &m
     let parsed = ip.parse::<IpAddr>();
     match (kind, parsed) {
         ("IPv4", Ok(parsed)) if !parsed.is_ipv4() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv4 address"));
+            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv4 address"));
         }
         ("IPv6", Ok(parsed)) if !parsed.is_ipv6() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv6 address"));
+            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv6 address"));
         }
         ("IPv4" | "IPv6", Ok(_)) => super::network::reachable(ip, &path.index(index), errors),
         ("IPv4" | "IPv6", Err(_)) => {
-            errors.push(FieldError::invalid(&path.index(index), ip, IP));
+            errors.push_with(|| FieldError::invalid(&path.index(index), ip, IP));
         }
         ("FQDN", _) => subdomain(ip, &path.index(index), errors),
         _ => {}

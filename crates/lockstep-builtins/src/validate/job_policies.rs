@@ -22,17 +22,17 @@ pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     let path = path.field("managedBy");
     match name.split_once('/') {
-        _ if name.is_empty() => errors.push(FieldError::required(&path, "")),
+        _ if name.is_empty() => errors.push_with(|| FieldError::required(&path, "")),
         Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
             push_problems(names::dns1123_subdomain(domain), domain, &path, errors);
         }
         _ => {
             let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-            errors.push(FieldError::invalid(&path, name, why));
+            errors.push_with(|| FieldError::invalid(&path, name, why));
         }
     }
     if name.len() > BYTES_MAX {
-        errors.push(FieldError::too_long(&path, BYTES_MAX));
+        errors.push_with(|| FieldError::too_long(&path, BYTES_MAX));
     }
 }
 
@@ -60,7 +60,7 @@ fn known(given: &str, known: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if given.is_empty() {
         let quoted: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
         let why = format!("valid values: [{}]", quoted.join(" "));
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
     } else {
         super::one_of_or_none(given, known, path, errors);
     }
@@ -77,7 +77,7 @@ fn failure_rule(
     known(action, &ACTIONS, &path.field("action"), errors);
     if action == "FailIndex" && some(spec, "backoffLimitPerIndex").is_none() {
         let why = "requires the backoffLimitPerIndex to be set";
-        errors.push(FieldError::invalid(&path.field("action"), action, why));
+        errors.push_with(|| FieldError::invalid(&path.field("action"), action, why));
     }
     let codes = some(rule, "onExitCodes");
     if let Some(codes) = codes {
@@ -97,7 +97,7 @@ fn failure_rule(
         (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
         _ => return,
     };
-    errors.push(FieldError::invalid_whole(path, why));
+    errors.push_with(|| FieldError::invalid_whole(path, why));
 }
 
 fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, errors: &mut Errors) {
@@ -107,12 +107,12 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
     if let Some(container) = container.filter(|name| !containers.contains(name)) {
         let why = "must be one of the container or initContainer names in the pod template";
         let path = path.field("containerName");
-        errors.push(FieldError::invalid(&path, container, why));
+        errors.push_with(|| FieldError::invalid(&path, container, why));
     }
     let (values, path) = (list(codes, "values"), path.field("values"));
     if values.is_empty() {
         let why = "at least one value is required";
-        errors.push(FieldError::invalid(&path, &codes["values"], why));
+        errors.push_with(|| FieldError::invalid(&path, &codes["values"], why));
     }
     let values = at_most(values, VALUES_MAX, &path, errors);
     let mut seen = BTreeSet::new();
@@ -121,15 +121,15 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
         let path = path.index(index);
         if operator == "In" && *value == 0 {
             let why = "must not be 0 for the In operator";
-            errors.push(FieldError::invalid(&path, *value, why));
+            errors.push_with(|| FieldError::invalid(&path, *value, why));
         }
         if !seen.insert(*value) {
-            errors.push(FieldError::duplicate(&path, *value));
+            errors.push_with(|| FieldError::duplicate(&path, *value));
         }
     }
     if !numbers.is_sorted() {
         let why = "must be ordered";
-        errors.push(FieldError::invalid(&path, &codes["values"], why));
+        errors.push_with(|| FieldError::invalid(&path, &codes["values"], why));
     }
 }
 
@@ -141,13 +141,13 @@ pub(super) fn success(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("successPolicy");
     if text(spec, "completionMode") != "Indexed" {
         let why = "requires indexed completion mode";
-        errors.push(FieldError::invalid(&path, policy, why));
+        errors.push_with(|| FieldError::invalid(&path, policy, why));
         return;
     }
     let (rules, path) = (list(policy, "rules"), path.field("rules"));
     if rules.is_empty() {
         let why = "at least one rules must be specified when the successPolicy is specified";
-        errors.push(FieldError::required(&path, why));
+        errors.push_with(|| FieldError::required(&path, why));
     }
     let rules = at_most(rules, RULES_MAX, &path, errors);
     let completions = number(spec, "completions").unwrap_or_default();
@@ -161,13 +161,13 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
     let count = number(rule, "succeededCount");
     if indexes.is_none() && count.is_none() {
         let why = "at least one of succeededCount or succeededIndexes must be specified";
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
     }
     let named = indexes.map(|indexes| {
         count_indexes(indexes, completions).unwrap_or_else(|why| {
             let why = format!("error parsing succeededIndexes: {why}");
             let path = path.field("succeededIndexes");
-            errors.push(FieldError::invalid(&path, indexes, why));
+            errors.push_with(|| FieldError::invalid(&path, indexes, why));
             0
         })
     });
@@ -179,7 +179,7 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
     let mut at_most = |most: i64, of: &str| {
         if count > most {
             let why = format!("must be less than or equal to {most} (the number of {of})");
-            errors.push(FieldError::invalid(&path, count, why));
+            errors.push_with(|| FieldError::invalid(&path, count, why));
         }
     };
     at_most(completions, "specified completions");

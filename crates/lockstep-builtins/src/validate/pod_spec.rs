@@ -57,7 +57,7 @@ pub(super) fn check(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(os) = some(spec, "os") {
         let (name, path) = (text(os, "name"), path.field("os"));
         if name.is_empty() {
-            errors.push(FieldError::required(&path.field("name"), ""));
+            errors.push_with(|| FieldError::required(&path.field("name"), ""));
         } else {
             one_of_or_none(name, &["linux", "windows"], &path, errors);
         }
@@ -75,7 +75,7 @@ fn named(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let last = i64::from(i32::MAX);
     if let Some(seconds) = deadline.filter(|seconds| !(1..=last).contains(seconds)) {
         let path = path.field("activeDeadlineSeconds");
-        errors.push(FieldError::invalid(&path, seconds, between(1, last)));
+        errors.push_with(|| FieldError::invalid(&path, seconds, between(1, last)));
     }
     for field in ["hostname", "subdomain"] {
         let name = text(spec, field);
@@ -103,7 +103,7 @@ fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (name, path) = (text(gate, "name"), path.index(index));
         push_problems(names::qualified_name(name), name, &path, errors);
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path, name));
+            errors.push_with(|| FieldError::duplicate(&path, name));
         }
     }
 }
@@ -119,22 +119,22 @@ fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let skew = number(rule, "maxSkew").unwrap_or_default();
         if skew <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&path.field("maxSkew"), skew, why));
+            errors.push_with(|| FieldError::invalid(&path.field("maxSkew"), skew, why));
         }
         let key = text(rule, "topologyKey");
         if key.is_empty() {
             let why = "can not be empty";
-            errors.push(FieldError::required(&path.field("topologyKey"), why));
+            errors.push_with(|| FieldError::required(&path.field("topologyKey"), why));
         }
         let known = ["DoNotSchedule", "ScheduleAnyway"];
         let wish = text(rule, "whenUnsatisfiable");
         if !known.contains(&wish) {
             let path = path.field("whenUnsatisfiable");
-            errors.push(FieldError::not_supported(&path, wish, known));
+            errors.push_with(|| FieldError::not_supported(&path, wish, known));
         }
         if last.get(&(key, wish)).is_some_and(|last| *last > index) {
             let path = path.field("{topologyKey, whenUnsatisfiable}");
-            errors.push(FieldError::duplicate(&path, format!("{{{key}, {wish}}}")));
+            errors.push_with(|| FieldError::duplicate(&path, format!("{{{key}, {wish}}}")));
         }
         spread_nodes(rule, wish, &path, errors);
         affinity::label_keys(rule, &path, errors);
@@ -151,19 +151,19 @@ fn spread_nodes(rule: &Value, wish: &str, path: &Path<'_>, errors: &mut Errors) 
         let path = path.field("minDomains");
         if domains <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&path, domains, why));
+            errors.push_with(|| FieldError::invalid(&path, domains, why));
         }
         if wish != "DoNotSchedule" {
             let why =
                 format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {wish}");
-            errors.push(FieldError::invalid(&path, domains, why));
+            errors.push_with(|| FieldError::invalid(&path, domains, why));
         }
     }
     for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
         if let Some(policy) = some(rule, field).and_then(Value::as_str) {
             let known = ["Honor", "Ignore"];
             if !known.contains(&policy) {
-                errors.push(FieldError::not_supported(&path.field(field), policy, known));
+                errors.push_with(|| FieldError::not_supported(&path.field(field), policy, known));
             }
         }
     }
@@ -180,23 +180,23 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if key.is_empty() && operator != "Exists" {
             let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            errors.push(FieldError::invalid(&path.field("operator"), operator, why));
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), operator, why));
         }
         if some(toleration, "tolerationSeconds").is_some() && effect != "NoExecute" {
             let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            errors.push(FieldError::invalid(&path.field("effect"), effect, why));
+            errors.push_with(|| FieldError::invalid(&path.field("effect"), effect, why));
         }
         let place = path.field("operator");
         match operator {
             "" | "Equal" => {
                 let problems = names::label_value(value);
                 if !problems.is_empty() {
-                    errors.push(FieldError::invalid(&place, value, problems.join(";")));
+                    errors.push_with(|| FieldError::invalid(&place, value, problems.join(";")));
                 }
             }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
-                errors.push(FieldError::invalid(&place, value, why));
+                errors.push_with(|| FieldError::invalid(&place, value, why));
             }
             "Exists" => {}
             other => {
@@ -204,7 +204,7 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
                 let known = ["Equal", "Exists", "Lt", "Gt"];
                 let push_problems = if known.contains(&other) { 4 } else { 2 };
                 let known = known.into_iter().take(push_problems);
-                errors.push(FieldError::not_supported(&place, other, known));
+                errors.push_with(|| FieldError::not_supported(&place, other, known));
             }
         }
         one_of_or_none(effect, &EFFECTS, &path.field("effect"), errors);

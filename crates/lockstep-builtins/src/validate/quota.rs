@@ -74,11 +74,13 @@ pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
     };
     if sorted(new) != sorted(old) {
         let path = Path::ROOT.field("spec");
-        errors.push(FieldError::invalid(
-            &path.field("scopes"),
-            &new["spec"]["scopes"],
-            "field is immutable",
-        ));
+        errors.push_with(|| {
+            FieldError::invalid(
+                &path.field("scopes"),
+                &new["spec"]["scopes"],
+                "field is immutable",
+            )
+        });
     }
 }
 
@@ -107,13 +109,13 @@ fn amounts(parent: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
         resource_name(name, &place, errors);
         if !name.contains('/') && !is_standard(name) {
             let why = "must be a standard resource for quota";
-            errors.push(FieldError::invalid(&place, name, why));
+            errors.push_with(|| FieldError::invalid(&place, name, why));
         }
         non_negative_amount(value, &place, errors);
         let is_counted = COUNTED.contains(&name) || is_extended(name);
         if is_counted && amount(value).as_integer().is_err() {
             let why = "must be an integer";
-            errors.push(FieldError::invalid(&place, value, why));
+            errors.push_with(|| FieldError::invalid(&place, value, why));
         }
     }
 }
@@ -144,7 +146,7 @@ fn scopes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let mut told = BTreeSet::new();
     let mut wrong = |why| {
         if told.insert(why) {
-            errors.push(FieldError::invalid(&place, all, why));
+            errors.push_with(|| FieldError::invalid(&place, all, why));
         }
     };
     for scope in &given {
@@ -167,11 +169,7 @@ fn opposites(given: &[&str], place: &Path<'_>, shown: impl Into<Shown>, errors: 
     let shown = shown.into();
     for (one, other) in OPPOSITES {
         if given.contains(&one) && given.contains(&other) {
-            errors.push(FieldError::invalid(
-                place,
-                shown.clone(),
-                "conflicting scopes",
-            ));
+            errors.push_with(|| FieldError::invalid(place, shown.clone(), "conflicting scopes"));
         }
     }
 }
@@ -186,11 +184,11 @@ fn selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let scope = text(expression, "scopeName");
         if !SCOPES.contains(&scope) {
             let place = place.field("scopeName");
-            errors.push(FieldError::invalid(&place, scope, "unsupported scope"));
+            errors.push_with(|| FieldError::invalid(&place, scope, "unsupported scope"));
         }
         if SCOPES.contains(&scope) && unfit.insert(scope) && is_unfit(spec, scope) {
             let why = "unsupported scope applied to resource";
-            errors.push(FieldError::invalid(&place, &shown(expressions), why));
+            errors.push_with(|| FieldError::invalid(&place, &shown(expressions), why));
         }
         operator(expression, scope, &place, errors);
     }
@@ -203,24 +201,24 @@ fn operator(expression: &Value, scope: &str, place: &Path<'_>, errors: &mut Erro
     let operator = text(expression, "operator");
     if PLAIN_SCOPES.contains(&scope) && operator != "Exists" {
         let why = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-        errors.push(FieldError::invalid(&place.field("operator"), operator, why));
+        errors.push_with(|| FieldError::invalid(&place.field("operator"), operator, why));
     }
     let values = list(expression, "values");
     match operator {
         "In" | "NotIn" if values.is_empty() => {
             let why =
                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-            errors.push(FieldError::required(&place.field("values"), why));
+            errors.push_with(|| FieldError::required(&place.field("values"), why));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             let why =
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-            errors.push(FieldError::invalid(&place.field("values"), values, why));
+            errors.push_with(|| FieldError::invalid(&place.field("values"), values, why));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
             let why = "not a valid selector operator";
-            errors.push(FieldError::invalid(&place.field("operator"), other, why));
+            errors.push_with(|| FieldError::invalid(&place.field("operator"), other, why));
         }
     }
 }
