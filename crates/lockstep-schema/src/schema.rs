@@ -85,7 +85,10 @@ impl Schema {
         default::drop_nulls(object, &self.root);
     }
 
-    /// Drops nulls that may not be, and fills in defaults.
+    /// Drops nulls that may not be, and fills in defaults, of which no more than [`DEFAULTED_BYTES_MAX`] are added: an
+    /// object with that many is too large to be stored.
+    ///
+    /// [`DEFAULTED_BYTES_MAX`]: crate::DEFAULTED_BYTES_MAX
     pub fn default(&self, object: &mut Value) {
         default::default_root(object, &self.root);
     }

@@ -401,3 +401,31 @@ fn custom_resources_cost_what_their_bytes_are() {
     }
     assert_eq!(found, [""; 0], "{}", found.join("\n"));
 }
+
+/// Each element of a list gets a large default: together they are too large long before all are there.
+#[test]
+fn defaults_that_blow_an_object_up_are_refused_before_they_take_their_memory() {
+    const DEFAULT_BYTES: usize = 32 << 10;
+    const ELEMENTS: usize = 100_000;
+    let text = json!({"type": "string", "default": "x".repeat(DEFAULT_BYTES)});
+    let schema = json!({"type": "array", "items": {"type": "object", "properties": {"t": text}}});
+    let mut offline = offline();
+    let served = offline.serve(&definition(&schema), now());
+    assert!(served.is_ok(), "{served:?}");
+    let registry = offline.registry();
+    let resource = registry.resource("ex.io", "widgets").expect("it is served");
+    let list = vec!["{}"; ELEMENTS].join(",");
+    let body = format!(
+        "{{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":{{\"name\":\"x\"}},\"spec\":{{\"l\":[{list}]}}}}"
+    );
+    let mut answer = Ok(0);
+    let cost = Cost::of(|| answer = submit(&offline, resource, Form::Create, &body));
+    let status = answer.expect_err("it is too large");
+    assert!(status.contains("\"code\":413"), "{status}");
+    let all = ELEMENTS * DEFAULT_BYTES;
+    assert!(
+        cost.allocated < all / 8,
+        "{} of {all} bytes",
+        cost.allocated
+    );
+}
