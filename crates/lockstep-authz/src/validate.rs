@@ -39,10 +39,10 @@ fn validate_rule(rule: &Value, is_namespaced: bool, path: &Path<'_>, errors: &mu
     }
     if !empty("nonResourceURLs") {
         let path = path.field("nonResourceURLs");
-        let urls = list(rule, "nonResourceURLs").to_vec();
+        let urls = list(rule, "nonResourceURLs");
         if is_namespaced {
             let problem = "namespaced rules cannot apply to non-resource URLs";
-            errors.push(FieldError::invalid(&path, urls.clone(), problem));
+            errors.push(FieldError::invalid(&path, urls, problem));
         }
         if !(empty("apiGroups") && empty("resources") && empty("resourceNames")) {
             let problem = "rules cannot apply to both regular resources and non-resource URLs";
@@ -74,7 +74,7 @@ fn validate_aggregation(role: &Object, errors: &mut FieldErrors) {
     }
     for (index, selector) in selectors.iter().enumerate() {
         let path = path.index(index);
-        errors.extend(lockstep_object::selector::validate_label_selector(
+        errors.append(lockstep_object::selector::validate_label_selector(
             selector, &path,
         ));
     }
@@ -100,7 +100,7 @@ pub fn validate_binding_update(binding: &Object, stored: &Object) -> FieldErrors
         let role_ref = binding.at(&["roleRef"]).cloned().unwrap_or_default();
         errors.push(FieldError::invalid(
             &Path::ROOT.field("roleRef"),
-            role_ref,
+            &role_ref,
             "cannot change roleRef",
         ));
     }

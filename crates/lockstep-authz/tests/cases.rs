@@ -157,7 +157,7 @@ fn default_roles_and_bindings_are_sound_and_have_their_marks() {
         } else {
             validate_role(&object)
         };
-        assert_eq!(errors, [], "{name:?}");
+        assert_eq!(errors.as_slice(), [], "{name:?}");
         assert_eq!(
             object.annotation("rbac.authorization.kubernetes.io/autoupdate"),
             Some("true"),

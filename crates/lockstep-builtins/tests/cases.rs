@@ -93,7 +93,7 @@ fn written(case: &Case, input: &Value, old: Option<&Object>) -> (Object, Vec<Str
             validate_update(&object, old.unwrap())
         }
     };
-    errors.extend(strategy.check(object.as_value(), old.map(Object::as_value), part(case)));
+    errors.append(strategy.check(object.as_value(), old.map(Object::as_value), part(case)));
     object.set_meta_text("resourceVersion", "");
     (object, errors.iter().map(ToString::to_string).collect())
 }

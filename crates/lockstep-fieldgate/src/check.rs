@@ -1,6 +1,6 @@
 //! Validation of the gates of a `CustomResourceDefinition`.
 
-use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::field::{FIELD_BYTES_MAX, FieldError, FieldErrors, Path, Shown};
 use lockstep_object::names::dns1123_subdomain;
 use lockstep_object::{Object, Value, go};
 
@@ -74,7 +74,7 @@ fn findings(definition: &Object) -> Vec<Finding> {
     let keeps_unknown =
         definition.at(&["spec", "preserveUnknownFields"]) == Some(&Value::Bool(true));
     if keeps_unknown || checker.storage.is_none() {
-        checker.invalid("", &path, Value::Null, "needs a structural schema");
+        checker.invalid("", &path, &Value::Null, "needs a structural schema");
     }
     checker.list(gates, &path);
     checker.findings
@@ -96,7 +96,7 @@ impl Checker<'_> {
         });
     }
 
-    fn invalid(&mut self, about: &str, path: &Path<'_>, value: impl Into<Value>, problem: &str) {
+    fn invalid(&mut self, about: &str, path: &Path<'_>, value: impl Into<Shown>, problem: &str) {
         self.push(about, FieldError::invalid(path, value, problem));
     }
 
@@ -114,7 +114,7 @@ impl Checker<'_> {
             let problem = format!("must be {wanted}");
             self.push(
                 about,
-                FieldError::type_invalid(&path.field(field), value.clone(), problem),
+                FieldError::type_invalid(&path.field(field), value, problem),
             );
         }
         found
@@ -165,11 +165,13 @@ impl Checker<'_> {
             if !gate.is_object() {
                 self.push(
                     "",
-                    FieldError::type_invalid(&path, gate.clone(), "must be an object"),
+                    FieldError::type_invalid(&path, gate, "must be an object"),
                 );
                 continue;
             }
             let name = gate.get("name").and_then(Value::as_str).unwrap_or_default();
+            // Findings repeat it.
+            let name = go::start_of(name, FIELD_BYTES_MAX);
             self.name(gate, name, &names, &path);
             names.push(name);
             self.stage(gate, name, &path);
@@ -292,7 +294,7 @@ impl Checker<'_> {
             let Some(text) = text.as_str() else {
                 self.push(
                     name,
-                    FieldError::type_invalid(&path, text.clone(), "must be a string"),
+                    FieldError::type_invalid(&path, text, "must be a string"),
                 );
                 continue;
             };

@@ -76,7 +76,8 @@ fn what_is_wrong_with_gates_is_told_at_once() {
         let stored = case
             .get("stored")
             .map(|gates| definition(gates, &Value::Null));
-        let errors = check_gates(&new, stored.as_ref()).into_iter().map(|error| {
+        let errors = check_gates(&new, stored.as_ref());
+        let errors = errors.iter().map(|error| {
             let field = error.field.strip_prefix("spec.customFeatureGates").unwrap();
             format!("{}: {}", field.trim_start_matches('.'), error.body())
         });
@@ -98,7 +99,7 @@ fn gates_and_paths_are_counted() {
         &definition(&json!({"featureGates": many}), &Value::Null),
         None,
     );
-    let texts = |errors: &[lockstep_object::field::FieldError]| -> Vec<String> {
+    let texts = |errors: &lockstep_object::field::FieldErrors| -> Vec<String> {
         errors.iter().map(ToString::to_string).collect()
     };
     assert_eq!(

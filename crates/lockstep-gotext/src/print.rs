@@ -56,6 +56,30 @@ pub fn quote_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     quoted.join(", ")
 }
 
+/// Stands for the rest of a text that was cut.
+pub const ELLIPSIS: &str = "...";
+
+/// The first characters of a text: no more than this many bytes.
+pub fn start_of(text: &str, bytes_max: usize) -> &str {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let end = (0..=bytes_max)
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
+/// Cuts a text that is longer than this many bytes, and says so with an [`ELLIPSIS`].
+pub fn shorten(text: &mut String, bytes_max: usize) {
+    if text.len() > bytes_max {
+        let end = start_of(text, bytes_max).len();
+        text.truncate(end);
+        text.push_str(ELLIPSIS);
+        text.shrink_to_fit();
+    }
+}
+
 /// Escapes that Go writes with a letter, shared by `%q` and CEL's `strings.quote`.
 pub(crate) fn named_escape(character: char) -> Option<&'static str> {
     Some(match character {

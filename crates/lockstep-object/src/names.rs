@@ -152,14 +152,15 @@ pub fn dns1035_label(text: &str) -> Vec<String> {
 pub fn qualified_name(text: &str) -> Vec<String> {
     const RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                         alphanumeric character";
-    let shape = mismatch(RULE, KEY_NAME, &["MyName", "my.name", "123-abc"]);
-    let parts: Vec<&str> = text.split('/').collect();
-    let (prefix, name) = match parts[..] {
-        [name] => (None, name),
-        [prefix, name] => (Some(prefix), name),
-        _ => {
+    let shape = || mismatch(RULE, KEY_NAME, &["MyName", "my.name", "123-abc"]);
+    let mut parts = text.split('/');
+    let (prefix, name) = match (parts.next(), parts.next(), parts.next()) {
+        (Some(prefix), Some(name), None) => (Some(prefix), name),
+        (_, None, _) => (None, text),
+        (_, Some(_), _) => {
             return vec![format!(
-                "a valid label key {shape} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+                "a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+                shape()
             )];
         }
     };
@@ -179,7 +180,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     let long = too_long(name, LABEL_BYTES_MAX, "bytes").into_iter();
     problems.extend(long.map(|problem| format!("name part {problem}")));
     if !is_key_name(name) {
-        problems.push(format!("name part {shape}"));
+        problems.push(format!("name part {}", shape()));
     }
     problems
 }

@@ -2,7 +2,6 @@
 
 use crate::field::{FieldError, FieldErrors, Path};
 use crate::go;
-use serde_json::Value;
 
 /// Longest `fieldManager`.
 pub const FIELD_MANAGER_BYTES_MAX: usize = 128;
@@ -43,12 +42,8 @@ pub fn validate_dry_run(values: &[&str]) -> FieldErrors {
     if values.iter().all(|value| *value == "All") {
         return FieldErrors::new();
     }
-    let given: Vec<Value> = values.iter().map(|value| Value::from(*value)).collect();
-    vec![FieldError::not_supported(
-        &Path::ROOT.field("dryRun"),
-        given,
-        ["All"],
-    )]
+    let path = Path::ROOT.field("dryRun");
+    [FieldError::not_supported(&path, values, ["All"])].into()
 }
 
 /// Distinguishes server-side apply from the other patch types.
@@ -77,7 +72,7 @@ pub fn validate_patch(kind: PatchKind, manager: &str, force: Option<bool>) -> Fi
         }
         PatchKind::Apply | PatchKind::Change => {}
     }
-    errors.extend(validate_field_manager(manager));
+    errors.append(validate_field_manager(manager));
     errors
 }
 

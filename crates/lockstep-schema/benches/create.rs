@@ -49,7 +49,7 @@ fn create(schema: &Schema, body: &[u8]) -> Vec<u8> {
     schema.prune(&mut object, &mut unknown);
     schema.default(&mut object);
     let outcome = schema.validate(&object, None, Part::Whole);
-    assert_eq!((outcome.errors, unknown), (Vec::new(), Vec::new()));
+    assert_eq!((outcome.errors.as_slice(), &*unknown), (&[][..], &[][..]));
     json::encode(&object)
 }
 

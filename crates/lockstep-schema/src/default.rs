@@ -7,7 +7,11 @@ use serde_json::Value;
 pub(crate) fn default_root(value: &mut Value, root: &Node) {
     drop_nulls(value, root);
     if root.work.defaults {
-        fill(value, root);
+        let mut filler = Filler {
+            room: DEFAULTED_BYTES_MAX,
+        };
+        // What has more defaults is too large to be stored even with those that fit.
+        let _filled: Result<(), TooMany> = filler.fill(value, root);
     }
 }
 
@@ -34,46 +38,87 @@ pub(crate) fn drop_nulls(value: &mut Value, node: &Node) {
     }
 }
 
-fn fill(value: &mut Value, node: &Node) {
-    match value {
-        Value::Object(entries) => {
-            for (name, property) in node.properties().iter() {
-                let Some(default) = property.default() else {
-                    continue;
-                };
-                let missing = match entries.get(name) {
-                    None => true,
-                    Some(found) => found.is_null() && !property.nullable,
-                };
-                if missing {
-                    entries.insert(name.to_owned(), default.clone());
-                }
-            }
-            for (name, value) in entries.iter_mut() {
-                match (node.properties().get(name), node.additional()) {
-                    (Some(property), _) if property.work.defaults => fill(value, property),
-                    (None, Additional::Schema(schema)) if schema.work.defaults => {
-                        fill_element(value, schema);
+/// Bytes that defaults may add to an object as JSON. More than an object may have when it is stored, so one that would
+/// have more is refused there; filling stops before it takes the memory of all its defaults.
+pub const DEFAULTED_BYTES_MAX: usize = 2 << 20;
+
+/// The defaults of an object are more than [`DEFAULTED_BYTES_MAX`].
+struct TooMany;
+
+/// Fills in defaults.
+struct Filler {
+    /// Bytes that may still be added.
+    room: usize,
+}
+
+impl Filler {
+    fn fill(&mut self, value: &mut Value, node: &Node) -> Result<(), TooMany> {
+        match value {
+            Value::Object(entries) => {
+                for (name, property) in node.properties().iter() {
+                    let Some(default) = property.default() else {
+                        continue;
+                    };
+                    let missing = match entries.get(name) {
+                        None => true,
+                        Some(found) => found.is_null() && !property.nullable,
+                    };
+                    if missing {
+                        self.take(name.len() + 3 + encoded_bytes(default))?;
+                        entries.insert(name.to_owned(), default.clone());
                     }
-                    _ => {}
+                }
+                for (name, value) in entries.iter_mut() {
+                    match (node.properties().get(name), node.additional()) {
+                        (Some(property), _) if property.work.defaults => {
+                            self.fill(value, property)?;
+                        }
+                        (None, Additional::Schema(schema)) if schema.work.defaults => {
+                            self.fill_element(value, schema)?;
+                        }
+                        _ => {}
+                    }
                 }
             }
-        }
-        Value::Array(elements) => {
-            if let Some(items) = node.items().filter(|items| items.work.defaults) {
-                for element in elements {
-                    fill_element(element, items);
+            Value::Array(elements) => {
+                if let Some(items) = node.items().filter(|items| items.work.defaults) {
+                    for element in elements {
+                        self.fill_element(element, items)?;
+                    }
                 }
             }
+            _ => {}
         }
-        _ => {}
+        Ok(())
+    }
+
+    /// A null that may not be becomes the default also in lists and maps.
+    fn fill_element(&mut self, value: &mut Value, node: &Node) -> Result<(), TooMany> {
+        if let (Value::Null, false, Some(default)) = (&*value, node.nullable, node.default()) {
+            self.take(encoded_bytes(default))?;
+            *value = default.clone();
+        }
+        self.fill(value, node)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), TooMany> {
+        self.room = self.room.checked_sub(bytes).ok_or(TooMany)?;
+        Ok(())
     }
 }
 
-/// A null that may not be becomes the default also in lists and maps.
-fn fill_element(value: &mut Value, node: &Node) {
-    if let (Value::Null, false, Some(default)) = (&*value, node.nullable, node.default()) {
-        *value = default.clone();
+/// Bytes of a value as JSON, or a little less.
+fn encoded_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 1,
+        Value::String(text) => text.len() + 2,
+        Value::Array(elements) => 2 + elements.iter().map(encoded_bytes).sum::<usize>(),
+        Value::Object(entries) => {
+            let bytes = entries
+                .iter()
+                .map(|(name, value)| name.len() + 3 + encoded_bytes(value));
+            2 + bytes.sum::<usize>()
+        }
     }
-    fill(value, node);
 }

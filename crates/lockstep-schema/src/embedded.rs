@@ -88,7 +88,7 @@ impl Coercer<'_> {
             if self.malformed == Malformed::Refuse {
                 return Err(FieldError::invalid(
                     &path.field(name),
-                    value.clone(),
+                    value,
                     "must be a string",
                 ));
             }
@@ -100,7 +100,7 @@ impl Coercer<'_> {
         let path = path.field("metadata");
         let before = (self.malformed == Malformed::Refuse).then(|| metadata.clone());
         metadata::normalize_metadata(metadata, &path, self.malformed, self.unknown).map_err(
-            |error| FieldError::invalid(&path, before.unwrap_or_default(), error.to_string()),
+            |error| FieldError::invalid(&path, &before.unwrap_or_default(), error.to_string()),
         )
     }
 }
@@ -161,7 +161,7 @@ fn validate_resource(entries: &Map<String, Value>, path: &Path<'_>, errors: &mut
         Scope::Cluster
     };
     let path = path.field("metadata");
-    errors.extend(metadata::validate_metadata(
+    errors.append(metadata::validate_metadata(
         &named,
         NameRule::PathSegment,
         scope,
@@ -185,10 +185,6 @@ fn validate_text(
         Some(Value::String(text)) => {
             check(text).map(|problem| FieldError::invalid(&path, text.as_str(), problem))
         }
-        Some(other) => Some(FieldError::invalid(
-            &path,
-            other.clone(),
-            "must be a string",
-        )),
+        Some(other) => Some(FieldError::invalid(&path, other, "must be a string")),
     });
 }

@@ -37,6 +37,7 @@ mod view;
 
 pub use check::{CheckOptions, StatusSubresource, check, unrecognized_formats};
 pub use compile::{CompileError, SCHEMA_DEPTH_MAX};
+pub use default::DEFAULTED_BYTES_MAX;
 pub use definition::{
     Approval, NameConflict, check_definition, conflict, default_definition, definition_warnings,
     is_storage_version, storage_version,

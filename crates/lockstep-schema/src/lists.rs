@@ -42,10 +42,7 @@ pub(crate) fn validate(value: &Value, node: &Node, path: &Path<'_>, errors: &mut
 
 fn validate_set(elements: &[Value], path: &Path<'_>, errors: &mut FieldErrors) {
     for index in repeated(elements.iter().map(json::encode)) {
-        errors.push(FieldError::duplicate(
-            &path.index(index),
-            elements[index].clone(),
-        ));
+        errors.push(FieldError::duplicate(&path.index(index), &elements[index]));
     }
 }
 
@@ -57,7 +54,7 @@ fn validate_map(elements: &[Value], keys: &[Box<str>], path: &Path<'_>, errors: 
         let problem = "must be an object for an array of list-type map";
         errors.push(FieldError::invalid(
             &path.index(index),
-            elements[index].clone(),
+            &elements[index],
             problem,
         ));
         return;
@@ -67,10 +64,7 @@ fn validate_map(elements: &[Value], keys: &[Box<str>], path: &Path<'_>, errors: 
         .map(|element| Value::Object(keys_of(element, keys)))
         .collect();
     for index in repeated(keys.iter().map(json::encode)) {
-        errors.push(FieldError::duplicate(
-            &path.index(index),
-            keys[index].clone(),
-        ));
+        errors.push(FieldError::duplicate(&path.index(index), &keys[index]));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pruning of unknown fields.
 
 use crate::node::{Additional, Node};
-use lockstep_object::field::Path;
+use lockstep_object::field::{Path, report_unknown};
 use lockstep_object::metadata::is_type_or_metadata;
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl Pruner<'_> {
                             self.value(value, None, BELOW, &path);
                         }
                         None => {
-                            self.unknown.push(path.to_string());
+                            report_unknown(&path, self.unknown);
                             return false;
                         }
                     }
@@ -63,8 +63,9 @@ impl Pruner<'_> {
                 });
             }
             (Value::Object(entries), None) => {
-                let names = entries.keys().map(|name| path.field(name).to_string());
-                self.unknown.extend(names);
+                for name in entries.keys() {
+                    report_unknown(&path.field(name), self.unknown);
+                }
                 entries.clear();
             }
             (Value::Array(elements), Some(node)) => {

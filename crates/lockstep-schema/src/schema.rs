@@ -27,7 +27,7 @@ pub struct Schema {
 pub struct Outcome {
     /// Validation errors, in order of discovery.
     pub errors: FieldErrors,
-    /// Errors in unchanged parts of the object, ratcheted to warnings.
+    /// Errors in unchanged parts of the object, ratcheted to warnings; the first ones.
     pub warnings: Vec<String>,
 }
 
@@ -85,7 +85,10 @@ impl Schema {
         default::drop_nulls(object, &self.root);
     }
 
-    /// Drops nulls that may not be, and fills in defaults.
+    /// Drops nulls that may not be, and fills in defaults, of which no more than [`DEFAULTED_BYTES_MAX`] are added: an
+    /// object with that many is too large to be stored.
+    ///
+    /// [`DEFAULTED_BYTES_MAX`]: crate::DEFAULTED_BYTES_MAX
     pub fn default(&self, object: &mut Value) {
         default::default_root(object, &self.root);
     }
@@ -100,15 +103,16 @@ impl Schema {
     pub fn validate(&self, object: &Value, stored: Option<&Value>, part: Part) -> Outcome {
         let (mut errors, mut warnings) = self.validate_values(object, stored, part);
         embedded::validate(object, &self.root, &Path::ROOT, &mut errors);
-        errors.extend(self.validate_lists(object, stored));
+        errors.append(self.validate_lists(object, stored));
         if self.root.work.rules {
-            if errors.iter().any(is_blocking) {
+            // Errors that were only counted may be among those.
+            if errors.more() > 0 || errors.iter().any(is_blocking) {
                 errors.push(rules_not_checked());
             } else {
                 let mut evaluation = Evaluation::new();
                 evaluation.run(&self.root, object, Old(stored), &Path::ROOT);
-                errors.extend(evaluation.errors);
-                warnings.extend(evaluation.warnings);
+                errors.append(evaluation.errors);
+                warnings.extend(evaluation.warnings.iter().map(FieldError::to_string));
             }
         }
         Outcome { errors, warnings }
@@ -171,5 +175,5 @@ fn is_blocking(error: &FieldError) -> bool {
 fn rules_not_checked() -> FieldError {
     let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to \
                   complete validation";
-    FieldError::invalid(&Path::ROOT, Value::Null, detail)
+    FieldError::invalid(&Path::ROOT, &Value::Null, detail)
 }

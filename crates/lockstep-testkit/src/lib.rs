@@ -1,9 +1,12 @@
 //! Test support that several crates share: case files, processes, waiting, the rows of specifications, and with the
-//! feature `net` an HTTP client, a webhook and certificates. Nothing that ships may use it.
+//! feature `net` an HTTP client, a webhook and certificates, and with `bodies` the bodies that cost most. Nothing that
+//! ships may use it.
 //!
 //! Without features there is no runtime in here, so that the tests of pure crates build none. No server of ours is in
 //! here either: the tests of every crate use this one, and would wait for the server with each change of it.
 
+#[cfg(feature = "bodies")]
+pub mod bodies;
 pub mod cases;
 #[cfg(feature = "net")]
 pub mod certificates;

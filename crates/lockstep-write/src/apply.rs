@@ -243,10 +243,15 @@ fn apply_error(
 }
 
 fn conflict(conflicts: &Conflicts) -> ApiError {
-    let causes = conflicts.0.iter().map(|conflict| Cause {
+    let shown = conflicts.shown().into_iter();
+    let causes = shown.map(|conflict| Cause {
         reason: "FieldManagerConflict".to_owned(),
-        message: format!("conflict with {}", conflict.owner()),
-        field: conflict.field(),
+        message: format!("conflict with {}", conflict.owner),
+        field: conflict.field,
     });
-    ApiError::apply_conflict(conflicts.to_string(), causes.collect())
+    let rest = (conflicts.more() > 0).then(|| Cause {
+        message: format!("{} more conflicts", conflicts.more()),
+        ..Cause::default()
+    });
+    ApiError::apply_conflict(conflicts.to_string(), causes.chain(rest).collect())
 }

@@ -238,11 +238,11 @@ fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), A
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
-        errors.extend(validate_finalizers_of_builtin(object));
+        errors.append(validate_finalizers_of_builtin(object));
     }
     errors.extend(gated.errors.iter().cloned());
     let verdict = resource.strategy.validate(*version, object, None, None);
-    errors.extend(verdict.errors);
+    errors.append(verdict.errors);
     if errors.is_empty() {
         // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {

@@ -441,11 +441,7 @@ fn propagation(request: &InFlight<'_>, body: &Value) -> Result<Option<Propagatio
     let policy = body["propagationPolicy"].as_str();
     let orphan = body["orphanDependents"].as_bool();
     let invalid = |error: FieldError| {
-        ApiError::invalid(
-            &GroupKind::new("meta.k8s.io", "DeleteOptions"),
-            "",
-            &[error],
-        )
+        ApiError::invalid(&GroupKind::new("meta.k8s.io", "DeleteOptions"), "", [error])
     };
     if policy.is_some() && orphan.is_some() {
         let path = Path::ROOT.field("propagationPolicy");

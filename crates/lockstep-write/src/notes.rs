@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lockstep_object::go;
 use parking_lot::Mutex;
 
 /// Maximal number of distinct warnings in one response.
 const WARNINGS_MAX: usize = 64;
+/// Bytes of one warning; responses show less.
+const WARNING_BYTES_MAX: usize = 4 << 10;
 
 /// Warnings and audit annotations of one request. Shared, because a handler may run in several tasks.
 #[derive(Debug, Default)]
@@ -21,7 +24,8 @@ struct Inner {
 impl Notes {
     /// Adds a warning for the client, once.
     pub fn warn(&self, text: impl Into<String>) {
-        let text = text.into();
+        let mut text = text.into();
+        go::shorten(&mut text, WARNING_BYTES_MAX);
         let warnings = &mut self.0.lock().warnings;
         if warnings.len() < WARNINGS_MAX && !warnings.contains(&text) {
             warnings.push(text);

@@ -1,7 +1,7 @@
 //! The pod subresources `binding` and `eviction`, which are created but not stored.
 
 use lockstep_mvcc::Expected;
-use lockstep_object::field::{FieldError, Path};
+use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped};
 use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
@@ -359,7 +359,7 @@ fn check_binding(binding: &Object) -> Result<(), ApiError> {
             .unwrap_or_default()
     };
     let target = Path::ROOT.field("target");
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::new();
     if !matches!(text("kind"), "" | "Node") {
         let supported = ["Node", "<empty>"];
         errors.push(FieldError::not_supported(

@@ -194,7 +194,7 @@ pub fn dry_run(verb: Verb, given: &[&str]) -> Result<DryRun, ApiError> {
         given if given.iter().all(|value| *value == "All") => Ok(DryRun::All),
         given => {
             let path = Path::ROOT.field("dryRun");
-            let error = FieldError::not_supported(&path, given.to_vec(), ["All"]);
+            let error = FieldError::not_supported(&path, given, ["All"]);
             Err(invalid_options(verb, error))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use lockstep_object::field::{FieldError, Path};
+use lockstep_object::field::{FieldError, Path, report_unknown};
 use lockstep_object::incoming::{KindOrigin, check_body_kind, mistyped, type_name};
 use lockstep_object::metadata::{Malformed, check_namespace, check_url_name, normalize_metadata};
 use lockstep_object::selector::from_label_selector;
@@ -422,7 +422,9 @@ fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), String>
         .fields()
         .keys()
         .filter(|name| !known.contains(&name.as_str()));
-    unknown.extend(foreign.cloned());
+    for name in foreign {
+        report_unknown(&Path::ROOT.field(name), unknown);
+    }
     let wrong = |found: &Value, place: &str, wanted: &str| {
         let found = type_name(found);
         Err(format!(
@@ -435,7 +437,10 @@ fn check_fields(scale: &Object, unknown: &mut Vec<String>) -> Result<(), String>
         Some(other) => return wrong(other, "Scale.spec", "v1.ScaleSpec"),
     };
     let foreign = spec.keys().filter(|name| *name != "replicas");
-    unknown.extend(foreign.map(|name| format!("spec.{name}")));
+    let path = Path::ROOT.field("spec");
+    for name in foreign {
+        report_unknown(&path.field(name), unknown);
+    }
     match spec.get("replicas") {
         None | Some(Value::Null) => Ok(()),
         Some(value) if value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => Ok(()),

@@ -382,11 +382,11 @@ fn check(
     let strategy = &served.resource.strategy;
     let mut errors = validate_update(object, old);
     if served.resource.origin == Origin::BuiltIn {
-        errors.extend(validate_finalizers_of_builtin(object));
+        errors.append(validate_finalizers_of_builtin(object));
     }
     errors.extend(gated.errors.iter().cloned());
     let verdict = strategy.validate(served.version, object, Some(old), subresource);
-    errors.extend(verdict.errors);
+    errors.append(verdict.errors);
     if errors.is_empty() {
         // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {
@@ -443,7 +443,7 @@ fn forget_former(request: &InFlight<'_>, object: &mut Object) -> Result<(), ApiE
 fn no_version(request: &InFlight<'_>) -> ApiError {
     let metadata = Path::ROOT.field("metadata");
     let path = metadata.field("resourceVersion");
-    let error = FieldError::invalid(&path, 0, "must be specified for an update");
+    let error = FieldError::invalid(&path, 0_i64, "must be specified for an update");
     let resource = &request.served.resource;
     let kind = GroupKind::new(&*resource.group, &*resource.plural);
     ApiError::invalid(&kind, &request.route.name, [error])

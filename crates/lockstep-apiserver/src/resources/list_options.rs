@@ -1,6 +1,6 @@
 //! Options of lists and watches: `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`.
 
-use lockstep_object::field::{FieldError, Path};
+use lockstep_object::field::{FieldError, FieldErrors, Path};
 use lockstep_object::{ApiError, GroupKind};
 use lockstep_storage::Revision;
 
@@ -157,15 +157,15 @@ pub(super) fn check_watch(query: &Query, watch_list: bool) -> Result<(), ApiErro
 /// 422 with the errors whose condition is true.
 fn refuse<const N: usize>(rows: [(bool, FieldError); N]) -> Result<(), ApiError> {
     let so = rows.into_iter().filter(|(is_so, _)| *is_so);
-    let errors: Vec<FieldError> = so.map(|(_, error)| error).collect();
+    let errors: FieldErrors = so.map(|(_, error)| error).collect();
     if errors.is_empty() {
         return Ok(());
     }
-    Err(invalid(&errors))
+    Err(invalid(errors))
 }
 
 /// 422 for `ListOptions`.
-fn invalid(errors: &[FieldError]) -> ApiError {
+fn invalid(errors: FieldErrors) -> ApiError {
     ApiError::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors)
 }
 

@@ -20,7 +20,7 @@ pub(super) fn of_anybody(server: &Server, spec: &Spec<'_>) -> Result<Value, ApiE
     let mut errors = check(spec)?;
     check_user(&user, &mut errors);
     spec.check_metadata(&[], "must be empty", &mut errors);
-    spec.judge(&errors)?;
+    spec.judge(errors)?;
     judge(server, &user, spec)
 }
 
@@ -46,9 +46,9 @@ pub(super) fn of_anybody_in(
     if let Some(value) = spec.at(&["nonResourceAttributes"]) {
         let path = root.field("nonResourceAttributes");
         let problem = "disallowed on this kind of request";
-        errors.push(FieldError::invalid(&path, value.clone(), problem));
+        errors.push(FieldError::invalid(&path, value, problem));
     }
-    spec.judge(&errors)?;
+    spec.judge(errors)?;
     judge(server, &user, spec)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn of_anybody_in(
 pub(super) fn of_self(server: &Server, user: &User, spec: &Spec<'_>) -> Result<Value, ApiError> {
     let mut errors = check(spec)?;
     spec.check_metadata(&[], "must be empty", &mut errors);
-    spec.judge(&errors)?;
+    spec.judge(errors)?;
     judge(server, user, spec)
 }
 
@@ -157,17 +157,16 @@ fn check(spec: &Spec<'_>) -> Result<FieldErrors, ApiError> {
     let path = spec.map(&["nonResourceAttributes"])?;
     let root = Path::ROOT.field("spec");
     Ok(match (resource, path) {
-        (Some(_), Some(path)) => vec![FieldError::invalid(
-            &root.field("nonResourceAttributes"),
-            path.clone(),
-            "cannot be specified in combination with resourceAttributes",
-        )],
-        (None, None) => vec![FieldError::invalid(
-            &root.field("resourceAttributes"),
-            Value::Null,
-            EITHER,
-        )],
-        (Some(_), None) | (None, Some(_)) => Vec::new(),
+        (Some(_), Some(attributes)) => {
+            let why = "cannot be specified in combination with resourceAttributes";
+            let path = root.field("nonResourceAttributes");
+            [FieldError::invalid(&path, attributes, why)].into()
+        }
+        (None, None) => {
+            let path = root.field("resourceAttributes");
+            [FieldError::invalid(&path, &Value::Null, EITHER)].into()
+        }
+        (Some(_), None) | (None, Some(_)) => FieldErrors::new(),
     })
 }
 

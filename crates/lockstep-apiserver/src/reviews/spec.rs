@@ -79,12 +79,12 @@ impl<'a> Spec<'a> {
         {
             let path = Path::ROOT.field("metadata");
             let value = Value::Object(metadata.clone());
-            errors.push(FieldError::invalid(&path, value, problem));
+            errors.push(FieldError::invalid(&path, &value, problem));
         }
     }
 
     /// 422 if there are errors.
-    pub(super) fn judge(&self, errors: &[FieldError]) -> Result<(), ApiError> {
+    pub(super) fn judge(&self, errors: FieldErrors) -> Result<(), ApiError> {
         if errors.is_empty() {
             return Ok(());
         }

@@ -70,7 +70,7 @@ fn address(
     if asked.is_empty() {
         let Some(found) = free_address(pool) else {
             let why = "failed to allocate IP: range is full";
-            return Err(FieldError::invalid(&path, Value::Null, why));
+            return Err(FieldError::invalid(&path, &Value::Null, why));
         };
         spec.insert("clusterIP".to_owned(), found.as_str().into());
         spec.insert("clusterIPs".to_owned(), json!([found]));
@@ -85,7 +85,7 @@ fn address(
     }
     let refused = |why: String| {
         let why = format!("failed to allocate IP {asked}: {why}");
-        Err(FieldError::invalid(&path, json!([asked]), why))
+        Err(FieldError::invalid(&path, &json!([asked]), why))
     };
     if !pool.range.contains(parsed) {
         let range = pool.range;

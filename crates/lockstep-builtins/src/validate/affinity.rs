@@ -1,5 +1,7 @@
 //! Validation of node and pod affinity.
 
+use std::collections::BTreeSet;
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
@@ -50,7 +52,7 @@ pub(super) fn node_selector(selector: &Value, path: &Path<'_>, errors: &mut Erro
     let terms = list(selector, "nodeSelectorTerms");
     if terms.is_empty() {
         let why = "must have at least one node selector term";
-        errors.push(FieldError::required(&path, why));
+        errors.push_with(|| FieldError::required(&path, why));
     }
     for (index, term) in terms.iter().enumerate() {
         node_term(term, Values::Checked, &path.index(index), errors);
@@ -74,22 +76,20 @@ fn label_requirement(rule: &Value, values: Values, path: &Path<'_>, errors: &mut
     match text(rule, "operator") {
         "In" | "NotIn" if given.is_empty() => {
             let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         "Exists" | "DoesNotExist" if !given.is_empty() => {
             let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            errors.push(FieldError::forbidden(&place, why));
+            errors.push_with(|| FieldError::forbidden(&place, why));
         }
         "Gt" | "Lt" if given.len() != 1 => {
             let why = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => errors.push(FieldError::invalid(
-            &path.field("operator"),
-            other,
-            NO_OPERATOR,
-        )),
+        other => {
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR))
+        }
     }
     let key = text(rule, "key");
     push_problems(names::qualified_name(key), key, &path.field("key"), errors);
@@ -114,19 +114,17 @@ fn field_requirement(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         "In" | "NotIn" => {
             if given.len() != 1 {
                 let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-                errors.push(FieldError::required(&place, why));
+                errors.push_with(|| FieldError::required(&place, why));
             }
         }
-        other => errors.push(FieldError::invalid(
-            &path.field("operator"),
-            other,
-            NO_OPERATOR,
-        )),
+        other => {
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR))
+        }
     }
     let key = text(rule, "key");
     if key != "metadata.name" {
         let why = "not a valid field selector key";
-        errors.push(FieldError::invalid(&path.field("key"), key, why));
+        errors.push_with(|| FieldError::invalid(&path.field("key"), key, why));
         return;
     }
     for (index, value) in given.iter().enumerate() {
@@ -139,7 +137,7 @@ fn weight(wish: &Value, path: &Path<'_>, errors: &mut Errors) {
     let weight = number(wish, "weight").unwrap_or_default();
     if !(1..=100).contains(&weight) {
         let why = "must be in the range 1-100";
-        errors.push(FieldError::invalid(&path.field("weight"), weight, why));
+        errors.push_with(|| FieldError::invalid(&path.field("weight"), weight, why));
     }
 }
 
@@ -160,7 +158,7 @@ fn pod_affinity(pods: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn pod_term(term: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["labelSelector", "namespaceSelector"] {
         if let Some(selector) = some(term, field) {
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     for name in list(term, "namespaces") {
@@ -171,7 +169,7 @@ fn pod_term(term: &Value, path: &Path<'_>, errors: &mut Errors) {
     label_keys(term, path, errors);
     let (key, path) = (text(term, "topologyKey"), path.field("topologyKey"));
     if key.is_empty() {
-        errors.push(FieldError::required(&path, "can not be empty"));
+        errors.push_with(|| FieldError::required(&path, "can not be empty"));
     }
     push_problems(names::qualified_name(key), key, &path, errors);
 }
@@ -182,7 +180,7 @@ pub(super) fn label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (keys, path) = (list(term, field), path.field(field));
         if !keys.is_empty() && some(term, "labelSelector").is_none() {
             let why = "must not be specified when labelSelector is not set";
-            errors.push(FieldError::forbidden(&path, why));
+            errors.push_with(|| FieldError::forbidden(&path, why));
             continue;
         }
         for (index, key) in keys.iter().enumerate() {
@@ -191,10 +189,12 @@ pub(super) fn label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
     }
     let place = path.field("matchLabelKeys");
+    let mismatched = list(term, "mismatchLabelKeys").iter();
+    let mismatched: BTreeSet<&str> = mismatched.filter_map(Value::as_str).collect();
     for (index, key) in list(term, "matchLabelKeys").iter().enumerate() {
-        if list(term, "mismatchLabelKeys").contains(key) {
+        if key.as_str().is_some_and(|key| mismatched.contains(key)) {
             let why = "exists in both matchLabelKeys and mismatchLabelKeys";
-            errors.push(FieldError::invalid(&place.index(index), key.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place.index(index), key, why));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Validation of `apps` workloads.
 
+use std::collections::BTreeMap;
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names::{NameRule, Part};
@@ -23,9 +25,9 @@ fn replicas_of(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let own = &spec["template"];
     match selects(some(spec, "selector"), own) {
         None => {
-            let value = spec["selector"].clone();
+            let value = &spec["selector"];
             let why = "invalid label selector";
-            errors.push(FieldError::invalid(&path.field("selector"), value, why));
+            errors.push_with(|| FieldError::invalid(&path.field("selector"), value, why));
         }
         Some(does) => {
             let path = path.field("template");
@@ -52,7 +54,7 @@ pub(crate) fn deployment(deployment: &Value, errors: &mut Errors) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline <= least) {
         let path = path.field("progressDeadlineSeconds");
         let why = "must be greater than minReadySeconds";
-        errors.push(FieldError::invalid(&path, deadline, why));
+        errors.push_with(|| FieldError::invalid(&path, deadline, why));
     }
 }
 
@@ -62,17 +64,17 @@ fn strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (text(strategy, "type"), rolling) {
         ("Recreate", Some(_)) => {
             let why = "may not be specified when strategy `type` is 'Recreate'";
-            errors.push(FieldError::forbidden(&place, why));
+            errors.push_with(|| FieldError::forbidden(&place, why));
         }
         ("Recreate", None) => {}
         ("RollingUpdate", None) => {
             let why = "this should be defaulted and never be nil";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         ("RollingUpdate", Some(rolling)) => pace(rolling, &place, errors),
         _ => {
             let known = ["Recreate", "RollingUpdate"];
-            errors.push(FieldError::not_supported(path, strategy.clone(), known));
+            errors.push_with(|| FieldError::not_supported(path, strategy, known));
         }
     }
 }
@@ -84,7 +86,7 @@ fn pace(rolling: &Value, path: &Path<'_>, errors: &mut Errors) {
     amount_or_percent(more, &path.field("maxSurge"), errors);
     if is_nothing(gone) && is_nothing(more) {
         let why = "may not be 0 when `maxSurge` is 0";
-        errors.push(FieldError::invalid(&gone_path, gone.clone(), why));
+        errors.push_with(|| FieldError::invalid(&gone_path, gone, why));
     }
     not_more_than_all(gone, &gone_path, errors);
 }
@@ -126,7 +128,7 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
     if !matches!(policy, "OrderedReady" | "Parallel") {
         let why = "must be 'OrderedReady' or 'Parallel'";
         let path = path.field("podManagementPolicy");
-        errors.push(FieldError::invalid(&path, policy, why));
+        errors.push_with(|| FieldError::invalid(&path, policy, why));
     }
     stateful_strategy(
         &spec["updateStrategy"],
@@ -138,7 +140,7 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
         let policy = text(&spec["persistentVolumeClaimRetentionPolicy"], field);
         if !matches!(policy, "Retain" | "Delete") {
             let known = ["Delete", "Retain"];
-            errors.push(FieldError::not_supported(&kept.field(field), policy, known));
+            errors.push_with(|| FieldError::not_supported(&kept.field(field), policy, known));
         }
     }
     if when == When::Created {
@@ -160,8 +162,8 @@ fn stateful_set_spec(set: &Value, when: When, errors: &mut Errors) {
     let template_path = path.field("template");
     match selects(some(spec, "selector"), &own) {
         None => {
-            let value = spec["selector"].clone();
-            errors.push(FieldError::invalid(&path.field("selector"), value, ""));
+            let value = &spec["selector"];
+            errors.push_with(|| FieldError::invalid(&path.field("selector"), value, ""));
         }
         Some(does) => {
             if !does {
@@ -180,27 +182,27 @@ fn with_claims(spec: &Value) -> Value {
     if claims.is_empty() {
         return template;
     }
-    let name_of = |claim: &Value| claim["metadata"]["name"].clone();
+    let numbered = claims.iter().enumerate();
+    // The last claim of a name is the one that counts.
+    let last: BTreeMap<&str, usize> = numbered
+        .map(|(at, claim)| (claim_name(claim), at))
+        .collect();
     let own = list(&template["spec"], "volumes").iter();
-    let is_claimed = |volume: &Value| claims.iter().any(|claim| name_of(claim) == volume["name"]);
-    let own: Vec<Value> = own.filter(|volume| !is_claimed(volume)).cloned().collect();
-    let is_last = |at: usize, claim: &Value| {
-        claims[at + 1..]
-            .iter()
-            .all(|other| name_of(other) != name_of(claim))
-    };
-    let claimed = claims.iter().enumerate();
-    let claimed = claimed
-        .filter(|(at, claim)| is_last(*at, claim))
-        .map(|(_, claim)| {
-            let name = name_of(claim);
-            json!({ "name": name, "persistentVolumeClaim": { "claimName": name } })
-        });
-    let volumes: Vec<Value> = claimed.chain(own).collect();
+    let own = own.filter(|volume| !last.contains_key(text(volume, "name")));
+    let claimed = claims.iter().enumerate().filter_map(|(at, claim)| {
+        let name = claim_name(claim);
+        let volume = || json!({ "name": name, "persistentVolumeClaim": { "claimName": name } });
+        (last.get(name) == Some(&at)).then(volume)
+    });
+    let volumes: Vec<Value> = claimed.chain(own.cloned()).collect();
     if let Some(spec) = template.get_mut("spec").filter(|spec| spec.is_object()) {
         spec["volumes"] = volumes.into();
     }
     template
+}
+
+fn claim_name(claim: &Value) -> &str {
+    text(&claim["metadata"], "name")
 }
 
 fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -213,7 +215,7 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
                 let place = place.field("maxUnavailable");
                 amount_or_percent(gone, &place, errors);
                 if is_nothing(gone) {
-                    errors.push(FieldError::invalid(&place, gone.clone(), "cannot be 0"));
+                    errors.push_with(|| FieldError::invalid(&place, gone, "cannot be 0"));
                 }
                 not_more_than_all(gone, &place, errors);
             }
@@ -221,11 +223,11 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("RollingUpdate" | "OnDelete", None) => {}
         ("OnDelete", Some(rolling)) => {
             let why = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(FieldError::invalid(&place, rolling.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, rolling, why));
         }
         _ => {
             let why = "must be 'RollingUpdate' or 'OnDelete'";
-            errors.push(FieldError::invalid(path, strategy.clone(), why));
+            errors.push_with(|| FieldError::invalid(path, strategy, why));
         }
     }
 }
@@ -250,7 +252,7 @@ pub(crate) fn stateful_set_update(new: &Value, old: &Value, errors: &mut Errors)
     };
     if without(new) != without(old) {
         let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-        errors.push(FieldError::forbidden(&SPEC.field("spec"), why));
+        errors.push_with(|| FieldError::forbidden(&SPEC.field("spec"), why));
     }
 }
 
@@ -259,7 +261,7 @@ pub(crate) fn daemon_set(set: &Value, errors: &mut Errors) {
     let own = some(spec, "selector");
     let selector_path = path.field("selector");
     if let Some(selector) = own {
-        errors.extend(validate_label_selector(selector, &selector_path));
+        errors.append(validate_label_selector(selector, &selector_path));
     }
     let template_path = path.field("template");
     if selects(own, &spec["template"]) == Some(false) {
@@ -267,7 +269,7 @@ pub(crate) fn daemon_set(set: &Value, errors: &mut Errors) {
     }
     if let Some(selector) = own.filter(|selector| is_empty(selector)) {
         let why = "empty selector is invalid for daemonset";
-        errors.push(FieldError::invalid(&selector_path, selector.clone(), why));
+        errors.push_with(|| FieldError::invalid(&selector_path, selector, why));
     }
     template(&spec["template"], &template_path, errors);
     lasting(&spec["template"], "DaemonSet", &template_path, errors);
@@ -284,7 +286,7 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
     let place = path.field("rollingUpdate");
     match (text(strategy, "type"), some(strategy, "rollingUpdate")) {
         ("OnDelete", _) => {}
-        ("RollingUpdate", None) => errors.push(FieldError::required(&place, "")),
+        ("RollingUpdate", None) => errors.push_with(|| FieldError::required(&place, "")),
         ("RollingUpdate", Some(rolling)) => {
             let (gone, more) = (&rolling["maxUnavailable"], &rolling["maxSurge"]);
             let (gone_path, more_path) = (place.field("maxUnavailable"), place.field("maxSurge"));
@@ -292,18 +294,18 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             amount_or_percent(more, &more_path, errors);
             if !is_nothing(gone) && !is_nothing(more) {
                 let why = "may not be set when maxUnavailable is non-zero";
-                errors.push(FieldError::invalid(&more_path, more.clone(), why));
+                errors.push_with(|| FieldError::invalid(&more_path, more, why));
             }
             if is_nothing(gone) && is_nothing(more) {
                 let why = "cannot be 0 when maxSurge is 0";
-                errors.push(FieldError::required(&gone_path, why));
+                errors.push_with(|| FieldError::required(&gone_path, why));
             }
             not_more_than_all(gone, &gone_path, errors);
             not_more_than_all(more, &more_path, errors);
         }
         _ => {
             let known = ["RollingUpdate", "OnDelete"];
-            errors.push(FieldError::not_supported(path, strategy.clone(), known));
+            errors.push_with(|| FieldError::not_supported(path, strategy, known));
         }
     }
 }
@@ -321,12 +323,12 @@ pub(crate) fn replication_controller(controller: &Value, errors: &mut Errors) {
         .as_object()
         .filter(|labels| !labels.is_empty());
     if selector.is_none() {
-        errors.push(FieldError::required(&path.field("selector"), ""));
+        errors.push_with(|| FieldError::required(&path.field("selector"), ""));
     }
     non_negative(spec, "replicas", &path, errors);
     let path = path.field("template");
     let Some(own) = some(spec, "template") else {
-        errors.push(FieldError::required(&path, ""));
+        errors.push_with(|| FieldError::required(&path, ""));
         return;
     };
     let selector = json!({ "matchLabels": spec["selector"] });
@@ -351,10 +353,7 @@ pub(crate) fn pod_template_update(new: &Value, _old: &Value, errors: &mut Errors
 
 pub(crate) fn revision(revision: &Value, errors: &mut Errors) {
     if revision.get("data").is_none_or(Value::is_null) {
-        errors.push(FieldError::required(
-            &SPEC.field("data"),
-            "data is mandatory",
-        ));
+        errors.push_with(|| FieldError::required(&SPEC.field("data"), "data is mandatory"));
     }
     non_negative(revision, "revision", SPEC, errors);
 }
@@ -370,7 +369,7 @@ pub(crate) fn budget(budget: &Value, errors: &mut Errors) {
     let (least, most) = (some(spec, "minAvailable"), some(spec, "maxUnavailable"));
     if least.is_some() && most.is_some() {
         let why = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid(&path, spec.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, spec, why));
     }
     for (field, amount) in [("minAvailable", least), ("maxUnavailable", most)] {
         if let Some(amount) = amount {
@@ -379,7 +378,7 @@ pub(crate) fn budget(budget: &Value, errors: &mut Errors) {
         }
     }
     if let Some(selector) = some(spec, "selector") {
-        errors.extend(validate_label_selector(selector, &path.field("selector")));
+        errors.append(validate_label_selector(selector, &path.field("selector")));
     }
     let policy = text(spec, "unhealthyPodEvictionPolicy");
     let known = ["AlwaysAllow", "IfHealthyBudget"];
@@ -412,6 +411,6 @@ pub(super) fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors)
     if !is_core && group.is_none_or(str::is_empty) {
         let version = text(reference, "apiVersion");
         let why = "apiVersion must specify API group";
-        errors.push(FieldError::invalid(&path.field("apiVersion"), version, why));
+        errors.push_with(|| FieldError::invalid(&path.field("apiVersion"), version, why));
     }
 }

@@ -14,19 +14,19 @@ pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
     let lowest = 1;
     if let Some(least) = least.filter(|least| *least < lowest) {
         let why = format!("must be greater than or equal to {lowest}");
-        errors.push(FieldError::invalid(&path.field("minReplicas"), least, why));
+        errors.push_with(|| FieldError::invalid(&path.field("minReplicas"), least, why));
     }
     let place = path.field("maxReplicas");
     if most == 0 {
         let why = "must be set and greater than 0";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     } else if most < 0 {
         let why = "must be greater than or equal to 1";
-        errors.push(FieldError::invalid(&place, most, why));
+        errors.push_with(|| FieldError::invalid(&place, most, why));
     }
     if least.is_some_and(|least| most < least) {
         let why = "must be greater than or equal to `minReplicas`";
-        errors.push(FieldError::invalid(&place, most, why));
+        errors.push_with(|| FieldError::invalid(&place, most, why));
     }
     apps::reference(
         &spec["scaleTargetRef"],
@@ -42,11 +42,7 @@ pub(crate) fn autoscaler(autoscaler: &Value, errors: &mut Errors) {
         let path = path.field("resource");
         let path = path.field("target");
         let path = path.field("averageUtilization");
-        errors.push(FieldError::invalid(
-            &path,
-            percent,
-            "must be greater than 0",
-        ));
+        errors.push_with(|| FieldError::invalid(&path, percent, "must be greater than 0"));
     }
 }
 
@@ -62,7 +58,7 @@ fn all_metrics(spec: &Value, least: Option<i64>, path: &Path<'_>, errors: &mut E
     }
     if least == Some(0) && !counts_from_outside(spec) {
         let why = "must specify at least one Object or External metric to support scaling to zero replicas";
-        errors.push(FieldError::forbidden(&path, why));
+        errors.push_with(|| FieldError::forbidden(&path, why));
     }
 }
 

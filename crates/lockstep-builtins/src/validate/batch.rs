@@ -31,7 +31,7 @@ pub(crate) fn job(job: &Value, errors: &mut Errors) {
         if !names::dns1123_label(&last).is_empty() {
             let metadata = Path::ROOT.field("metadata");
             let why = format!("will not able to create pod with invalid DNS label: {last}");
-            errors.push(FieldError::invalid(&metadata.field("name"), name, why));
+            errors.push_with(|| FieldError::invalid(&metadata.field("name"), name, why));
         }
     }
 }
@@ -55,20 +55,16 @@ fn generated_selector(job: &Value, errors: &mut Errors) {
     if selects == Ok(false) {
         let spec_path = Path::ROOT.field("spec");
         let why = "`selector` not auto-generated";
-        errors.push(FieldError::invalid(
-            &spec_path.field("selector"),
-            selector.clone(),
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&spec_path.field("selector"), selector, why));
     }
 }
 
 fn own_selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let selector = some(spec, "selector");
     match selector {
-        None => errors.push(FieldError::required(&path.field("selector"), "")),
+        None => errors.push_with(|| FieldError::required(&path.field("selector"), "")),
         Some(selector) => {
-            errors.extend(validate_label_selector(selector, &path.field("selector")));
+            errors.append(validate_label_selector(selector, &path.field("selector")));
         }
     }
     if selects(selector, &spec["template"]) == Some(false) {
@@ -91,10 +87,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let has = |field: &str| some(spec, field).is_some();
     if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
         let why = "when maxFailedIndexes is specified";
-        errors.push(FieldError::required(
-            &path.field("backoffLimitPerIndex"),
-            why,
-        ));
+        errors.push_with(|| FieldError::required(&path.field("backoffLimitPerIndex"), why));
     }
     job_policies::managed_by(spec, path, errors);
     let mode = text(spec, "completionMode");
@@ -110,7 +103,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if let Some(value) = some(spec, field) {
                     let why = "requires indexed completion mode";
-                    errors.push(FieldError::invalid(&path.field(field), value.clone(), why));
+                    errors.push_with(|| FieldError::invalid(&path.field(field), value, why));
                 }
             }
         }
@@ -133,24 +126,20 @@ fn indexed(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let completions = number(spec, "completions");
     if completions.is_none() {
         let why = "when completion mode is Indexed";
-        errors.push(FieldError::required(&path.field("completions"), why));
+        errors.push_with(|| FieldError::required(&path.field("completions"), why));
     }
     let parallelism = number(spec, "parallelism");
     if let Some(count) = parallelism.filter(|count| *count > INDEXED_PARALLELISM_MAX) {
         let why = format!(
             "must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed"
         );
-        errors.push(FieldError::invalid(&path.field("parallelism"), count, why));
+        errors.push_with(|| FieldError::invalid(&path.field("parallelism"), count, why));
     }
     let failed = number(spec, "maxFailedIndexes");
     let is_more = |failed: &i64| completions.is_some_and(|completions| *failed > completions);
     if let Some(failed) = failed.filter(is_more) {
         let why = "must be less than or equal to completions";
-        errors.push(FieldError::invalid(
-            &path.field("maxFailedIndexes"),
-            failed,
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("maxFailedIndexes"), failed, why));
     }
 }
 
@@ -163,16 +152,16 @@ fn restart_policy(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     match policy {
         "" | "Always" => {
             let why = "valid values: \"OnFailure\", \"Never\"";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         "OnFailure" if some(spec, "podFailurePolicy").is_some() => {
             let why = "only \"Never\" is supported when podFailurePolicy is specified";
-            errors.push(FieldError::invalid(&place, policy, why));
+            errors.push_with(|| FieldError::invalid(&place, policy, why));
         }
         "Never" | "OnFailure" => {}
         other => {
             let known = ["OnFailure", "Never"];
-            errors.push(FieldError::not_supported(&place, other, known));
+            errors.push_with(|| FieldError::not_supported(&place, other, known));
         }
     }
 }
@@ -208,11 +197,7 @@ fn completions(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
     let has_moved = wanted != some(old, "completions");
     if let Some(wanted) = wanted.filter(|wanted| has_moved && **wanted != spec["parallelism"]) {
         let why = "can only be modified in tandem with spec.parallelism";
-        errors.push(FieldError::invalid(
-            &path.field("completions"),
-            wanted.clone(),
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("completions"), wanted, why));
     }
 }
 
@@ -228,11 +213,7 @@ fn template_update(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Error
     let is_same = without_nulls(own) == without_nulls(&before);
     if !is_same {
         let place = path.field("template");
-        errors.push(FieldError::invalid(
-            &place,
-            own.clone(),
-            "field is immutable",
-        ));
+        errors.push_with(|| FieldError::invalid(&place, own, "field is immutable"));
     }
 }
 
@@ -263,7 +244,7 @@ pub(crate) fn cron_job(cron: &Value, errors: &mut Errors) {
     if name.len() > CRON_JOB_NAME_BYTES_MAX {
         let metadata = Path::ROOT.field("metadata");
         let why = format!("must be no more than {CRON_JOB_NAME_BYTES_MAX} characters");
-        errors.push(FieldError::invalid(&metadata.field("name"), name, why));
+        errors.push_with(|| FieldError::invalid(&metadata.field("name"), name, why));
     }
 }
 
@@ -271,10 +252,10 @@ fn cron_spec(cron: &Value, old: Option<&Value>, errors: &mut Errors) {
     let (spec, path) = (spec_of(cron), Path::ROOT.field("spec"));
     let (schedule, place) = (text(spec, "schedule"), path.field("schedule"));
     if schedule.is_empty() {
-        errors.push(FieldError::required(&place, ""));
+        errors.push_with(|| FieldError::required(&place, ""));
     } else {
         if let Err(why) = cron::check(schedule) {
-            errors.push(FieldError::invalid(&place, schedule, why));
+            errors.push_with(|| FieldError::invalid(&place, schedule, why));
         }
         let had_zone = old.is_some_and(|old| text(spec_of(old), "schedule").contains("TZ"));
         if schedule.contains("TZ") {
@@ -284,7 +265,7 @@ fn cron_spec(cron: &Value, old: Option<&Value>, errors: &mut Errors) {
                 (false, _) => "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
             };
             if !why.is_empty() {
-                errors.push(FieldError::invalid(&place, schedule, why));
+                errors.push_with(|| FieldError::invalid(&place, schedule, why));
             }
         }
     }
@@ -308,7 +289,7 @@ fn cron_spec(cron: &Value, old: Option<&Value>, errors: &mut Errors) {
 fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
     if zone.is_empty() {
         let why = "timeZone must be nil or non-empty string";
-        errors.push(FieldError::invalid(path, zone, why));
+        errors.push_with(|| FieldError::invalid(path, zone, why));
         return;
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || "_+-".contains(c);
@@ -317,11 +298,11 @@ fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
     };
     if zone.split('/').any(is_bad) {
         let why = format!("unknown time zone {zone}");
-        errors.push(FieldError::invalid(path, zone, why));
+        errors.push_with(|| FieldError::invalid(path, zone, why));
     } else if zone.eq_ignore_ascii_case("Local") {
         let why =
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-        errors.push(FieldError::invalid(path, zone, why));
+        errors.push_with(|| FieldError::invalid(path, zone, why));
     }
 }
 
@@ -330,15 +311,11 @@ fn job_template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
     job_spec(spec, &path, errors);
     if let Some(selector) = some(spec, "selector") {
         let why = "`selector` will be auto-generated";
-        errors.push(FieldError::invalid(
-            &path.field("selector"),
-            selector.clone(),
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("selector"), selector, why));
     }
     if spec.get("manualSelector") == Some(&Value::Bool(true)) {
         let path = path.field("manualSelector");
-        errors.push(FieldError::not_supported(&path, true, ["nil", "false"]));
+        errors.push_with(|| FieldError::not_supported(&path, true, ["nil", "false"]));
     }
 }
 

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::names;
+use lockstep_object::{json, names};
 
 use super::pod_spec::tolerations;
 use super::{Errors, immutable_field, label, labels, network, one_of_or_none, push_problems};
@@ -29,12 +29,12 @@ pub(crate) fn node(node: &Value, errors: &mut Errors) {
         let problems = names::label_value(value);
         if !problems.is_empty() {
             let place = path.field("value");
-            errors.push(FieldError::invalid(&place, value, problems.join(";")));
+            errors.push_with(|| FieldError::invalid(&place, value, problems.join(";")));
         }
         let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         super::one_of(effect, &known, &path.field("effect"), errors);
         if !seen.insert((key, effect)) {
-            let mut fault = FieldError::duplicate(&path, taint.clone());
+            let mut fault = FieldError::duplicate(&path, taint);
             "taints must be unique by key and effect pair".clone_into(&mut fault.detail);
             errors.push(fault);
         }
@@ -53,12 +53,12 @@ pub(crate) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
     let provider = text(&old["spec"], "providerID");
     if !provider.is_empty() && text(&new["spec"], "providerID") != provider {
         let why = "node updates may not change providerID except from \"\" to valid";
-        errors.push(FieldError::forbidden(&path.field("providerID"), why));
+        errors.push_with(|| FieldError::forbidden(&path.field("providerID"), why));
     }
     let ranges = list(&old["spec"], "podCIDRs");
     if !ranges.is_empty() && list(&new["spec"], "podCIDRs") != ranges {
         let why = "node updates may not change podCIDR except from \"\" to valid";
-        errors.push(FieldError::forbidden(&path.field("podCIDRs"), why));
+        errors.push_with(|| FieldError::forbidden(&path.field("podCIDRs"), why));
     }
 }
 
@@ -71,10 +71,10 @@ pub(crate) fn priority(class: &Value, errors: &mut Errors) {
         let why = format!(
             "priority class names with 'system-' prefix are reserved for system use only. error: {name} is not a known system priority class"
         );
-        errors.push(FieldError::forbidden(&metadata.field("name"), why));
+        errors.push_with(|| FieldError::forbidden(&metadata.field("name"), why));
     } else if value > PRIORITY_MAX && !is_system {
         let why = format!("maximum allowed value of a user defined priority is {PRIORITY_MAX}");
-        errors.push(FieldError::forbidden(&Path::ROOT.field("value"), why));
+        errors.push_with(|| FieldError::forbidden(&Path::ROOT.field("value"), why));
     }
     let policy = text(class, "preemptionPolicy");
     let known = ["PreemptLowerPriority", "Never"];
@@ -89,7 +89,7 @@ pub(crate) fn priority(class: &Value, errors: &mut Errors) {
 pub(crate) fn priority_update(new: &Value, old: &Value, errors: &mut Errors) {
     if number(new, "value") != number(old, "value") {
         let why = "may not be changed in an update.";
-        errors.push(FieldError::forbidden(&Path::ROOT.field("value"), why));
+        errors.push_with(|| FieldError::forbidden(&Path::ROOT.field("value"), why));
     }
     immutable_field(new, old, "preemptionPolicy", &Path::ROOT, errors);
 }
@@ -102,10 +102,10 @@ pub(crate) fn runtime(class: &Value, errors: &mut Errors) {
     labels(&scheduling["nodeSelector"], &place, errors);
     tolerations(scheduling, &path, errors);
     let place = path.field("tolerations");
-    let all = list(scheduling, "tolerations");
-    for (index, one) in all.iter().enumerate() {
-        if all[..index].contains(one) {
-            errors.push(FieldError::duplicate(&place.index(index), one.clone()));
+    let mut seen = BTreeSet::new();
+    for (index, one) in list(scheduling, "tolerations").iter().enumerate() {
+        if !seen.insert(json::encode(one)) {
+            errors.push_with(|| FieldError::duplicate(&place.index(index), one));
         }
     }
 }
@@ -121,20 +121,20 @@ pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
     let (spec, path) = (&request["spec"], Path::ROOT.field("spec"));
     let asked = text(spec, "request");
     if let Err(why) = check_request(asked) {
-        errors.push(FieldError::invalid(&path.field("request"), asked, why));
+        errors.push_with(|| FieldError::invalid(&path.field("request"), asked, why));
     }
     usages(list(spec, "usages"), &path.field("usages"), errors);
     let signer = text(spec, "signerName");
     let place = path.field("signerName");
     match signer.split_once('/') {
-        _ if signer.is_empty() => errors.push(FieldError::required(&place, "")),
+        _ if signer.is_empty() => errors.push_with(|| FieldError::required(&place, "")),
         Some((domain, rest)) if !rest.is_empty() => {
             push_problems(names::dns1123_subdomain(domain), domain, &place, errors);
         }
         _ => {
             let why =
                 "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-            errors.push(FieldError::invalid(&place, signer, why));
+            errors.push_with(|| FieldError::invalid(&place, signer, why));
         }
     }
     let seconds = number(spec, "expirationSeconds");
@@ -142,11 +142,7 @@ pub(crate) fn signing_request(request: &Value, errors: &mut Errors) {
         let why = format!(
             "may not specify a duration less than {EXPIRATION_SECONDS_MIN} seconds (10 minutes)"
         );
-        errors.push(FieldError::invalid(
-            &path.field("expirationSeconds"),
-            seconds,
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("expirationSeconds"), seconds, why));
     }
 }
 
@@ -179,7 +175,7 @@ const USAGES: [&str; 23] = [
 
 fn usages(usages: &[Value], path: &Path<'_>, errors: &mut Errors) {
     if usages.is_empty() {
-        errors.push(FieldError::required(path, ""));
+        errors.push_with(|| FieldError::required(path, ""));
     }
     let words = || {
         let words = usages
@@ -189,11 +185,11 @@ fn usages(usages: &[Value], path: &Path<'_>, errors: &mut Errors) {
     };
     for (index, usage) in words().filter(|(_, usage)| !USAGES.contains(usage)) {
         let path = path.index(index);
-        errors.push(FieldError::not_supported(&path, usage, USAGES));
+        errors.push_with(|| FieldError::not_supported(&path, usage, USAGES));
     }
     let mut seen = BTreeSet::new();
     for (index, usage) in words().filter(|(_, usage)| !seen.insert(*usage)) {
-        errors.push(FieldError::duplicate(&path.index(index), usage));
+        errors.push_with(|| FieldError::duplicate(&path.index(index), usage));
     }
 }
 
@@ -252,7 +248,7 @@ pub(crate) fn signing_request_update(new: &Value, old: &Value, errors: &mut Erro
     if of(new, "Approved") > 0 && of(new, "Denied") > 0 {
         let status = Path::ROOT.field("status");
         let why = "Approved and Denied conditions are mutually exclusive";
-        let value = new["status"]["conditions"].clone();
-        errors.push(FieldError::invalid(&status.field("conditions"), value, why));
+        let value = &new["status"]["conditions"];
+        errors.push_with(|| FieldError::invalid(&status.field("conditions"), value, why));
     }
 }

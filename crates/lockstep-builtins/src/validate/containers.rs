@@ -14,6 +14,13 @@ use crate::look::{list, number, some, text};
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
+/// Parts of a pod that its containers refer to.
+struct Pod<'v> {
+    volumes: &'v BTreeSet<&'v str>,
+    claims: BTreeSet<&'v str>,
+    restart_policy: &'v str,
+}
+
 /// All containers of a pod that start with it.
 pub(super) fn containers(
     spec: &Value,
@@ -24,15 +31,20 @@ pub(super) fn containers(
     let list_path = path.field("containers");
     let all = list(spec, "containers");
     if all.is_empty() {
-        errors.push(FieldError::required(&list_path, ""));
+        errors.push_with(|| FieldError::required(&list_path, ""));
     }
+    let pod = Pod {
+        volumes,
+        claims: pod_claims::names(spec),
+        restart_policy: text(spec, "restartPolicy"),
+    };
     let mut names = BTreeSet::new();
     for (index, container) in all.iter().enumerate() {
         let path = list_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, &pod, &path, errors);
         if !names.insert(text(container, "name")) {
             let name = text(container, "name");
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         probes::lifecycle(container, &path, errors);
         probes::probes(container, &path, errors);
@@ -45,15 +57,15 @@ pub(super) fn containers(
     let init_path = path.field("initContainers");
     for (index, container) in list(spec, "initContainers").iter().enumerate() {
         let path = init_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, &pod, &path, errors);
         let name = text(container, "name");
         if !name.is_empty() && !names.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         host_ports(std::slice::from_ref(container), &init_path, errors);
         init_only(container, &path, errors);
     }
-    ephemeral(spec, &names, volumes, path, errors);
+    ephemeral(spec, &names, &pod, path, errors);
 }
 
 /// Fields that init containers may only have as sidecars (`restartPolicy: Always`).
@@ -72,7 +84,7 @@ fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     ] {
         if some(container, field).is_some() {
             let why = "may not be set for init containers without restartPolicy=Always";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
 }
@@ -81,7 +93,7 @@ fn init_only(container: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn ephemeral(
     spec: &Value,
     names: &BTreeSet<&str>,
-    volumes: &BTreeSet<&str>,
+    pod: &Pod<'_>,
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
@@ -97,33 +109,27 @@ fn ephemeral(
     let mut own = BTreeSet::new();
     for (index, container) in list(spec, "ephemeralContainers").iter().enumerate() {
         let path = list_path.index(index);
-        common(container, spec, volumes, &path, errors);
+        common(container, pod, &path, errors);
         let name = text(container, "name");
         if names.contains(name) || !own.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         let target = text(container, "targetContainerName");
         if !target.is_empty() && !names.contains(target) {
             let path = path.field("targetContainerName");
-            errors.push(FieldError::not_found(&path, target));
+            errors.push_with(|| FieldError::not_found(&path, target));
         }
         for field in FORBIDDEN
             .into_iter()
             .filter(|field| some(container, field).is_some())
         {
             let why = "cannot be set for an Ephemeral Container";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
 }
 
-fn common(
-    container: &Value,
-    spec: &Value,
-    volumes: &BTreeSet<&str>,
-    path: &Path<'_>,
-    errors: &mut Errors,
-) {
+fn common(container: &Value, pod: &Pod<'_>, path: &Path<'_>, errors: &mut Errors) {
     if required(container, "name", path, errors) {
         label(text(container, "name"), &path.field("name"), errors);
     }
@@ -139,16 +145,15 @@ fn common(
     ports(container, path, errors);
     env::variables(container, path, errors);
     env::sources(container, path, errors);
-    volumes::mounts(container, volumes, path, errors);
-    volumes::devices(container, volumes, path, errors);
+    volumes::mounts(container, pod.volumes, path, errors);
+    volumes::devices(container, pod.volumes, path, errors);
     let policy = text(container, "imagePullPolicy");
     let known = ["Always", "IfNotPresent", "Never"];
     one_of(policy, &known, &path.field("imagePullPolicy"), errors);
     resources::requirements(&container["resources"], &path.field("resources"), errors);
-    let claimed = pod_claims::names(spec);
     let place = path.field("resources");
-    pod_claims::of_container(&container["resources"], &claimed, &place, errors);
-    restarts::resize(container, text(spec, "restartPolicy"), path, errors);
+    pod_claims::of_container(&container["resources"], &pod.claims, &place, errors);
+    restarts::resize(container, pod.restart_policy, path, errors);
     security::of_container(container, path, errors);
 }
 
@@ -163,11 +168,11 @@ fn ports(container: &Value, path: &Path<'_>, errors: &mut Errors) {
             if !problems.is_empty() {
                 push_problems(problems, name, &path.field("name"), errors);
             } else if !names.insert(name) {
-                errors.push(FieldError::duplicate(&path.field("name"), name));
+                errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
             }
         }
         match number(port, "containerPort").unwrap_or_default() {
-            0 => errors.push(FieldError::required(&path.field("containerPort"), "")),
+            0 => errors.push_with(|| FieldError::required(&path.field("containerPort"), "")),
             own => port_number(own, &path.field("containerPort"), errors),
         }
         match number(port, "hostPort").unwrap_or_default() {
@@ -189,7 +194,7 @@ fn ports_of_the_host(containers: &[Value], path: &Path<'_>, errors: &mut Errors)
             if Some(host) != number(port, "containerPort") {
                 let why = "must match `containerPort` when `hostNetwork` is true";
                 let path = ports_path.index(at);
-                errors.push(FieldError::invalid(&path.field("hostPort"), host, why));
+                errors.push_with(|| FieldError::invalid(&path.field("hostPort"), host, why));
             }
         }
     }
@@ -206,7 +211,7 @@ fn host_ports(containers: &[Value], path: &Path<'_>, errors: &mut Errors) {
             let taken = format!("{}/{}/{host}", text(port, "protocol"), text(port, "hostIP"));
             if host != 0 && !used.insert(taken.clone()) {
                 let path = ports_path.index(at);
-                errors.push(FieldError::duplicate(&path.field("hostPort"), taken));
+                errors.push_with(|| FieldError::duplicate(&path.field("hostPort"), taken));
             }
         }
     }

@@ -9,8 +9,14 @@ use lockstep_object::{Value, names};
 use super::network::IP;
 use super::scalar::port_number;
 use super::services::{PROTOCOLS, app_protocol};
-use super::{Errors, label, one_of_or_none, push_problems, subdomain};
+use super::{Errors, at_most, label, one_of_or_none, push_problems, subdomain, unless_too_many};
 use crate::look::{list, number, some, text};
+
+/// Most elements of the lists of an endpoint slice.
+const ENDPOINTS_MAX: usize = 1_000;
+const PORTS_MAX: usize = 20_000;
+const ADDRESSES_MAX: usize = 100;
+const ZONES_MAX: usize = 8;
 
 pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("subsets");
@@ -18,7 +24,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
         let path = path.index(index);
         if list(subset, "addresses").is_empty() && list(subset, "notReadyAddresses").is_empty() {
             let why = "must specify `addresses` or `notReadyAddresses`";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
         for field in ["addresses", "notReadyAddresses"] {
             let path = path.field(field);
@@ -26,7 +32,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
                 let path = path.index(index);
                 let (ip, place) = (text(address, "ip"), path.field("ip"));
                 if ip.parse::<IpAddr>().is_err() {
-                    errors.push(FieldError::invalid(&place, ip, IP));
+                    errors.push_with(|| FieldError::invalid(&place, ip, IP));
                 }
                 super::network::reachable(ip, &place, errors);
                 let host = text(address, "hostname");
@@ -43,7 +49,7 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
         for (index, port) in all.iter().enumerate() {
             let (name, path) = (text(port, "name"), path.index(index));
             if name.is_empty() && all.len() > 1 {
-                errors.push(FieldError::required(&path.field("name"), ""));
+                errors.push_with(|| FieldError::required(&path.field("name"), ""));
             } else if !name.is_empty() {
                 label(name, &path.field("name"), errors);
             }
@@ -66,26 +72,28 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
     super::one_of(kind, &TYPES, &Path::ROOT.field("addressType"), errors);
     let path = Path::ROOT.field("ports");
     let mut seen = BTreeSet::new();
-    for (index, port) in list(slice, "ports").iter().enumerate() {
+    let ports = unless_too_many(list(slice, "ports"), PORTS_MAX, &path, errors);
+    for (index, port) in ports.iter().enumerate() {
         let (name, path) = (text(port, "name"), path.index(index));
         if !name.is_empty() {
             label(name, &path.field("name"), errors);
         }
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
         let protocol = text(port, "protocol");
         one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
         app_protocol(port, &path, errors);
     }
     let path = Path::ROOT.field("endpoints");
-    for (index, endpoint) in list(slice, "endpoints").iter().enumerate() {
+    let endpoints = unless_too_many(list(slice, "endpoints"), ENDPOINTS_MAX, &path, errors);
+    for (index, endpoint) in endpoints.iter().enumerate() {
         let place = path.index(index);
         let path = place.field("addresses");
-        let all = list(endpoint, "addresses");
+        let all = at_most(list(endpoint, "addresses"), ADDRESSES_MAX, &path, errors);
         if all.is_empty() {
             let why = "must contain at least 1 address";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
         for (index, ip) in all.iter().enumerate() {
             slice_address(ip.as_str().unwrap_or_default(), kind, &path, index, errors);
@@ -106,11 +114,17 @@ fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("hints");
     let path = path.field("forZones");
     let mut seen = BTreeSet::new();
-    for (index, zone) in list(&endpoint["hints"], "forZones").iter().enumerate() {
+    let zones = unless_too_many(
+        list(&endpoint["hints"], "forZones"),
+        ZONES_MAX,
+        &path,
+        errors,
+    );
+    for (index, zone) in zones.iter().enumerate() {
         let (name, path) = (text(zone, "name"), path.index(index));
         let path = path.field("name");
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path, name));
+            errors.push_with(|| FieldError::duplicate(&path, name));
         }
         push_problems(names::label_value(name), name, &path, errors);
     }
@@ -120,14 +134,14 @@ fn slice_address(ip: &str, kind: &str, path: &Path<'_>, index: usize, errors: &m
     let parsed = ip.parse::<IpAddr>();
     match (kind, parsed) {
         ("IPv4", Ok(parsed)) if !parsed.is_ipv4() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv4 address"));
+            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv4 address"));
         }
         ("IPv6", Ok(parsed)) if !parsed.is_ipv6() => {
-            errors.push(FieldError::invalid(path, ip, "must be an IPv6 address"));
+            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv6 address"));
         }
         ("IPv4" | "IPv6", Ok(_)) => super::network::reachable(ip, &path.index(index), errors),
         ("IPv4" | "IPv6", Err(_)) => {
-            errors.push(FieldError::invalid(&path.index(index), ip, IP));
+            errors.push_with(|| FieldError::invalid(&path.index(index), ip, IP));
         }
         ("FQDN", _) => subdomain(ip, &path.index(index), errors),
         _ => {}

@@ -42,7 +42,7 @@ pub(super) fn variables(container: &Value, path: &Path<'_>, errors: &mut Errors)
         let path = path.index(index);
         let name = text(variable, "name");
         if name.is_empty() {
-            errors.push(FieldError::required(&path.field("name"), ""));
+            errors.push_with(|| FieldError::required(&path.field("name"), ""));
         } else {
             push_problems(name_problems(name), name, &path.field("name"), errors);
         }
@@ -75,14 +75,14 @@ fn value_from(from: &Value, is_set: bool, path: &Path<'_>, errors: &mut Errors) 
         1 => return,
         _ => "may not have more than one field specified at a time",
     };
-    errors.push(FieldError::invalid(path, "", why));
+    errors.push_with(|| FieldError::invalid(path, "", why));
 }
 
 fn key_of(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     subdomain(text(source, "name"), &path.field("name"), errors);
     let key = text(source, "key");
     if key.is_empty() {
-        errors.push(FieldError::required(&path.field("key"), ""));
+        errors.push_with(|| FieldError::required(&path.field("key"), ""));
     } else {
         let problems = lockstep_object::names::config_key(key);
         push_problems(problems, key, &path.field("key"), errors);
@@ -98,15 +98,15 @@ fn pod_field(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         .any(|start| field.starts_with(start) && field.ends_with("']"));
     let version = text(source, "apiVersion");
     if version.is_empty() {
-        errors.push(FieldError::required(&path.field("apiVersion"), ""));
+        errors.push_with(|| FieldError::required(&path.field("apiVersion"), ""));
     } else if field.is_empty() {
-        errors.push(FieldError::required(&place, ""));
+        errors.push_with(|| FieldError::required(&place, ""));
     } else if version != "v1" {
         let why = format!("error converting fieldPath: unsupported pod version: {version}");
-        errors.push(FieldError::invalid(&place, field, why));
+        errors.push_with(|| FieldError::invalid(&place, field, why));
     } else if !is_entry && !FIELDS.contains(&field) {
         let why = format!("error converting fieldPath: field label not supported: {field}");
-        errors.push(FieldError::invalid(&place, field, why));
+        errors.push_with(|| FieldError::invalid(&place, field, why));
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn sources(container: &Value, path: &Path<'_>, errors: &mut Errors) {
             let (of, name_path) = (text(&source[*name], "name"), place.field(name));
             let name_path = name_path.field("name");
             if of.is_empty() {
-                errors.push(FieldError::required(&name_path, ""));
+                errors.push_with(|| FieldError::required(&name_path, ""));
             } else {
                 subdomain(of, &name_path, errors);
             }
@@ -137,6 +137,6 @@ pub(super) fn sources(container: &Value, path: &Path<'_>, errors: &mut Errors) {
             1 => continue,
             _ => "may not have more than one field specified at a time",
         };
-        errors.push(FieldError::invalid(&path, "", why));
+        errors.push_with(|| FieldError::invalid(&path, "", why));
     }
 }

@@ -39,11 +39,7 @@ pub(crate) fn schema(schema: &Value, errors: &mut Errors) {
         let kinds = ["ByNamespace", "ByUser"];
         if !kinds.contains(&text(method, "type")) {
             let place = place.field("type");
-            errors.push(FieldError::not_supported(
-                &place,
-                text(method, "type"),
-                kinds,
-            ));
+            errors.push_with(|| FieldError::not_supported(&place, text(method, "type"), kinds));
         }
     }
     let level = text(&spec["priorityLevelConfiguration"], "name");
@@ -51,7 +47,7 @@ pub(crate) fn schema(schema: &Value, errors: &mut Errors) {
     let place = place.field("name");
     if level.is_empty() {
         let why = "must reference a priority level";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     } else {
         subdomain(level, &place, errors);
     }
@@ -72,7 +68,7 @@ fn precedence(name: &str, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         _ => format!("must not be greater than {PRECEDENCE_MAX}"),
     };
     let path = path.field("matchingPrecedence");
-    errors.push(FieldError::invalid(&path, precedence, why));
+    errors.push_with(|| FieldError::invalid(&path, precedence, why));
 }
 
 fn rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -80,7 +76,7 @@ fn rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let place = path.field("subjects");
     if subjects.is_empty() {
         let why = "subjects must contain at least one value";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     }
     for (index, one) in subjects.iter().enumerate() {
         subject(one, &place.index(index), errors);
@@ -88,7 +84,7 @@ fn rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (resources, others) = (list(rule, "resourceRules"), list(rule, "nonResourceRules"));
     if resources.is_empty() && others.is_empty() {
         let why = "at least one of resourceRules and nonResourceRules has to be non-empty";
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
     }
     let place = path.field("resourceRules");
     for (index, one) in resources.iter().enumerate() {
@@ -105,14 +101,14 @@ fn subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
     let known = SUBJECTS.iter().find(|(known, _)| *known == kind);
     let Some((_, field)) = known else {
         let known = SUBJECTS.map(|(known, _)| known);
-        errors.push(FieldError::not_supported(&path.field("kind"), kind, known));
+        errors.push_with(|| FieldError::not_supported(&path.field("kind"), kind, known));
         return;
     };
     let place = path.field(field);
     match some(subject, field) {
         None => {
             let why = format!("{field} is required when subject kind is '{kind}'");
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         Some(account) if *field == "serviceAccount" => service_account(account, &place, errors),
         Some(named) => drop(required(named, "name", &place, errors)),
@@ -121,7 +117,7 @@ fn subject(subject: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (other, field) in [SUBJECTS[1], SUBJECTS[2], SUBJECTS[0]] {
         if other != kind && some(subject, field).is_some() {
             let why = format!("{field} is forbidden when subject kind is not '{other}'");
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
 }
@@ -135,7 +131,7 @@ fn service_account(account: &Value, path: &Path<'_>, errors: &mut Errors) {
     match text(account, "namespace") {
         "" => {
             let why = "must specify namespace for service account";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         namespace => label(namespace, &place, errors),
     }
@@ -153,10 +149,10 @@ fn items_matter(
     let path = path.field(field);
     let has_all = items.contains(&"*".into());
     if items.is_empty() {
-        errors.push(FieldError::required(&path, empty));
+        errors.push_with(|| FieldError::required(&path, empty));
     } else if has_all && items.len() > 1 {
         let why = format!("if '*' is present, must not specify other {what}");
-        errors.push(FieldError::invalid(&path, items.to_vec(), why));
+        errors.push_with(|| FieldError::invalid(&path, items, why));
     }
     !has_all
 }
@@ -169,7 +165,7 @@ fn verbs(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let is_known = |verb: &Value| verb.as_str().is_some_and(|verb| VERBS.contains(&verb));
     if are_single && !verbs.iter().all(is_known) {
         let path = path.field("verbs");
-        errors.push(FieldError::not_supported(&path, verbs.to_vec(), VERBS));
+        errors.push_with(|| FieldError::not_supported(&path, verbs, VERBS));
     }
 }
 
@@ -194,7 +190,7 @@ fn resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
             for problem in names::dns1123_label(namespace) {
                 let why =
                     format!("each member of this list must be '*' or a DNS-1123 label; {problem}");
-                errors.push(FieldError::invalid(&path, namespace, why));
+                errors.push_with(|| FieldError::invalid(&path, namespace, why));
             }
         }
     }
@@ -209,7 +205,7 @@ fn path_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         for (index, url) in list(rule, "nonResourceURLs").iter().enumerate() {
             let url = url.as_str().unwrap_or_default();
             if let Some(why) = wrong_with_path(url) {
-                errors.push(FieldError::invalid(&path.index(index), url, why));
+                errors.push_with(|| FieldError::invalid(&path.index(index), url, why));
             }
         }
     }
@@ -238,14 +234,14 @@ pub(crate) fn level(level: &Value, errors: &mut Errors) {
     let kind = text(spec, "type");
     if (name == EXEMPT) != (kind == "Exempt") {
         let why = "must be 'Exempt' if and only if `name` is 'exempt'";
-        errors.push(FieldError::invalid(&path.field("type"), kind, why));
+        errors.push_with(|| FieldError::invalid(&path.field("type"), kind, why));
     }
     let (limited, exempt) = (some(spec, "limited"), some(spec, "exempt"));
     match kind {
         "Exempt" => {
             if limited.is_some() {
                 let why = "must be nil if the type is not Limited";
-                errors.push(FieldError::forbidden(&path.field("limited"), why));
+                errors.push_with(|| FieldError::forbidden(&path.field("limited"), why));
             }
             if let Some(exempt) = exempt {
                 shares(exempt, &path.field("exempt"), errors);
@@ -255,14 +251,14 @@ pub(crate) fn level(level: &Value, errors: &mut Errors) {
         "Limited" => {
             if exempt.is_some() {
                 let why = "must be nil if the type is Limited";
-                errors.push(FieldError::forbidden(&path.field("exempt"), why));
+                errors.push_with(|| FieldError::forbidden(&path.field("exempt"), why));
             }
             let path = path.field("limited");
             match limited {
                 Some(limited) => limits(limited, &path, errors),
                 None => {
                     let why = "must not be empty when type is Limited";
-                    errors.push(FieldError::required(&path, why));
+                    errors.push_with(|| FieldError::required(&path, why));
                 }
             }
         }
@@ -275,7 +271,7 @@ fn shares(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(shares) = shares.filter(|shares| *shares < 0) {
         let path = path.field("nominalConcurrencyShares");
         let why = "must be a non-negative integer";
-        errors.push(FieldError::invalid(&path, shares, why));
+        errors.push_with(|| FieldError::invalid(&path, shares, why));
     }
 }
 
@@ -284,7 +280,7 @@ fn lendable(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(percent) = percent.filter(|percent| !(0..=100).contains(percent)) {
         let path = path.field("lendablePercent");
         let why = "must be between 0 and 100, inclusive";
-        errors.push(FieldError::invalid(&path, percent, why));
+        errors.push_with(|| FieldError::invalid(&path, percent, why));
     }
 }
 
@@ -297,7 +293,7 @@ fn limits(limited: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(borrowed) = borrowed.filter(|borrowed| *borrowed < 0) {
         let path = path.field("borrowingLimitPercent");
         let why = "if specified, must be a non-negative integer";
-        errors.push(FieldError::invalid(&path, borrowed, why));
+        errors.push_with(|| FieldError::invalid(&path, borrowed, why));
     }
 }
 
@@ -306,11 +302,11 @@ fn response(response: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (text(response, "type"), some(response, "queuing")) {
         ("Reject", Some(_)) => {
             let why = "must be nil if limited.limitResponse.type is not Limited";
-            errors.push(FieldError::forbidden(&place, why));
+            errors.push_with(|| FieldError::forbidden(&place, why));
         }
         ("Queue", None) => {
             let why = "must not be empty if limited.limitResponse.type is Limited";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         ("Queue", Some(queuing)) => queues(queuing, &place, errors),
         ("Reject", None) => {}
@@ -322,7 +318,7 @@ fn queues(queuing: &Value, path: &Path<'_>, errors: &mut Errors) {
     let of = |field: &str| number(queuing, field).unwrap_or_default();
     let mut wrong = |field: &str, why: String| {
         let path = path.field(field);
-        errors.push(FieldError::invalid(&path, of(field), why));
+        errors.push_with(|| FieldError::invalid(&path, of(field), why));
     };
     if of("queueLengthLimit") <= 0 {
         wrong("queueLengthLimit", "must be positive".to_owned());

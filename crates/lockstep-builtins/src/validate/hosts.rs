@@ -22,7 +22,7 @@ const OF_MEMORY: [&str; 4] = ["kernel.shm", "kernel.msg", "fs.mqueue.", "kernel.
 
 fn ip(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if text.parse::<IpAddr>().is_err() {
-        errors.push(FieldError::invalid(path, text, IP));
+        errors.push_with(|| FieldError::invalid(path, text, IP));
     }
 }
 
@@ -47,19 +47,19 @@ pub(super) fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let Some(config) = some(spec, "dnsConfig") else {
         if is_own {
             let why = "must provide `dnsConfig` when `dnsPolicy` is None";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
         return;
     };
     let (servers, place) = (list(config, "nameservers"), path.field("nameservers"));
     if is_own && servers.is_empty() {
         let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
         return;
     }
     if servers.len() > NAMESERVERS_MAX {
         let why = format!("must not have more than {NAMESERVERS_MAX} nameservers");
-        errors.push(FieldError::invalid(&place, servers.to_vec(), why));
+        errors.push_with(|| FieldError::invalid(&place, servers, why));
     }
     for (index, server) in servers.iter().enumerate() {
         ip(
@@ -73,14 +73,14 @@ pub(super) fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, option) in list(config, "options").iter().enumerate() {
         if text(option, "name").is_empty() {
             let why = "must not be empty";
-            errors.push(FieldError::required(&place.index(index), why));
+            errors.push_with(|| FieldError::required(&place.index(index), why));
         }
     }
 }
 
 fn searches(config: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (searches, path) = (list(config, "searches"), path.field("searches"));
-    let mut wrong = |why: String| errors.push(FieldError::invalid(&path, searches.to_vec(), why));
+    let mut wrong = |why: String| errors.push_with(|| FieldError::invalid(&path, searches, why));
     if searches.len() > SEARCHES_MAX {
         wrong(format!(
             "must not have more than {SEARCHES_MAX} search paths"
@@ -112,18 +112,18 @@ pub(super) fn sysctls(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (name, path) = (text(sysctl, "name"), path.index(index));
         let path = path.field("name");
         if name.is_empty() {
-            errors.push(FieldError::required(&path, ""));
+            errors.push_with(|| FieldError::required(&path, ""));
         } else if !is_sysctl(name) {
-            errors.push(FieldError::invalid(&path, name, SYSCTL));
+            errors.push_with(|| FieldError::invalid(&path, name, SYSCTL));
         } else if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path, name));
+            errors.push_with(|| FieldError::duplicate(&path, name));
         }
         let dotted = name.replace('/', ".");
         let is_of = |starts: &[&str]| starts.iter().any(|start| dotted.starts_with(start));
         for (field, starts) in [("hostNetwork", &OF_NETWORK[..]), ("hostIPC", &OF_MEMORY)] {
             if is_true(field) && is_of(starts) {
                 let why = format!("may not be specified when '{field}' is true");
-                errors.push(FieldError::invalid(&path, name, why));
+                errors.push_with(|| FieldError::invalid(&path, name, why));
                 break;
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
-use super::{Errors, non_negative, push_problems};
+use super::{Errors, at_most, non_negative, push_problems};
 use crate::look::{list, number, some, text};
 
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
@@ -22,17 +22,17 @@ pub(super) fn managed_by(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     let path = path.field("managedBy");
     match name.split_once('/') {
-        _ if name.is_empty() => errors.push(FieldError::required(&path, "")),
+        _ if name.is_empty() => errors.push_with(|| FieldError::required(&path, "")),
         Some((domain, rest)) if !domain.is_empty() && !rest.is_empty() => {
             push_problems(names::dns1123_subdomain(domain), domain, &path, errors);
         }
         _ => {
             let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-            errors.push(FieldError::invalid(&path, name, why));
+            errors.push_with(|| FieldError::invalid(&path, name, why));
         }
     }
     if name.len() > BYTES_MAX {
-        errors.push(FieldError::too_long(&path, BYTES_MAX));
+        errors.push_with(|| FieldError::too_long(&path, BYTES_MAX));
     }
 }
 
@@ -49,16 +49,9 @@ pub(super) fn failure(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         .collect();
     let path = path.field("podFailurePolicy");
     let path = path.field("rules");
-    let rules = list(policy, "rules");
-    too_many(rules, RULES_MAX, &path, errors);
+    let rules = at_most(list(policy, "rules"), RULES_MAX, &path, errors);
     for (index, rule) in rules.iter().enumerate() {
         failure_rule(rule, spec, &containers, &path.index(index), errors);
-    }
-}
-
-fn too_many(items: &[Value], most: usize, path: &Path<'_>, errors: &mut Errors) {
-    if items.len() > most {
-        errors.push(FieldError::too_many(path, items.len(), most));
     }
 }
 
@@ -67,7 +60,7 @@ fn known(given: &str, known: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if given.is_empty() {
         let quoted: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
         let why = format!("valid values: [{}]", quoted.join(" "));
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
     } else {
         super::one_of_or_none(given, known, path, errors);
     }
@@ -84,15 +77,14 @@ fn failure_rule(
     known(action, &ACTIONS, &path.field("action"), errors);
     if action == "FailIndex" && some(spec, "backoffLimitPerIndex").is_none() {
         let why = "requires the backoffLimitPerIndex to be set";
-        errors.push(FieldError::invalid(&path.field("action"), action, why));
+        errors.push_with(|| FieldError::invalid(&path.field("action"), action, why));
     }
     let codes = some(rule, "onExitCodes");
     if let Some(codes) = codes {
         exit_codes(codes, containers, &path.field("onExitCodes"), errors);
     }
-    let conditions = list(rule, "onPodConditions");
     let place = path.field("onPodConditions");
-    too_many(conditions, RULES_MAX, &place, errors);
+    let conditions = at_most(list(rule, "onPodConditions"), RULES_MAX, &place, errors);
     for (index, condition) in conditions.iter().enumerate() {
         let (name, path) = (text(condition, "type"), place.index(index));
         let problems = names::qualified_name(name);
@@ -105,7 +97,7 @@ fn failure_rule(
         (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
         _ => return,
     };
-    errors.push(FieldError::invalid_whole(path, why));
+    errors.push_with(|| FieldError::invalid_whole(path, why));
 }
 
 fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, errors: &mut Errors) {
@@ -115,28 +107,29 @@ fn exit_codes(codes: &Value, containers: &BTreeSet<&str>, path: &Path<'_>, error
     if let Some(container) = container.filter(|name| !containers.contains(name)) {
         let why = "must be one of the container or initContainer names in the pod template";
         let path = path.field("containerName");
-        errors.push(FieldError::invalid(&path, container, why));
+        errors.push_with(|| FieldError::invalid(&path, container, why));
     }
     let (values, path) = (list(codes, "values"), path.field("values"));
     if values.is_empty() {
         let why = "at least one value is required";
-        errors.push(FieldError::invalid(&path, codes["values"].clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, &codes["values"], why));
     }
-    too_many(values, VALUES_MAX, &path, errors);
+    let values = at_most(values, VALUES_MAX, &path, errors);
+    let mut seen = BTreeSet::new();
     let numbers: Vec<i64> = values.iter().filter_map(Value::as_i64).collect();
     for (index, value) in numbers.iter().enumerate() {
         let path = path.index(index);
         if operator == "In" && *value == 0 {
             let why = "must not be 0 for the In operator";
-            errors.push(FieldError::invalid(&path, *value, why));
+            errors.push_with(|| FieldError::invalid(&path, *value, why));
         }
-        if numbers[..index].contains(value) {
-            errors.push(FieldError::duplicate(&path, *value));
+        if !seen.insert(*value) {
+            errors.push_with(|| FieldError::duplicate(&path, *value));
         }
     }
     if !numbers.is_sorted() {
         let why = "must be ordered";
-        errors.push(FieldError::invalid(&path, codes["values"].clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, &codes["values"], why));
     }
 }
 
@@ -148,15 +141,15 @@ pub(super) fn success(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("successPolicy");
     if text(spec, "completionMode") != "Indexed" {
         let why = "requires indexed completion mode";
-        errors.push(FieldError::invalid(&path, policy.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, policy, why));
         return;
     }
     let (rules, path) = (list(policy, "rules"), path.field("rules"));
     if rules.is_empty() {
         let why = "at least one rules must be specified when the successPolicy is specified";
-        errors.push(FieldError::required(&path, why));
+        errors.push_with(|| FieldError::required(&path, why));
     }
-    too_many(rules, RULES_MAX, &path, errors);
+    let rules = at_most(rules, RULES_MAX, &path, errors);
     let completions = number(spec, "completions").unwrap_or_default();
     for (index, rule) in rules.iter().enumerate() {
         success_rule(rule, completions, &path.index(index), errors);
@@ -168,13 +161,13 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
     let count = number(rule, "succeededCount");
     if indexes.is_none() && count.is_none() {
         let why = "at least one of succeededCount or succeededIndexes must be specified";
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
     }
     let named = indexes.map(|indexes| {
         count_indexes(indexes, completions).unwrap_or_else(|why| {
             let why = format!("error parsing succeededIndexes: {why}");
             let path = path.field("succeededIndexes");
-            errors.push(FieldError::invalid(&path, indexes, why));
+            errors.push_with(|| FieldError::invalid(&path, indexes, why));
             0
         })
     });
@@ -186,7 +179,7 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
     let mut at_most = |most: i64, of: &str| {
         if count > most {
             let why = format!("must be less than or equal to {most} (the number of {of})");
-            errors.push(FieldError::invalid(&path, count, why));
+            errors.push_with(|| FieldError::invalid(&path, count, why));
         }
     };
     at_most(completions, "specified completions");

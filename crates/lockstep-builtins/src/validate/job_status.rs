@@ -13,14 +13,14 @@ pub(crate) fn check(new: &Value, old: &Value, errors: &mut Errors) {
     let (mut found, mut before) = (Errors::new(), Errors::new());
     faults(new, &mut found);
     faults(old, &mut before);
-    found.retain(|fault| !before.contains(fault));
-    errors.extend(found);
+    found.retain(|fault| !before.as_slice().contains(fault));
+    errors.append(found);
     let path = Path::ROOT.field("status");
     for field in ["failed", "succeeded"] {
         let of = |job: &Value| number(&job["status"], field).unwrap_or_default();
         if of(new) < of(old) {
             let why = format!("cannot decrease the {field} counter");
-            errors.push(FieldError::invalid(&path.field(field), of(new), why));
+            errors.push_with(|| FieldError::invalid(&path.field(field), of(new), why));
         }
     }
 }
@@ -40,16 +40,16 @@ fn faults(job: &Value, errors: &mut Errors) {
     if is_finished && of("terminating") > 0 {
         let why = "terminating>0 is invalid for finished job";
         let path = path.field("terminating");
-        errors.push(FieldError::invalid(&path, of("terminating"), why));
+        errors.push_with(|| FieldError::invalid(&path, of("terminating"), why));
     }
     if some(status, "ready").is_some() && of("ready") > of("active") {
         let why = "cannot set more ready pods than active";
-        errors.push(FieldError::invalid(&path.field("ready"), of("ready"), why));
+        errors.push_with(|| FieldError::invalid(&path.field("ready"), of("ready"), why));
     }
     for other in ["Failed", "FailureTarget"] {
         if is(status, "SuccessCriteriaMet") && is(status, other) {
             let why = format!("cannot set SuccessCriteriaMet=True and {other}=true conditions");
-            errors.push(FieldError::invalid_whole(&path.field("conditions"), why));
+            errors.push_with(|| FieldError::invalid_whole(&path.field("conditions"), why));
         }
     }
 }
@@ -64,7 +64,7 @@ fn conditions(status: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("status");
     let place = path.field("conditions");
     let (complete, failed) = (is(status, "Complete"), is(status, "Failed"));
-    let mut wrong = |why: &str| errors.push(FieldError::invalid_whole(&place, why));
+    let mut wrong = |why: &str| errors.push_with(|| FieldError::invalid_whole(&place, why));
     if complete && failed {
         wrong("cannot set Complete=True and Failed=true conditions");
     }
@@ -76,11 +76,11 @@ fn conditions(status: &Value, errors: &mut Errors) {
     match ended {
         Some(time) if !complete => {
             let why = "cannot set completionTime when there is no Complete=True condition";
-            errors.push(FieldError::invalid(&place, time.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, time, why));
         }
         None if complete => {
             let why = "completionTime is required for Complete jobs";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         _ => {}
     }
@@ -89,10 +89,10 @@ fn conditions(status: &Value, errors: &mut Errors) {
     let ended = ended.and_then(Value::as_str);
     if let Some(ended) = ended.filter(|ended| began.is_some_and(|began| *ended < began)) {
         let why = "must be equal to or after `startTime`";
-        errors.push(FieldError::invalid(&place, ended, why));
+        errors.push_with(|| FieldError::invalid(&place, ended, why));
     }
     let place = path.field("conditions");
-    let mut wrong = |why: &str| errors.push(FieldError::invalid_whole(&place, why));
+    let mut wrong = |why: &str| errors.push_with(|| FieldError::invalid_whole(&place, why));
     if failed && !is(status, "FailureTarget") {
         wrong("cannot set Failed=True condition without the FailureTarget=true condition");
     }
@@ -102,11 +102,11 @@ fn conditions(status: &Value, errors: &mut Errors) {
     let active = number(status, "active").unwrap_or_default();
     if (complete || failed) && active > 0 {
         let why = "active>0 is invalid for finished job";
-        errors.push(FieldError::invalid(&path.field("active"), active, why));
+        errors.push_with(|| FieldError::invalid(&path.field("active"), active, why));
     }
     if (complete || failed) && began.is_none() {
         let why = "startTime is required for finished job";
-        errors.push(FieldError::required(&path.field("startTime"), why));
+        errors.push_with(|| FieldError::required(&path.field("startTime"), why));
     }
 }
 
@@ -121,7 +121,7 @@ fn indexes(job: &Value, errors: &mut Errors) {
         let counted = completions.map(|completions| count_indexes(indexes, completions));
         if let Some(Err(why)) = counted {
             let why = format!("error parsing {field}: {why}");
-            errors.push(FieldError::invalid(&path.field(field), indexes, why));
+            errors.push_with(|| FieldError::invalid(&path.field(field), indexes, why));
         }
     };
     check("completedIndexes", completed);
@@ -131,11 +131,11 @@ fn indexes(job: &Value, errors: &mut Errors) {
     if !completed.is_empty() && text(spec, "completionMode") != "Indexed" {
         let why = "cannot set non-empty completedIndexes when non-indexed completion mode";
         let path = path.field("completedIndexes");
-        errors.push(FieldError::invalid(&path, completed, why));
+        errors.push_with(|| FieldError::invalid(&path, completed, why));
     }
     if let Some(failed) = failed.filter(|_| !by_index) {
         let why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
         let path = path.field("failedIndexes");
-        errors.push(FieldError::invalid(&path, failed, why));
+        errors.push_with(|| FieldError::invalid(&path, failed, why));
     }
 }

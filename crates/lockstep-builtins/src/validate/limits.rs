@@ -18,7 +18,7 @@ pub(crate) fn limits(range: &Value, errors: &mut Errors) {
         let kind = text(item, "type");
         kind_of_limit(kind, &path.field("type"), errors);
         if !seen.insert(kind) {
-            errors.push(FieldError::duplicate(&path.field("type"), kind));
+            errors.push_with(|| FieldError::duplicate(&path.field("type"), kind));
         }
         limit(item, kind, &path, errors);
     }
@@ -29,7 +29,7 @@ fn kind_of_limit(kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let is_known = matches!(kind, "Pod" | "Container" | "PersistentVolumeClaim");
     if problems.is_empty() && !is_known && !kind.contains('/') {
         let why = "must be a standard limit type or fully qualified";
-        errors.push(FieldError::invalid(path, kind, why));
+        errors.push_with(|| FieldError::invalid(path, kind, why));
     }
     push_problems(problems, kind, path, errors);
 }
@@ -46,7 +46,7 @@ fn limit(item: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
         for field in ["default", "defaultRequest"] {
             if entries(item, field).next().is_some() {
                 let why = "may not be specified when `type` is 'Pod'";
-                errors.push(FieldError::forbidden(&path.field(field), why));
+                errors.push_with(|| FieldError::forbidden(&path.field(field), why));
             }
         }
     }
@@ -55,7 +55,7 @@ fn limit(item: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
         if !has("min") && !has("max") {
             let why =
                 "either minimum or maximum storage value is required, but neither was provided";
-            errors.push(FieldError::required(&path.field("limits"), why));
+            errors.push_with(|| FieldError::required(&path.field("limits"), why));
         }
     }
     let names: BTreeSet<&str> = FIELDS
@@ -113,7 +113,7 @@ fn lower_bounds(name: &str, pairs: &[Pair<'_>], path: &Path<'_>, errors: &mut Er
             // Upstream shows the bound for defaults.
             let value = if *field == "default" { high } else { low };
             let place = path.field(field);
-            errors.push(FieldError::invalid(&place.key(name), value, why));
+            errors.push_with(|| FieldError::invalid(&place.key(name), value, why));
         }
     }
 }
@@ -139,7 +139,7 @@ fn under_minimum(
                 shown(value)
             );
             let place = path.field(field);
-            errors.push(FieldError::invalid(&place.key(name), shown(value), why));
+            errors.push_with(|| FieldError::invalid(&place.key(name), shown(value), why));
         }
     }
 }

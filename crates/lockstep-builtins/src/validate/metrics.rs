@@ -33,10 +33,10 @@ pub(super) fn metric(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     let source = SOURCES.iter().find(|(known, _)| *known == kind);
     if kind.is_empty() {
         let why = "must specify a metric source type";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     }
     if source.is_none() {
-        errors.push(FieldError::not_supported(&place, kind, TYPES));
+        errors.push_with(|| FieldError::not_supported(&place, kind, TYPES));
     }
     let given = SOURCES.iter().map(|(_, field)| *field);
     let given: Vec<&str> = given
@@ -47,15 +47,15 @@ pub(super) fn metric(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let wanted = source.map_or("", |(_, field)| *field);
     if source.is_none() {
-        errors.push(FieldError::not_supported(&place, kind, TYPES));
+        errors.push_with(|| FieldError::not_supported(&place, kind, TYPES));
     } else if !given.contains(&wanted) {
         let why = "must populate information for the given metric source";
-        errors.push(FieldError::required(&path.field(wanted), why));
+        errors.push_with(|| FieldError::required(&path.field(wanted), why));
     }
     if given.len() != 1 {
         for other in given.into_iter().filter(|field| *field != wanted) {
             let why = "must populate the given metric source only";
-            errors.push(FieldError::forbidden(&path.field(other), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(other), why));
         }
     }
 }
@@ -68,7 +68,7 @@ fn one_source(source: &Value, field: &str, path: &Path<'_>, errors: &mut Errors)
     if matches!(field, "resource" | "containerResource") {
         if text(source, "name").is_empty() {
             let why = "must specify a resource name";
-            errors.push(FieldError::required(&path.field("name"), why));
+            errors.push_with(|| FieldError::required(&path.field("name"), why));
         }
     } else {
         identifier(&source["metric"], &path.field("metric"), errors);
@@ -76,7 +76,7 @@ fn one_source(source: &Value, field: &str, path: &Path<'_>, errors: &mut Errors)
     if field == "containerResource" {
         let (container, place) = (text(source, "container"), path.field("container"));
         if container.is_empty() {
-            errors.push(FieldError::required(&place, "must specify a container"));
+            errors.push_with(|| FieldError::required(&place, "must specify a container"));
         } else {
             label(container, &place, errors);
         }
@@ -89,7 +89,7 @@ fn one_source(source: &Value, field: &str, path: &Path<'_>, errors: &mut Errors)
 fn identifier(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (name, path) = (text(metric, "name"), path.field("name"));
     if name.is_empty() {
-        errors.push(FieldError::required(&path, "must specify a metric name"));
+        errors.push_with(|| FieldError::required(&path, "must specify a metric name"));
     } else {
         push_problems(
             NameRule::PathSegment.check(name, Part::Whole),
@@ -104,26 +104,22 @@ fn target(target: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (kind, place) = (text(target, "type"), path.field("type"));
     if kind.is_empty() {
         let why = "must specify a metric target type";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     }
     if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let why = "must be either Utilization, Value, or AverageValue";
-        errors.push(FieldError::invalid(&place, kind, why));
+        errors.push_with(|| FieldError::invalid(&place, kind, why));
     }
     for field in ["value", "averageValue"] {
         if let Some(given) = some(target, field).filter(|given| amount(given).sign() <= 0) {
             let path = path.field(field);
-            errors.push(FieldError::invalid(
-                &path,
-                given.clone(),
-                "must be positive",
-            ));
+            errors.push_with(|| FieldError::invalid(&path, given, "must be positive"));
         }
     }
     let used = number(target, "averageUtilization");
     if let Some(used) = used.filter(|used| *used < 1) {
         let path = path.field("averageUtilization");
-        errors.push(FieldError::invalid(&path, used, "must be greater than 0"));
+        errors.push_with(|| FieldError::invalid(&path, used, "must be greater than 0"));
     }
 }
 
@@ -135,27 +131,27 @@ fn targets(target: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     match field {
         "object" if !value && !average => {
             let why = "must set either a target value or averageValue";
-            errors.push(FieldError::required(&path.field("averageValue"), why));
+            errors.push_with(|| FieldError::required(&path.field("averageValue"), why));
         }
         "external" if !value && !average => {
             let why = "must set either a target value for metric or a per-pod target";
-            errors.push(FieldError::required(&path.field("averageValue"), why));
+            errors.push_with(|| FieldError::required(&path.field("averageValue"), why));
         }
         "external" if value && average => {
             let why = "may not set both a target value for metric and a per-pod target";
-            errors.push(FieldError::forbidden(&path.field("value"), why));
+            errors.push_with(|| FieldError::forbidden(&path.field("value"), why));
         }
         "pods" if !average => {
             let why = "must specify a positive target averageValue";
-            errors.push(FieldError::required(&path.field("averageValue"), why));
+            errors.push_with(|| FieldError::required(&path.field("averageValue"), why));
         }
         "resource" | "containerResource" if !used && !average => {
             let why = "must set either a target raw value or a target utilization";
-            errors.push(FieldError::required(&path.field("averageUtilization"), why));
+            errors.push_with(|| FieldError::required(&path.field("averageUtilization"), why));
         }
         "resource" | "containerResource" if used && average => {
             let why = "may not set both a target raw value and a target utilization";
-            errors.push(FieldError::forbidden(&path.field("averageValue"), why));
+            errors.push_with(|| FieldError::forbidden(&path.field("averageValue"), why));
         }
         _ => {}
     }
@@ -176,11 +172,11 @@ fn scaling_rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
     match number(rules, "stabilizationWindowSeconds") {
         Some(seconds) if seconds < 0 => {
             let why = "must be greater than or equal to zero";
-            errors.push(FieldError::invalid(&place, seconds, why));
+            errors.push_with(|| FieldError::invalid(&place, seconds, why));
         }
         Some(seconds) if seconds > WINDOW_SECONDS_MAX => {
             let why = format!("must be less than or equal to {WINDOW_SECONDS_MAX}");
-            errors.push(FieldError::invalid(&place, seconds, why));
+            errors.push_with(|| FieldError::invalid(&place, seconds, why));
         }
         _ => {}
     }
@@ -188,12 +184,12 @@ fn scaling_rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
     let policy = some(rules, "selectPolicy").and_then(Value::as_str);
     if let Some(policy) = policy.filter(|policy| !known.contains(policy)) {
         let path = path.field("selectPolicy");
-        errors.push(FieldError::not_supported(&path, policy, known));
+        errors.push_with(|| FieldError::not_supported(&path, policy, known));
     }
     let (policies, path) = (list(rules, "policies"), path.field("policies"));
     if policies.is_empty() {
         let why = "must specify at least one Policy";
-        errors.push(FieldError::required(&path, why));
+        errors.push_with(|| FieldError::required(&path, why));
     }
     for (index, policy) in policies.iter().enumerate() {
         scaling_policy(policy, &path.index(index), errors);
@@ -204,19 +200,19 @@ fn scaling_policy(policy: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (kind, known) = (text(policy, "type"), ["Percent", "Pods"]);
     if !known.contains(&kind) {
         let path = path.field("type");
-        errors.push(FieldError::not_supported(&path, kind, known));
+        errors.push_with(|| FieldError::not_supported(&path, kind, known));
     }
     for field in ["value", "periodSeconds"] {
         let given = number(policy, field).unwrap_or_default();
         if given <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&path.field(field), given, why));
+            errors.push_with(|| FieldError::invalid(&path.field(field), given, why));
         }
     }
     let seconds = number(policy, "periodSeconds").unwrap_or_default();
     if seconds > PERIOD_SECONDS_MAX {
         let why = format!("must be less than or equal to {PERIOD_SECONDS_MAX}");
         let path = path.field("periodSeconds");
-        errors.push(FieldError::invalid(&path, seconds, why));
+        errors.push_with(|| FieldError::invalid(&path, seconds, why));
     }
 }

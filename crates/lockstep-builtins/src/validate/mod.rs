@@ -48,7 +48,7 @@ type Errors = FieldErrors;
 fn required(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
     let is_there = !text(value, field).is_empty();
     if !is_there {
-        errors.push(FieldError::required(&path.field(field), ""));
+        errors.push_with(|| FieldError::required(&path.field(field), ""));
     }
     is_there
 }
@@ -56,7 +56,7 @@ fn required(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) ->
 /// A text that has to be one of these.
 fn one_of(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if value.is_empty() {
-        errors.push(FieldError::required(path, ""));
+        errors.push_with(|| FieldError::required(path, ""));
     } else {
         one_of_or_none(value, supported, path, errors);
     }
@@ -66,7 +66,35 @@ fn one_of(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors)
 fn one_of_or_none(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut Errors) {
     if !value.is_empty() && !supported.contains(&value) {
         let supported = supported.iter().copied();
-        errors.push(FieldError::not_supported(path, value, supported));
+        errors.push_with(|| FieldError::not_supported(path, value, supported));
+    }
+}
+
+/// Reports a list that is too long. Returns the elements to look at: those behind the limit are not.
+fn at_most<'v>(
+    items: &'v [Value],
+    max: usize,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) -> &'v [Value] {
+    if items.len() > max {
+        errors.push_with(|| FieldError::too_many(path, items.len(), max));
+    }
+    &items[..items.len().min(max)]
+}
+
+/// Variant of [`at_most`] for lists of which nothing is looked at if they are too long.
+fn unless_too_many<'v>(
+    items: &'v [Value],
+    max: usize,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) -> &'v [Value] {
+    let first = at_most(items, max, path, errors);
+    if first.len() < items.len() {
+        &[]
+    } else {
+        first
     }
 }
 
@@ -74,7 +102,7 @@ fn one_of_or_none(value: &str, supported: &[&str], path: &Path<'_>, errors: &mut
 fn non_negative(value: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     if let Some(number) = number(value, field).filter(|number| *number < 0) {
         let why = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(&path.field(field), number, why));
+        errors.push_with(|| FieldError::invalid(&path.field(field), number, why));
     }
 }
 
@@ -115,7 +143,7 @@ fn annotations(value: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Rejects changes of an immutable field.
 pub(crate) fn immutable(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     if new != old {
-        errors.push(FieldError::invalid(path, new.clone(), "field is immutable"));
+        errors.push_with(|| FieldError::invalid(path, new, "field is immutable"));
     }
 }
 

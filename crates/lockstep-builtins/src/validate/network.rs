@@ -17,7 +17,7 @@ pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 
 /// An address that others can reach.
 pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
     let Ok(parsed) = ip.parse::<IpAddr>() else {
-        errors.push(FieldError::invalid(path, ip, "must be a valid IP address"));
+        errors.push_with(|| FieldError::invalid(path, ip, "must be a valid IP address"));
         return;
     };
     let is_link_local = match parsed {
@@ -33,13 +33,13 @@ pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
     } else {
         return;
     };
-    errors.push(FieldError::invalid(path, ip, why));
+    errors.push_with(|| FieldError::invalid(path, ip, why));
 }
 
 /// An address that others can reach, if it is one at all.
 pub(super) fn address(ip: &str, path: &Path<'_>, errors: &mut Errors) {
     if ip.parse::<IpAddr>().is_err() {
-        errors.push(FieldError::invalid(path, ip, IP));
+        errors.push_with(|| FieldError::invalid(path, ip, IP));
         return;
     }
     reachable(ip, path, errors);
@@ -58,7 +58,7 @@ pub(super) fn is_network(text: &str) -> bool {
 
 pub(super) fn network(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if !is_network(text) {
-        errors.push(FieldError::invalid(path, text, CIDR));
+        errors.push_with(|| FieldError::invalid(path, text, CIDR));
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn ingress(ingress: &Value, errors: &mut Errors) {
         Some(default) => backend(default, &path.field("defaultBackend"), errors),
         None if rules.is_empty() => {
             let why = "either `defaultBackend` or `rules` must be specified";
-            errors.push(FieldError::invalid(&path, rules_value(spec), why));
+            errors.push_with(|| FieldError::invalid(&path, &rules_value(spec), why));
         }
         None => {}
     }
@@ -81,7 +81,7 @@ pub(crate) fn ingress(ingress: &Value, errors: &mut Errors) {
             let path = path.field("http");
             let path = path.field("paths");
             if list(http, "paths").is_empty() {
-                errors.push(FieldError::required(&path, ""));
+                errors.push_with(|| FieldError::required(&path, ""));
             }
             for (index, row) in list(http, "paths").iter().enumerate() {
                 http_path(row, &path.index(index), errors);
@@ -119,7 +119,7 @@ fn host(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
     if name.parse::<IpAddr>().is_ok() {
         let why = "must be a DNS name, not an IP address";
-        errors.push(FieldError::invalid(path, name, why));
+        errors.push_with(|| FieldError::invalid(path, name, why));
         return;
     }
     wildcard(name, path, errors);
@@ -131,7 +131,7 @@ fn wildcard(name: &str, path: &Path<'_>, errors: &mut Errors) {
         Some(rest) if lockstep_object::names::dns1123_subdomain(rest).is_empty() => {}
         Some(_) => {
             let why = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-            errors.push(FieldError::invalid(path, name, why));
+            errors.push_with(|| FieldError::invalid(path, name, why));
         }
         None => subdomain(name, path, errors),
     }
@@ -148,34 +148,30 @@ fn http_path(row: &Value, path: &Path<'_>, errors: &mut Errors) {
     match kind {
         None => {
             let why = "pathType must be specified";
-            errors.push(FieldError::required(&path.field("pathType"), why));
+            errors.push_with(|| FieldError::required(&path.field("pathType"), why));
             return;
         }
         Some("Exact" | "Prefix") => {
             if !own.starts_with('/') {
-                errors.push(FieldError::invalid(&place, own, "must be an absolute path"));
+                errors.push_with(|| FieldError::invalid(&place, own, "must be an absolute path"));
             }
             for bad in IN_PATH.into_iter().filter(|bad| own.contains(bad)) {
                 let why = format!("must not contain '{bad}'");
-                errors.push(FieldError::invalid(&place, own, why));
+                errors.push_with(|| FieldError::invalid(&place, own, why));
             }
             for bad in AT_END.into_iter().filter(|bad| own.ends_with(bad)) {
                 let why = format!("cannot end with '{bad}'");
-                errors.push(FieldError::invalid(&place, own, why));
+                errors.push_with(|| FieldError::invalid(&place, own, why));
             }
         }
         Some("ImplementationSpecific") => {
             if !own.is_empty() && !own.starts_with('/') {
-                errors.push(FieldError::invalid(&place, own, "must be an absolute path"));
+                errors.push_with(|| FieldError::invalid(&place, own, "must be an absolute path"));
             }
         }
         Some(other) => {
             let known = ["Exact", "ImplementationSpecific", "Prefix"];
-            errors.push(FieldError::not_supported(
-                &path.field("pathType"),
-                other,
-                known,
-            ));
+            errors.push_with(|| FieldError::not_supported(&path.field("pathType"), other, known));
         }
     }
     backend(&row["backend"], &path.field("backend"), errors);
@@ -186,13 +182,13 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (service, resource) {
         (Some(_), Some(_)) => {
             let why = "cannot set both resource and service backends";
-            errors.push(FieldError::invalid(path, "", why));
+            errors.push_with(|| FieldError::invalid(path, "", why));
         }
         (Some(service), None) => service_backend(service, path, errors),
         (None, Some(resource)) => resource_backend(resource, &path.field("resource"), errors),
         (None, None) => {
             let why = "resource or service backend is required";
-            errors.push(FieldError::invalid(path, "", why));
+            errors.push_with(|| FieldError::invalid(path, "", why));
         }
     }
 }
@@ -214,7 +210,7 @@ fn service_backend(service: &Value, path: &Path<'_>, errors: &mut Errors) {
     let service_path = path.field("service");
     let name = text(service, "name");
     if name.is_empty() {
-        errors.push(FieldError::required(&service_path.field("name"), ""));
+        errors.push_with(|| FieldError::required(&service_path.field("name"), ""));
     } else {
         label(name, &service_path.field("name"), errors);
     }
@@ -223,7 +219,7 @@ fn service_backend(service: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (text(port, "name"), own) {
         ("", 0) => {
             let why = "port name or number is required";
-            errors.push(FieldError::required(path, why));
+            errors.push_with(|| FieldError::required(path, why));
         }
         ("", own) => {
             let path = service_path.field("port");
@@ -235,7 +231,7 @@ fn service_backend(service: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         _ => {
             let why = "cannot set both port name & port number";
-            errors.push(FieldError::invalid(path, "", why));
+            errors.push_with(|| FieldError::invalid(path, "", why));
         }
     }
 }
@@ -252,10 +248,10 @@ pub(crate) fn ingress_class(class: &Value, errors: &mut Errors) {
         .split_once('/')
         .is_some_and(|(domain, rest)| !domain.is_empty() && !rest.is_empty());
     if controller.is_empty() {
-        errors.push(FieldError::required(&place, ""));
+        errors.push_with(|| FieldError::required(&place, ""));
     } else if !is_path {
         let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-        errors.push(FieldError::invalid(&place, controller, why));
+        errors.push_with(|| FieldError::invalid(&place, controller, why));
     }
     let Some(parameters) = some(spec, "parameters") else {
         return;
@@ -267,20 +263,16 @@ pub(crate) fn ingress_class(class: &Value, errors: &mut Errors) {
     match text(parameters, "scope") {
         "Namespace" if space.is_empty() => {
             let why = "`parameters.scope` is set to 'Namespace'";
-            errors.push(FieldError::required(&path.field("namespace"), why));
+            errors.push_with(|| FieldError::required(&path.field("namespace"), why));
         }
         "Cluster" if !space.is_empty() => {
             let why = "`parameters.scope` is set to 'Cluster'";
-            errors.push(FieldError::forbidden(&path.field("namespace"), why));
+            errors.push_with(|| FieldError::forbidden(&path.field("namespace"), why));
         }
         "Namespace" | "Cluster" => {}
         other => {
             let known = ["Cluster", "Namespace"];
-            errors.push(FieldError::not_supported(
-                &path.field("scope"),
-                other,
-                known,
-            ));
+            errors.push_with(|| FieldError::not_supported(&path.field("scope"), other, known));
         }
     }
 }
@@ -294,7 +286,7 @@ pub(crate) fn ingress_class_update(new: &Value, old: &Value, errors: &mut Errors
 pub(crate) fn policy(policy: &Value, errors: &mut Errors) {
     let (spec, path) = (&policy["spec"], Path::ROOT.field("spec"));
     let place = path.field("podSelector");
-    errors.extend(validate_label_selector(&spec["podSelector"], &place));
+    errors.append(validate_label_selector(&spec["podSelector"], &place));
     for (field, peers) in [("ingress", "from"), ("egress", "to")] {
         let path = path.field(field);
         for (index, rule) in list(spec, field).iter().enumerate() {
@@ -309,14 +301,14 @@ pub(crate) fn policy(policy: &Value, errors: &mut Errors) {
     let path = path.field("policyTypes");
     if list(spec, "policyTypes").len() > 2 {
         let why = "may not specify more than two policyTypes";
-        errors.push(FieldError::invalid(&path, spec["policyTypes"].clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, &spec["policyTypes"], why));
         return;
     }
     for (index, kind) in list(spec, "policyTypes").iter().enumerate() {
         let known = ["Ingress", "Egress"];
         let kind = kind.as_str().unwrap_or_default();
         if !known.contains(&kind) {
-            errors.push(FieldError::not_supported(&path.index(index), kind, known));
+            errors.push_with(|| FieldError::not_supported(&path.index(index), kind, known));
         }
     }
 }
@@ -335,7 +327,7 @@ fn policy_ports(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         let Some(port) = some(row, "port") else {
             if some(row, "endPort").is_some() {
                 let why = "must be specified when `endPort` is specified";
-                errors.push(FieldError::required(&path.field("port"), why));
+                errors.push_with(|| FieldError::required(&path.field("port"), why));
             }
             continue;
         };
@@ -346,12 +338,12 @@ fn policy_ports(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         match port.as_i64() {
             Some(first) if end < first => {
                 let why = "must be greater than or equal to `port`";
-                errors.push(FieldError::invalid(&path.field("endPort"), first, why));
+                errors.push_with(|| FieldError::invalid(&path.field("endPort"), first, why));
             }
             Some(_) => port_number(end, &path.field("endPort"), errors),
             None => {
                 let why = "may not be specified when `port` is non-numeric";
-                errors.push(FieldError::forbidden(&path.field("endPort"), why));
+                errors.push_with(|| FieldError::forbidden(&path.field("endPort"), why));
             }
         }
     }
@@ -362,7 +354,7 @@ fn policy_peer(peer: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["podSelector", "namespaceSelector"] {
         if let Some(selector) = some(peer, field) {
             count += 1;
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     if let Some(block) = some(peer, "ipBlock") {
@@ -378,10 +370,10 @@ fn policy_peer(peer: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if count > 0 {
             let why = "may not specify both ipBlock and another peer";
-            errors.push(FieldError::forbidden(path, why));
+            errors.push_with(|| FieldError::forbidden(path, why));
         }
     } else if count == 0 {
-        errors.push(FieldError::required(path, "must specify a peer"));
+        errors.push_with(|| FieldError::required(path, "must specify a peer"));
     }
 }
 

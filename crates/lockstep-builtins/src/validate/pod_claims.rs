@@ -16,22 +16,22 @@ pub(super) fn of_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (name, path) = (text(claim, "name"), path.index(index));
         let place = path.field("name");
         if name.is_empty() {
-            errors.push(FieldError::required(&place, ""));
+            errors.push_with(|| FieldError::required(&place, ""));
         } else if seen.insert(name) {
             label(name, &place, errors);
         } else {
-            errors.push(FieldError::duplicate(&place, name));
+            errors.push_with(|| FieldError::duplicate(&place, name));
         }
         let sources = ["resourceClaimName", "resourceClaimTemplateName"];
         let given = sources.map(|field| some(claim, field).and_then(Value::as_str));
         match given {
             [Some(_), Some(_)] => {
                 let why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified";
-                errors.push(FieldError::invalid(&path, claim.clone(), why));
+                errors.push_with(|| FieldError::invalid(&path, claim, why));
             }
             [None, None] => {
                 let why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`";
-                errors.push(FieldError::invalid(&path, claim.clone(), why));
+                errors.push_with(|| FieldError::invalid(&path, claim, why));
             }
             _ => {}
         }
@@ -63,7 +63,7 @@ pub(super) fn of_container(
         let (name, request) = (text(claim, "name"), text(claim, "request"));
         let path = path.index(index);
         if name.is_empty() {
-            errors.push(FieldError::required(&path, ""));
+            errors.push_with(|| FieldError::required(&path, ""));
             continue;
         }
         if !seen.insert((name, request)) {
@@ -72,17 +72,19 @@ pub(super) fn of_container(
             } else {
                 format!("{name}/{request}")
             };
-            errors.push(FieldError::duplicate(&path, push_problems));
+            errors.push_with(|| FieldError::duplicate(&path, push_problems));
         }
         if !claimed.contains(name) {
-            let why = "must be one of the names in pod.spec.resourceClaims";
-            let why = if claimed.is_empty() {
-                format!("{why} which is empty")
-            } else {
-                let names: Vec<&str> = claimed.iter().copied().collect();
-                format!("{why}: {}", names.join(", "))
-            };
-            errors.push(FieldError::not_found_because(&path, name, why));
+            errors.push_with(|| FieldError::not_found_because(&path, name, not_claimed(claimed)));
         }
     }
+}
+
+fn not_claimed(claimed: &BTreeSet<&str>) -> String {
+    let why = "must be one of the names in pod.spec.resourceClaims";
+    if claimed.is_empty() {
+        return format!("{why} which is empty");
+    }
+    let names: Vec<&str> = claimed.iter().copied().collect();
+    format!("{why}: {}", names.join(", "))
 }

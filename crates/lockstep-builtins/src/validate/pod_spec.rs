@@ -1,5 +1,7 @@
 //! Validation of pod specs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
@@ -55,7 +57,7 @@ pub(super) fn check(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(os) = some(spec, "os") {
         let (name, path) = (text(os, "name"), path.field("os"));
         if name.is_empty() {
-            errors.push(FieldError::required(&path.field("name"), ""));
+            errors.push_with(|| FieldError::required(&path.field("name"), ""));
         } else {
             one_of_or_none(name, &["linux", "windows"], &path, errors);
         }
@@ -73,7 +75,7 @@ fn named(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let last = i64::from(i32::MAX);
     if let Some(seconds) = deadline.filter(|seconds| !(1..=last).contains(seconds)) {
         let path = path.field("activeDeadlineSeconds");
-        errors.push(FieldError::invalid(&path, seconds, between(1, last)));
+        errors.push_with(|| FieldError::invalid(&path, seconds, between(1, last)));
     }
     for field in ["hostname", "subdomain"] {
         let name = text(spec, field);
@@ -96,50 +98,49 @@ fn gates(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         );
     }
     let path = path.field("schedulingGates");
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, gate) in list(spec, "schedulingGates").iter().enumerate() {
         let (name, path) = (text(gate, "name"), path.index(index));
         push_problems(names::qualified_name(name), name, &path, errors);
-        if seen.contains(&name) {
-            errors.push(FieldError::duplicate(&path, name));
+        if !seen.insert(name) {
+            errors.push_with(|| FieldError::duplicate(&path, name));
         }
-        seen.push(name);
     }
 }
 
 fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("topologySpreadConstraints");
     let rules = list(spec, "topologySpreadConstraints");
+    let of = |rule| (text(rule, "topologyKey"), text(rule, "whenUnsatisfiable"));
+    let numbered = rules.iter().enumerate();
+    let last: BTreeMap<_, usize> = numbered.map(|(at, rule)| (of(rule), at)).collect();
     for (index, rule) in rules.iter().enumerate() {
         let path = path.index(index);
         let skew = number(rule, "maxSkew").unwrap_or_default();
         if skew <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&path.field("maxSkew"), skew, why));
+            errors.push_with(|| FieldError::invalid(&path.field("maxSkew"), skew, why));
         }
         let key = text(rule, "topologyKey");
         if key.is_empty() {
             let why = "can not be empty";
-            errors.push(FieldError::required(&path.field("topologyKey"), why));
+            errors.push_with(|| FieldError::required(&path.field("topologyKey"), why));
         }
         let known = ["DoNotSchedule", "ScheduleAnyway"];
         let wish = text(rule, "whenUnsatisfiable");
         if !known.contains(&wish) {
             let path = path.field("whenUnsatisfiable");
-            errors.push(FieldError::not_supported(&path, wish, known));
+            errors.push_with(|| FieldError::not_supported(&path, wish, known));
         }
-        let is_same = |other: &&Value| {
-            text(other, "topologyKey") == key && text(other, "whenUnsatisfiable") == wish
-        };
-        if rules[index + 1..].iter().any(|other| is_same(&other)) {
+        if last.get(&(key, wish)).is_some_and(|last| *last > index) {
             let path = path.field("{topologyKey, whenUnsatisfiable}");
-            errors.push(FieldError::duplicate(&path, format!("{{{key}, {wish}}}")));
+            errors.push_with(|| FieldError::duplicate(&path, format!("{{{key}, {wish}}}")));
         }
         spread_nodes(rule, wish, &path, errors);
         affinity::label_keys(rule, &path, errors);
         if let Some(selector) = some(rule, "labelSelector") {
             let path = path.field("labelSelector");
-            errors.extend(validate_label_selector(selector, &path));
+            errors.append(validate_label_selector(selector, &path));
         }
     }
 }
@@ -150,19 +151,19 @@ fn spread_nodes(rule: &Value, wish: &str, path: &Path<'_>, errors: &mut Errors) 
         let path = path.field("minDomains");
         if domains <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&path, domains, why));
+            errors.push_with(|| FieldError::invalid(&path, domains, why));
         }
         if wish != "DoNotSchedule" {
             let why =
                 format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {wish}");
-            errors.push(FieldError::invalid(&path, domains, why));
+            errors.push_with(|| FieldError::invalid(&path, domains, why));
         }
     }
     for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
         if let Some(policy) = some(rule, field).and_then(Value::as_str) {
             let known = ["Honor", "Ignore"];
             if !known.contains(&policy) {
-                errors.push(FieldError::not_supported(&path.field(field), policy, known));
+                errors.push_with(|| FieldError::not_supported(&path.field(field), policy, known));
             }
         }
     }
@@ -179,23 +180,23 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         if key.is_empty() && operator != "Exists" {
             let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            errors.push(FieldError::invalid(&path.field("operator"), operator, why));
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), operator, why));
         }
         if some(toleration, "tolerationSeconds").is_some() && effect != "NoExecute" {
             let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            errors.push(FieldError::invalid(&path.field("effect"), effect, why));
+            errors.push_with(|| FieldError::invalid(&path.field("effect"), effect, why));
         }
         let place = path.field("operator");
         match operator {
             "" | "Equal" => {
                 let problems = names::label_value(value);
                 if !problems.is_empty() {
-                    errors.push(FieldError::invalid(&place, value, problems.join(";")));
+                    errors.push_with(|| FieldError::invalid(&place, value, problems.join(";")));
                 }
             }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
-                errors.push(FieldError::invalid(&place, value, why));
+                errors.push_with(|| FieldError::invalid(&place, value, why));
             }
             "Exists" => {}
             other => {
@@ -203,7 +204,7 @@ pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
                 let known = ["Equal", "Exists", "Lt", "Gt"];
                 let push_problems = if known.contains(&other) { 4 } else { 2 };
                 let known = known.into_iter().take(push_problems);
-                errors.push(FieldError::not_supported(&place, other, known));
+                errors.push_with(|| FieldError::not_supported(&place, other, known));
             }
         }
         one_of_or_none(effect, &EFFECTS, &path.field("effect"), errors);

@@ -1,9 +1,10 @@
 //! Validation of pods and pod updates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use lockstep_object::field::{FieldError, Path};
-use lockstep_object::{Map, Value};
+use lockstep_object::{Map, Value, json};
 
 use super::network::IP;
 use super::scalar::between;
@@ -21,10 +22,7 @@ pub(crate) fn pod(pod: &Value, errors: &mut Errors) {
     images(spec, &path, errors);
     if !list(spec, "ephemeralContainers").is_empty() {
         let why = "cannot be set on create";
-        errors.push(FieldError::forbidden(
-            &path.field("ephemeralContainers"),
-            why,
-        ));
+        errors.push_with(|| FieldError::forbidden(&path.field("ephemeralContainers"), why));
     }
 }
 
@@ -43,7 +41,7 @@ fn account_tokens(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
                 let source_path = sources_path.index(at);
                 let why = "must not be specified when serviceAccountName is not set";
                 let place = source_path.field("serviceAccountToken");
-                errors.push(FieldError::forbidden(&place, why));
+                errors.push_with(|| FieldError::forbidden(&place, why));
             }
         }
     }
@@ -57,7 +55,7 @@ fn images(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             if image.trim() != image {
                 let path = list_path.index(index);
                 let why = "must not have leading or trailing whitespace";
-                errors.push(FieldError::invalid(&path.field("image"), image, why));
+                errors.push_with(|| FieldError::invalid(&path.field("image"), image, why));
             }
         }
     }
@@ -73,12 +71,12 @@ pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     if observed < 0 {
         let path = path.field("observedGeneration");
         let why = "must be a non-negative integer";
-        errors.push(FieldError::invalid(&path, observed, why));
+        errors.push_with(|| FieldError::invalid(&path, observed, why));
     }
     let (class, was) = (text(status, "qosClass"), text(&old["status"], "qosClass"));
     if !class.is_empty() && class != was {
         let why = "field is immutable";
-        errors.push(FieldError::invalid(&path.field("qosClass"), class, why));
+        errors.push_with(|| FieldError::invalid(&path.field("qosClass"), class, why));
     }
     let place = path.field("podIPs");
     let mut ips: Vec<&str> = list(status, "podIPs")
@@ -90,7 +88,7 @@ pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     }
     for (index, ip) in ips.iter().enumerate() {
         if ip.parse::<IpAddr>().is_err() {
-            errors.push(FieldError::invalid(&place.index(index), *ip, IP));
+            errors.push_with(|| FieldError::invalid(&place.index(index), *ip, IP));
         }
     }
     let families: Vec<bool> = ips
@@ -100,7 +98,7 @@ pub(crate) fn pod_status(new: &Value, old: &Value, errors: &mut Errors) {
     let of = |is_four: bool| families.iter().filter(|four| **four == is_four).count();
     if of(true) > 1 || of(false) > 1 {
         let why = "may specify no more than one IP for each IP family";
-        errors.push(FieldError::invalid(&place, status["podIPs"].clone(), why));
+        errors.push_with(|| FieldError::invalid(&place, &status["podIPs"], why));
     }
 }
 
@@ -112,7 +110,7 @@ pub(crate) fn pod_update(new: &Value, old: &Value, errors: &mut Errors) {
     for field in ["containers", "initContainers"] {
         if list(spec, field).len() != list(old_spec, field).len() {
             let why = "pod updates may not add or remove containers";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
             return;
         }
     }
@@ -124,7 +122,7 @@ pub(crate) fn pod_update(new: &Value, old: &Value, errors: &mut Errors) {
     gates(spec, old_spec, &path, errors);
     if stripped(spec, is_gated) != stripped(old_spec, is_gated) {
         let why = format!("pod updates may not change fields other than {CHANGES}");
-        errors.push(FieldError::forbidden(&path, why));
+        errors.push_with(|| FieldError::forbidden(&path, why));
     }
 }
 
@@ -137,17 +135,17 @@ fn deadline(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> 
         number(old, "activeDeadlineSeconds"),
     ) {
         (Some(new), _) if !(0..=last).contains(&new) => {
-            errors.push(FieldError::invalid(&path, new, between(0, last)));
+            errors.push_with(|| FieldError::invalid(&path, new, between(0, last)));
             false
         }
         (Some(new), Some(old)) if old < new => {
             let why = "must be less than or equal to previous value";
-            errors.push(FieldError::invalid(&path, new, why));
+            errors.push_with(|| FieldError::invalid(&path, new, why));
             false
         }
         (None, Some(_)) => {
             let why = "must not update from a positive integer to nil value";
-            errors.push(FieldError::invalid(&path, Value::Null, why));
+            errors.push_with(|| FieldError::invalid(&path, &Value::Null, why));
             true
         }
         _ => true,
@@ -161,27 +159,25 @@ fn tolerations(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) 
         if let Some(fields) = toleration.as_object_mut() {
             fields.remove("tolerationSeconds");
         }
-        toleration
+        json::encode(&toleration)
     };
-    let stays = |kept: &Value| {
-        new.iter()
-            .any(|now| seconds_aside(now) == seconds_aside(kept))
-    };
-    if !old.iter().all(stays) {
+    let now: BTreeSet<Vec<u8>> = new.iter().map(seconds_aside).collect();
+    if !old.iter().all(|kept| now.contains(&seconds_aside(kept))) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
-        errors.push(FieldError::forbidden(&path.field("tolerations"), why));
+        errors.push_with(|| FieldError::forbidden(&path.field("tolerations"), why));
     }
 }
 
 fn gates(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let old = list(old, "schedulingGates");
+    let old = list(old, "schedulingGates").iter();
+    let old: BTreeSet<&str> = old.map(|gate| text(gate, "name")).collect();
     let path = path.field("schedulingGates");
-    let gates = list(spec, "schedulingGates").iter().enumerate();
-    for (index, gate) in gates.filter(|(_, gate)| !old.contains(gate)) {
-        let name = text(gate, "name");
+    let gates = list(spec, "schedulingGates").iter();
+    let names = gates.map(|gate| text(gate, "name")).enumerate();
+    for (index, name) in names.filter(|(_, name)| !old.contains(name)) {
         let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
         let path = path.index(index);
-        errors.push(FieldError::forbidden(&path.field("name"), why));
+        errors.push_with(|| FieldError::forbidden(&path.field("name"), why));
     }
 }
 
@@ -238,16 +234,19 @@ pub(crate) fn ephemeral_update(new: &Value, old: &Value, errors: &mut Errors) {
         list(spec_of(new), "ephemeralContainers"),
         list(spec_of(old), "ephemeralContainers"),
     );
+    // Of containers with one name the first counts.
+    let named = now.iter().rev();
+    let now: BTreeMap<&str, &Value> = named.map(|it| (text(it, "name"), it)).collect();
     for known in before {
         let name = text(known, "name");
-        match now.iter().find(|container| text(container, "name") == name) {
+        match now.get(name) {
             None => {
                 let why = format!("existing ephemeral containers {name:?} may not be removed\n");
-                errors.push(FieldError::forbidden(&place, why));
+                errors.push_with(|| FieldError::forbidden(&place, why));
             }
-            Some(container) if container != known => {
+            Some(container) if *container != known => {
                 let why = format!("existing ephemeral containers {name:?} may not be changed\n");
-                errors.push(FieldError::forbidden(&place, why));
+                errors.push_with(|| FieldError::forbidden(&place, why));
             }
             Some(_) => {}
         }

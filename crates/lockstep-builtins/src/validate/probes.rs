@@ -19,16 +19,16 @@ pub(super) fn handler(value: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (action, path) = (&value[*name], path.field(name));
         if at > 0 {
             let why = "may not specify more than 1 handler type";
-            errors.push(FieldError::forbidden(&path, why));
+            errors.push_with(|| FieldError::forbidden(&path, why));
             continue;
         }
         match *name {
             "exec" if list(action, "command").is_empty() => {
-                errors.push(FieldError::required(&path.field("command"), ""));
+                errors.push_with(|| FieldError::required(&path.field("command"), ""));
             }
             "httpGet" => {
                 if text(action, "path").is_empty() {
-                    errors.push(FieldError::required(&path.field("path"), ""));
+                    errors.push_with(|| FieldError::required(&path.field("path"), ""));
                 }
                 port_or_name(&action["port"], &path.field("port"), errors);
                 let scheme = text(action, "scheme");
@@ -39,7 +39,7 @@ pub(super) fn handler(value: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
     }
     if given.is_empty() {
-        errors.push(FieldError::required(path, "must specify a handler type"));
+        errors.push_with(|| FieldError::required(path, "must specify a handler type"));
     }
 }
 
@@ -83,23 +83,19 @@ fn probe(
     let grace = number(probe, "terminationGracePeriodSeconds");
     let place = path.field("terminationGracePeriodSeconds");
     if let Some(seconds) = grace.filter(|seconds| *seconds <= 0) {
-        errors.push(FieldError::invalid(
-            &place,
-            seconds,
-            "must be greater than 0",
-        ));
+        errors.push_with(|| FieldError::invalid(&place, seconds, "must be greater than 0"));
     }
     if successes == Successes::Any {
-        if grace.is_some() {
+        if let Some(grace) = grace {
             let why = "must not be set for readinessProbes";
-            errors.push(FieldError::invalid(&place, grace, why));
+            errors.push_with(|| FieldError::invalid(&place, grace, why));
         }
         return;
     }
     let threshold = number(probe, "successThreshold");
     if let Some(threshold) = threshold.filter(|threshold| *threshold != 1) {
         let place = path.field("successThreshold");
-        errors.push(FieldError::invalid(&place, threshold, "must be 1"));
+        errors.push_with(|| FieldError::invalid(&place, threshold, "must be 1"));
     }
 }
 

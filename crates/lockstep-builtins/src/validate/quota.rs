@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lockstep_object::field::{FieldError, Path};
+use lockstep_object::field::{FieldError, Path, Shown};
 use lockstep_object::{Value, names};
 use serde_json::json;
 
@@ -74,12 +74,13 @@ pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
     };
     if sorted(new) != sorted(old) {
         let path = Path::ROOT.field("spec");
-        let value = new["spec"]["scopes"].clone();
-        errors.push(FieldError::invalid(
-            &path.field("scopes"),
-            value,
-            "field is immutable",
-        ));
+        errors.push_with(|| {
+            FieldError::invalid(
+                &path.field("scopes"),
+                &new["spec"]["scopes"],
+                "field is immutable",
+            )
+        });
     }
 }
 
@@ -108,13 +109,13 @@ fn amounts(parent: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
         resource_name(name, &place, errors);
         if !name.contains('/') && !is_standard(name) {
             let why = "must be a standard resource for quota";
-            errors.push(FieldError::invalid(&place, name, why));
+            errors.push_with(|| FieldError::invalid(&place, name, why));
         }
         non_negative_amount(value, &place, errors);
         let is_counted = COUNTED.contains(&name) || is_extended(name);
         if is_counted && amount(value).as_integer().is_err() {
             let why = "must be an integer";
-            errors.push(FieldError::invalid(&place, value.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, value, why));
         }
     }
 }
@@ -131,37 +132,44 @@ fn is_scope_of(scope: &str, resource: &str) -> bool {
     }
 }
 
-/// The resources of a quota that its scope does not fit.
-fn unfit<'v>(spec: &'v Value, scope: &'v str) -> impl Iterator<Item = &'v str> {
-    let names = entries(spec, "hard").map(|(name, _)| name);
-    names.filter(move |name| is_standard(name) && !is_scope_of(scope, name))
+/// True if a quota has a resource that its scope does not fit.
+fn is_unfit(spec: &Value, scope: &str) -> bool {
+    let mut names = entries(spec, "hard").map(|(name, _)| name);
+    names.any(|name| is_standard(name) && !is_scope_of(scope, name))
 }
 
 fn scopes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let place = path.field("scopes");
-    let scopes = list(spec, "scopes");
-    let all = || Value::Array(scopes.to_vec());
-    let given: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+    let all = list(spec, "scopes");
+    let given = each_once(all.iter().filter_map(Value::as_str));
+    // Upstream reports each scope and resource, always with all scopes: in one text, which is shown once.
+    let mut told = BTreeSet::new();
+    let mut wrong = |why| {
+        if told.insert(why) {
+            errors.push_with(|| FieldError::invalid(&place, all, why));
+        }
+    };
     for scope in &given {
         if !SCOPES.contains(scope) {
-            errors.push(FieldError::invalid(&place, all(), "unsupported scope"));
-        }
-        for _ in unfit(spec, scope) {
-            let why = "unsupported scope applied to resource";
-            errors.push(FieldError::invalid(&place, all(), why));
+            wrong("unsupported scope");
+        } else if is_unfit(spec, scope) {
+            wrong("unsupported scope applied to resource");
         }
     }
-    opposites(&given, &place, &all(), errors);
+    opposites(&given, &place, all, errors);
 }
 
-fn opposites(given: &[&str], place: &Path<'_>, shown: &Value, errors: &mut Errors) {
+/// The texts without repetitions, in their order.
+fn each_once<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<&'v str> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(*text)).collect()
+}
+
+fn opposites(given: &[&str], place: &Path<'_>, shown: impl Into<Shown>, errors: &mut Errors) {
+    let shown = shown.into();
     for (one, other) in OPPOSITES {
         if given.contains(&one) && given.contains(&other) {
-            errors.push(FieldError::invalid(
-                place,
-                shown.clone(),
-                "conflicting scopes",
-            ));
+            errors.push_with(|| FieldError::invalid(place, shown.clone(), "conflicting scopes"));
         }
     }
 }
@@ -171,15 +179,16 @@ fn selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("scopeSelector");
     let place = path.field("matchExpressions");
     let expressions = list(selector, "matchExpressions");
+    let mut unfit = BTreeSet::new();
     for expression in expressions {
         let scope = text(expression, "scopeName");
         if !SCOPES.contains(&scope) {
             let place = place.field("scopeName");
-            errors.push(FieldError::invalid(&place, scope, "unsupported scope"));
+            errors.push_with(|| FieldError::invalid(&place, scope, "unsupported scope"));
         }
-        for _ in unfit(spec, scope) {
+        if SCOPES.contains(&scope) && unfit.insert(scope) && is_unfit(spec, scope) {
             let why = "unsupported scope applied to resource";
-            errors.push(FieldError::invalid(&place, shown(expressions), why));
+            errors.push_with(|| FieldError::invalid(&place, &shown(expressions), why));
         }
         operator(expression, scope, &place, errors);
     }
@@ -192,25 +201,24 @@ fn operator(expression: &Value, scope: &str, place: &Path<'_>, errors: &mut Erro
     let operator = text(expression, "operator");
     if PLAIN_SCOPES.contains(&scope) && operator != "Exists" {
         let why = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-        errors.push(FieldError::invalid(&place.field("operator"), operator, why));
+        errors.push_with(|| FieldError::invalid(&place.field("operator"), operator, why));
     }
     let values = list(expression, "values");
     match operator {
         "In" | "NotIn" if values.is_empty() => {
             let why =
                 "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-            errors.push(FieldError::required(&place.field("values"), why));
+            errors.push_with(|| FieldError::required(&place.field("values"), why));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             let why =
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-            let value = Value::Array(values.to_vec());
-            errors.push(FieldError::invalid(&place.field("values"), value, why));
+            errors.push_with(|| FieldError::invalid(&place.field("values"), values, why));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
             let why = "not a valid selector operator";
-            errors.push(FieldError::invalid(&place.field("operator"), other, why));
+            errors.push_with(|| FieldError::invalid(&place.field("operator"), other, why));
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn address(address: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
     let path = path.field("parentRef");
     let Some(parent) = some(&address["spec"], "parentRef") else {
-        errors.push(FieldError::required(&path, ""));
+        errors.push_with(|| FieldError::required(&path, ""));
         return;
     };
     let group = text(parent, "group");
@@ -35,7 +35,7 @@ pub(crate) fn address(address: &Value, errors: &mut Errors) {
             let problems = NameRule::PathSegment.check(value, Part::Whole);
             push_problems(problems, value, &path, errors);
         } else if is_required {
-            errors.push(FieldError::required(&path, ""));
+            errors.push_with(|| FieldError::required(&path, ""));
         }
     }
 }
@@ -53,12 +53,12 @@ pub(crate) fn range(range: &Value, errors: &mut Errors) {
     let networks = list(spec, "cidrs");
     if networks.is_empty() {
         let why = "at least one CIDR required";
-        errors.push(FieldError::required(&path, why));
+        errors.push_with(|| FieldError::required(&path, why));
         return;
     }
     if networks.len() > NETWORKS_MAX {
         let why = format!("may only hold up to {NETWORKS_MAX} values");
-        errors.push(FieldError::invalid(&path, spec.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, spec, why));
         return;
     }
     for (index, network) in networks.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn range(range: &Value, errors: &mut Errors) {
         };
         if family(first).is_some() && family(first) == family(second) {
             let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-            errors.push(FieldError::invalid(&path, spec["cidrs"].clone(), why));
+            errors.push_with(|| FieldError::invalid(&path, &spec["cidrs"], why));
         }
     }
 }
@@ -90,12 +90,12 @@ pub(crate) fn range_update(new: &Value, old: &Value, errors: &mut Errors) {
     let gains_one = (was.len(), is.len()) == (1, NETWORKS_MAX);
     if was.len() != is.len() && !gains_one {
         let is = new["spec"]["cidrs"].clone();
-        errors.push(FieldError::invalid(&path, is, IMMUTABLE));
+        errors.push_with(|| FieldError::invalid(&path, &is, IMMUTABLE));
         return;
     }
     for (index, (is, was)) in is.iter().zip(was).enumerate() {
         if is != was {
-            let error = FieldError::invalid(&path.index(index), is.clone(), IMMUTABLE);
+            let error = FieldError::invalid(&path.index(index), is, IMMUTABLE);
             errors.push(error);
         }
     }

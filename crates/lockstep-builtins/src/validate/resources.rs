@@ -49,7 +49,7 @@ fn is_quota_huge_pages(name: &str) -> bool {
 pub(super) fn non_negative_amount(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     if amount(value).sign() < 0 {
         let why = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(path, value.clone(), why));
+        errors.push_with(|| FieldError::invalid(path, value, why));
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) ->
     let is_known = is_known_name(name);
     if is_name && !name.contains('/') && !is_known {
         let why = "must be a standard resource type or fully qualified";
-        errors.push(FieldError::invalid(path, name, why));
+        errors.push_with(|| FieldError::invalid(path, name, why));
     }
     is_name
 }
@@ -70,7 +70,7 @@ fn container_resource(name: &str, path: &Path<'_>, errors: &mut Errors) {
     resource_name(name, path, errors);
     if !name.contains('/') && !STANDARD.contains(&name) && !is_huge_pages(name) {
         let why = "must be a standard resource for containers";
-        errors.push(FieldError::invalid(path, name, why));
+        errors.push_with(|| FieldError::invalid(path, name, why));
     }
 }
 
@@ -97,17 +97,17 @@ pub(super) fn requirements(resources: &Value, path: &Path<'_>, errors: &mut Erro
         let Some(limit) = limits.get(name) else {
             if !can_overcommit(name) {
                 let why = "Limit must be set for non overcommitable resources";
-                errors.push(FieldError::required(&limits_path, why));
+                errors.push_with(|| FieldError::required(&limits_path, why));
             }
             continue;
         };
-        let (shown, limit_shown) = (asked.clone(), limit.as_str().unwrap_or_default());
+        let limit_shown = limit.as_str().unwrap_or_default();
         if !can_overcommit(name) && amount(asked) != amount(limit) {
             let why = format!("must be equal to {name} limit of {limit_shown}");
-            errors.push(FieldError::invalid(&requests_path, shown, why));
+            errors.push_with(|| FieldError::invalid(&requests_path, asked, why));
         } else if amount(asked) > amount(limit) {
             let why = format!("must be less than or equal to {name} limit of {limit_shown}");
-            errors.push(FieldError::invalid(&requests_path, shown, why));
+            errors.push_with(|| FieldError::invalid(&requests_path, asked, why));
         }
     }
 }
@@ -116,11 +116,7 @@ fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     non_negative_amount(value, path, errors);
     let is_whole = name == PODS || (name.contains('/') && !name.contains("kubernetes.io/"));
     if is_whole && amount(value).as_integer().is_err() {
-        errors.push(FieldError::invalid(
-            path,
-            value.clone(),
-            "must be an integer",
-        ));
+        errors.push_with(|| FieldError::invalid(path, value, "must be an integer"));
     }
 }
 
@@ -136,12 +132,12 @@ pub(super) fn field_selector(selector: &Value, path: &Path<'_>, errors: &mut Err
     ];
     let resource = text(selector, "resource");
     if resource.is_empty() {
-        errors.push(FieldError::required(&path.field("resource"), ""));
+        errors.push_with(|| FieldError::required(&path.field("resource"), ""));
     } else if !KNOWN.contains(&resource)
         && !resource.starts_with("limits.hugepages-")
         && !resource.starts_with("requests.hugepages-")
     {
         let path = path.field("resource");
-        errors.push(FieldError::not_supported(&path, resource, KNOWN));
+        errors.push_with(|| FieldError::not_supported(&path, resource, KNOWN));
     }
 }

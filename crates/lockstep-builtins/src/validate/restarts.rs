@@ -1,5 +1,7 @@
 //! Validation of container restart policies, restart rules and resize policies.
 
+use std::collections::BTreeSet;
+
 use lockstep_object::Value;
 use lockstep_object::field::{FieldError, Path};
 
@@ -17,10 +19,10 @@ pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         None if rules.is_empty() => return,
         None => {
             let why = "must specify restartPolicy when restart rules are used";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         Some(policy) if !POLICIES.contains(&policy) => {
-            errors.push(FieldError::not_supported(&place, policy, POLICIES));
+            errors.push_with(|| FieldError::not_supported(&place, policy, POLICIES));
         }
         Some(_) => {}
     }
@@ -29,16 +31,16 @@ pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (action, path) = (text(rule, "action"), path.index(index));
         if !ACTIONS.contains(&action) {
             let place = path.field("action");
-            errors.push(FieldError::not_supported(&place, action, ACTIONS));
+            errors.push_with(|| FieldError::not_supported(&place, action, ACTIONS));
         }
         let path = path.field("exitCodes");
         match some(rule, "exitCodes") {
-            None => errors.push(FieldError::required(&path, "must be specified")),
+            None => errors.push_with(|| FieldError::required(&path, "must be specified")),
             Some(codes) => {
                 let (operator, known) = (text(codes, "operator"), ["In", "NotIn"]);
                 if !known.contains(&operator) {
                     let place = path.field("operator");
-                    errors.push(FieldError::not_supported(&place, operator, known));
+                    errors.push_with(|| FieldError::not_supported(&place, operator, known));
                 }
             }
         }
@@ -48,18 +50,17 @@ pub(super) fn policy(container: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Validates the resize policies of a container.
 pub(super) fn resize(container: &Value, of_pod: &str, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("resizePolicy");
-    let rules = list(container, "resizePolicy");
-    for (index, rule) in rules.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for (index, rule) in list(container, "resizePolicy").iter().enumerate() {
         let (name, policy) = (text(rule, "resourceName"), text(rule, "restartPolicy"));
-        let before = &rules[..index];
-        if before.iter().any(|rule| text(rule, "resourceName") == name) {
-            errors.push(FieldError::duplicate(&path.index(index), name));
+        if !seen.insert(name) {
+            errors.push_with(|| FieldError::duplicate(&path.index(index), name));
         }
         super::one_of(name, &["cpu", "memory"], &path, errors);
         super::one_of(policy, &["NotRequired", "RestartContainer"], &path, errors);
         if of_pod == "Never" && policy != "NotRequired" {
             let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-            errors.push(FieldError::invalid(&path, policy, why));
+            errors.push_with(|| FieldError::invalid(&path, policy, why));
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn is_port(number: i64) -> bool {
 
 pub(super) fn port_number(number: i64, path: &Path<'_>, errors: &mut Errors) {
     if !is_port(number) {
-        errors.push(FieldError::invalid(path, number, between(1, 65_535)));
+        errors.push_with(|| FieldError::invalid(path, number, between(1, 65_535)));
     }
 }
 
@@ -62,12 +62,12 @@ pub(super) fn amount_or_percent(value: &Value, path: &Path<'_>, errors: &mut Err
             let digits = text.strip_suffix('%').unwrap_or_default();
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                 let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-                errors.push(FieldError::invalid(path, text.as_str(), why));
+                errors.push_with(|| FieldError::invalid(path, text.as_str(), why));
             }
         }
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
             let why = "must be greater than or equal to 0";
-            errors.push(FieldError::invalid(path, value.clone(), why));
+            errors.push_with(|| FieldError::invalid(path, value, why));
         }
         _ => {}
     }
@@ -77,7 +77,7 @@ pub(super) fn amount_or_percent(value: &Value, path: &Path<'_>, errors: &mut Err
 pub(super) fn not_more_than_all(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     if percent(value).is_some_and(|percent| percent > 100) {
         let why = "must not be greater than 100%";
-        errors.push(FieldError::invalid(path, value.clone(), why));
+        errors.push_with(|| FieldError::invalid(path, value, why));
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn is_nothing(value: &Value) -> bool {
 /// A path below some place.
 pub(super) fn path_below(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if text.starts_with('/') {
-        errors.push(FieldError::invalid(path, text, "must be a relative path"));
+        errors.push_with(|| FieldError::invalid(path, text, "must be a relative path"));
     }
     path_without_way_up(text, path, errors);
 }
@@ -104,6 +104,6 @@ pub(super) fn path_below(text: &str, path: &Path<'_>, errors: &mut Errors) {
 /// A path that does not leave its place.
 pub(super) fn path_without_way_up(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if text.split('/').any(|part| part == "..") {
-        errors.push(FieldError::invalid(path, text, "must not contain '..'"));
+        errors.push_with(|| FieldError::invalid(path, text, "must not contain '..'"));
     }
 }

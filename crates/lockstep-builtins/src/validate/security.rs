@@ -13,11 +13,7 @@ const ID_MAX: i64 = i32::MAX as i64;
 fn id(context: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     let id = number(context, field);
     if let Some(id) = id.filter(|id| !(0..=ID_MAX).contains(id)) {
-        errors.push(FieldError::invalid(
-            &path.field(field),
-            id,
-            between(0, ID_MAX),
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field(field), id, between(0, ID_MAX)));
     }
 }
 
@@ -39,13 +35,13 @@ pub(super) fn of_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let number = group.as_i64().unwrap_or_default();
         if !(0..=ID_MAX).contains(&number) {
             let path = groups.index(index);
-            errors.push(FieldError::invalid(&path, number, between(0, ID_MAX)));
+            errors.push_with(|| FieldError::invalid(&path, number, between(0, ID_MAX)));
         }
     }
     if is_true(spec, "shareProcessNamespace") && is_true(spec, "hostPID") {
         let path = path.field("shareProcessNamespace");
         let why = "ShareProcessNamespace and HostPID cannot both be enabled";
-        errors.push(FieldError::invalid(&path, true, why));
+        errors.push_with(|| FieldError::invalid(&path, true, why));
     }
     hosts::sysctls(spec, &path, errors);
     known(
@@ -78,7 +74,7 @@ fn known(context: &Value, field: &str, known: &[&str], path: &Path<'_>, errors: 
     let given = some(context, field).and_then(Value::as_str);
     if let Some(given) = given.filter(|given| !known.contains(given)) {
         let known = known.iter().copied();
-        errors.push(FieldError::not_supported(&path.field(field), given, known));
+        errors.push_with(|| FieldError::not_supported(&path.field(field), given, known));
     }
 }
 
@@ -93,7 +89,7 @@ fn seccomp(context: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = text(profile, "type");
     if kind.is_empty() {
         let why = "type is required when seccompProfile is set";
-        errors.push(FieldError::required(&path.field("type"), why));
+        errors.push_with(|| FieldError::required(&path.field("type"), why));
     }
     one_of_or_none(kind, &PROFILES, &path.field("type"), errors);
     let place = path.field("localhostProfile");
@@ -103,12 +99,12 @@ fn seccomp(context: &Value, path: &Path<'_>, errors: &mut Errors) {
     ) {
         ("Localhost", None) => {
             let why = "must be set when seccomp type is Localhost";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         ("Localhost", Some(file)) => path_below(file, &place, errors),
         (_, Some(_)) => {
             let why = "can only be set when seccomp type is Localhost";
-            errors.push(FieldError::invalid(&place, profile.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, profile, why));
         }
         (_, None) => {}
     }
@@ -127,19 +123,19 @@ fn app_armor(context: &Value, path: &Path<'_>, errors: &mut Errors) {
     ) {
         ("Localhost", None | Some("")) => {
             let why = "must be set when AppArmor type is Localhost";
-            errors.push(FieldError::required(&place, why));
+            errors.push_with(|| FieldError::required(&place, why));
         }
         ("Localhost", Some(file)) if file.trim() != file => {
             let why = "must not be padded with whitespace";
-            errors.push(FieldError::invalid(&place, file, why));
+            errors.push_with(|| FieldError::invalid(&place, file, why));
         }
         ("RuntimeDefault" | "Unconfined", Some(file)) => {
             let why = "can only be set when AppArmor type is Localhost";
-            errors.push(FieldError::invalid(&place, file, why));
+            errors.push_with(|| FieldError::invalid(&place, file, why));
         }
         ("", _) => {
             let why = "type is required when appArmorProfile is set";
-            errors.push(FieldError::required(&path.field("type"), why));
+            errors.push_with(|| FieldError::required(&path.field("type"), why));
         }
         (other, _) => one_of_or_none(other, &PROFILES, &path.field("type"), errors),
     }
@@ -164,13 +160,13 @@ pub(super) fn of_container(container: &Value, path: &Path<'_>, errors: &mut Erro
     let may_not_escalate = context.get("allowPrivilegeEscalation") == Some(&Value::Bool(false));
     if may_not_escalate && is_true(context, "privileged") {
         let why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-        errors.push(FieldError::invalid(&path, context.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, context, why));
     }
     let added = list(&context["capabilities"], "add");
     if may_not_escalate && added.iter().any(|added| added == "CAP_SYS_ADMIN") {
         let why =
             "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-        errors.push(FieldError::invalid(&path, context.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, context, why));
     }
     app_armor(context, &path, errors);
 }

@@ -25,20 +25,20 @@ pub(crate) fn service(service: &Value, errors: &mut Errors) {
     let kind = text(spec, "type");
     let is_headless = text(spec, "clusterIP") == HEADLESS;
     if list(spec, "ports").is_empty() && !is_headless && kind != "ExternalName" {
-        errors.push(FieldError::required(&path.field("ports"), ""));
+        errors.push_with(|| FieldError::required(&path.field("ports"), ""));
     }
     match kind {
         "LoadBalancer" if is_headless => {
             let why = "may not be set to 'None' for LoadBalancer services";
             let path = path.field("clusterIPs");
             let path = path.index(0);
-            errors.push(FieldError::invalid(&path, HEADLESS, why));
+            errors.push_with(|| FieldError::invalid(&path, HEADLESS, why));
         }
         "NodePort" if is_headless => {
             let why = "may not be set to 'None' for NodePort services";
             let path = path.field("clusterIPs");
             let path = path.index(0);
-            errors.push(FieldError::invalid(&path, HEADLESS, why));
+            errors.push_with(|| FieldError::invalid(&path, HEADLESS, why));
         }
         "ExternalName" => external_name(spec, &path, errors),
         _ => {}
@@ -76,7 +76,7 @@ fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     // Upstream's spelling.
     let path = path.field("LoadBalancerSourceRanges");
     if !ranges.is_empty() && text(spec, "type") != "LoadBalancer" {
-        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
+        errors.push_with(|| FieldError::forbidden(&path, BALANCERS_ONLY));
     }
     for (index, range) in ranges.iter().enumerate() {
         let range = range.as_str().unwrap_or_default().trim();
@@ -90,25 +90,25 @@ fn distribution(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let wish = some(spec, "trafficDistribution").and_then(Value::as_str);
     if let Some(wish) = wish.filter(|wish| !known.contains(wish)) {
         let path = path.field("trafficDistribution");
-        errors.push(FieldError::not_supported(&path, wish, known));
+        errors.push_with(|| FieldError::not_supported(&path, wish, known));
     }
 }
 
 fn external_name(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if !list(spec, "clusterIPs").is_empty() {
         let why = "may not be set for ExternalName services";
-        errors.push(FieldError::forbidden(&path.field("clusterIPs"), why));
+        errors.push_with(|| FieldError::forbidden(&path.field("clusterIPs"), why));
     }
     for field in ["ipFamilies", "ipFamilyPolicy"] {
         let is_empty = list(spec, field).is_empty() && text(spec, field).is_empty();
         if !is_empty {
             let why = "may not be set for ExternalName services";
-            errors.push(FieldError::forbidden(&path.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&path.field(field), why));
         }
     }
     let name = text(spec, "externalName").trim_end_matches('.');
     if name.is_empty() {
-        errors.push(FieldError::required(&path.field("externalName"), ""));
+        errors.push_with(|| FieldError::required(&path.field("externalName"), ""));
     } else {
         subdomain(name, &path.field("externalName"), errors);
     }
@@ -123,12 +123,12 @@ fn ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let name = text(port, "name");
         if name.is_empty() {
             if all.len() > 1 {
-                errors.push(FieldError::required(&path.field("name"), ""));
+                errors.push_with(|| FieldError::required(&path.field("name"), ""));
             }
         } else {
             label(name, &path.field("name"), errors);
             if !names.insert(name) {
-                errors.push(FieldError::duplicate(&path.field("name"), name));
+                errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
             }
         }
         let own = number(port, "port").unwrap_or_default();
@@ -143,7 +143,7 @@ fn ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let key = (text(port, "protocol"), number(port, "port"));
         if !seen.insert(key) {
             let value = json!({ "protocol": key.0, "port": key.1 });
-            errors.push(FieldError::duplicate(&path.index(index), value));
+            errors.push_with(|| FieldError::duplicate(&path.index(index), &value));
         }
     }
 }
@@ -163,11 +163,7 @@ fn affinity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let config = path.field("sessionAffinityConfig");
         let client = config.field("clientIP");
         let why = format!("must be greater than 0 and less than {AFFINITY_SECONDS_MAX}");
-        errors.push(FieldError::invalid(
-            &client.field("timeoutSeconds"),
-            seconds,
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&client.field("timeoutSeconds"), seconds, why));
     }
 }
 
@@ -179,7 +175,7 @@ fn cluster_ips(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, ip) in list(spec, "clusterIPs").iter().enumerate() {
         let ip = ip.as_str().unwrap_or_default();
         if ip != HEADLESS && ip.parse::<IpAddr>().is_err() {
-            errors.push(FieldError::invalid(&path.index(index), ip, IP));
+            errors.push_with(|| FieldError::invalid(&path.index(index), ip, IP));
         }
     }
 }
@@ -194,7 +190,7 @@ fn node_ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         if number(port, "nodePort").unwrap_or_default() != 0 {
             let path = path.index(index);
             let why = format!("may not be used when `type` is '{kind}'");
-            errors.push(FieldError::forbidden(&path.field("nodePort"), why));
+            errors.push_with(|| FieldError::forbidden(&path.field("nodePort"), why));
         }
     }
 }
@@ -206,7 +202,7 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         one_of_or_none(outside, &["Cluster", "Local"], &place, errors);
     } else if !outside.is_empty() {
         let why = "may only be set for externally-accessible services";
-        errors.push(FieldError::invalid(&place, outside, why));
+        errors.push_with(|| FieldError::invalid(&place, outside, why));
     }
     let inside = text(spec, "internalTrafficPolicy");
     one_of_or_none(
@@ -219,11 +215,7 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if let Some(port) = health.filter(|_| !has_health_port(spec)) {
         let why =
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-        errors.push(FieldError::invalid(
-            &path.field("healthCheckNodePort"),
-            port,
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("healthCheckNodePort"), port, why));
     }
 }
 
@@ -231,7 +223,7 @@ fn allocation(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let is_balancer = text(spec, "type") == "LoadBalancer";
     if some(spec, "allocateLoadBalancerNodePorts").is_some() && !is_balancer {
         let path = path.field("allocateLoadBalancerNodePorts");
-        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
+        errors.push_with(|| FieldError::forbidden(&path, BALANCERS_ONLY));
     }
 }
 
@@ -243,7 +235,7 @@ fn class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if text(spec, "type") == "LoadBalancer" {
         push_problems(names::qualified_name(class), class, &path, errors);
     } else {
-        errors.push(FieldError::forbidden(&path, BALANCERS_ONLY));
+        errors.push_with(|| FieldError::forbidden(&path, BALANCERS_ONLY));
     }
 }
 
@@ -254,9 +246,9 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
         let place = path.field("clusterIPs");
         let before = list(old_spec, "clusterIPs").first();
         if before.is_some() && before != list(spec, "clusterIPs").first() {
-            let value = spec["clusterIPs"].clone();
+            let value = &spec["clusterIPs"];
             let why = "may not change once set";
-            errors.push(FieldError::invalid(&place.index(0), value, why));
+            errors.push_with(|| FieldError::invalid(&place.index(0), value, why));
         }
     }
     let is_balancer = |spec: &Value| text(spec, "type") == "LoadBalancer";
@@ -264,12 +256,12 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
     if is_balancer(spec) && is_balancer(old_spec) && class(spec) != class(old_spec) {
         let path = path.field("loadBalancerClass");
         let why = "may not change once set";
-        errors.push(FieldError::invalid(&path, class(spec), why));
+        errors.push_with(|| FieldError::invalid(&path, &class(spec), why));
     }
     let health = |spec: &Value| number(spec, "healthCheckNodePort").unwrap_or_default();
     if has_health_port(spec) && has_health_port(old_spec) && health(spec) != health(old_spec) {
         let path = path.field("healthCheckNodePort");
-        errors.push(FieldError::forbidden(&path, "field is immutable"));
+        errors.push_with(|| FieldError::forbidden(&path, "field is immutable"));
     }
     service(new, errors);
 }

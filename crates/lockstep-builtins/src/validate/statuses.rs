@@ -108,14 +108,14 @@ fn replicas(status: &Value, numbers: &Numbers, errors: &mut Errors) {
     for field in numbers.of_all {
         if of(field) > of("replicas") {
             let why = "cannot be greater than status.replicas";
-            errors.push(FieldError::invalid(&path.field(field), of(field), why));
+            errors.push_with(|| FieldError::invalid(&path.field(field), of(field), why));
         }
     }
     let available = of("availableReplicas");
     if available > of("readyReplicas") {
         let why = format!("cannot be greater than {}", numbers.ready);
         let path = path.field("availableReplicas");
-        errors.push(FieldError::invalid(&path, available, why));
+        errors.push_with(|| FieldError::invalid(&path, available, why));
     }
 }
 
@@ -126,6 +126,6 @@ fn collisions(status: &Value, old: &Value, errors: &mut Errors) {
         let path = Path::ROOT.field("status");
         let path = path.field("collisionCount");
         let count = of(status).unwrap_or_default();
-        errors.push(FieldError::invalid(&path, count, "cannot be decremented"));
+        errors.push_with(|| FieldError::invalid(&path, count, "cannot be decremented"));
     }
 }

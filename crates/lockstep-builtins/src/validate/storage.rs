@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
-use lockstep_object::{Map, Value, names};
+use lockstep_object::{Map, Value, json, names};
 
 use super::resources::non_negative_amount;
 use super::{
@@ -51,23 +51,23 @@ fn source(spec: &Value) -> Map<String, Value> {
 pub(crate) fn volume(volume: &Value, errors: &mut Errors) {
     let (spec, path) = (&volume["spec"], Path::ROOT.field("spec"));
     if list(spec, "accessModes").is_empty() {
-        errors.push(FieldError::required(&path.field("accessModes"), ""));
+        errors.push_with(|| FieldError::required(&path.field("accessModes"), ""));
     }
     access_modes(spec, &path, errors);
     let capacity = spec["capacity"].as_object();
     let place = path.field("capacity");
     if capacity.is_none_or(Map::is_empty) {
-        errors.push(FieldError::required(&place, ""));
+        errors.push_with(|| FieldError::required(&place, ""));
     }
     let is_storage = capacity.is_some_and(|all| all.len() == 1 && all.contains_key("storage"));
     if !is_storage {
-        let value = spec["capacity"].clone();
-        errors.push(FieldError::not_supported(&place, value, ["storage"]));
+        let value = &spec["capacity"];
+        errors.push_with(|| FieldError::not_supported(&place, value, ["storage"]));
     }
     for (name, value) in capacity.into_iter().flatten() {
         if amount(value).sign() <= 0 {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&place.key(name), value.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place.key(name), value, why));
         }
     }
     let policy = text(spec, "persistentVolumeReclaimPolicy");
@@ -78,11 +78,11 @@ pub(crate) fn volume(volume: &Value, errors: &mut Errors) {
     volume_sources::check(spec, &path, errors);
     let sources = source(spec);
     if sources.is_empty() {
-        errors.push(FieldError::required(&path, "must specify a volume type"));
+        errors.push_with(|| FieldError::required(&path, "must specify a volume type"));
     }
     for name in sources.keys().skip(1) {
         let why = "may not specify more than 1 volume type";
-        errors.push(FieldError::forbidden(&path.field(name), why));
+        errors.push_with(|| FieldError::forbidden(&path.field(name), why));
     }
     let class = text(spec, "storageClassName");
     if !class.is_empty() {
@@ -101,10 +101,7 @@ pub(crate) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("spec");
     if source(&new["spec"]) != source(&old["spec"]) {
         let why = "spec.persistentvolumesource is immutable after creation";
-        errors.push(FieldError::forbidden(
-            &path.field("persistentvolumesource"),
-            why,
-        ));
+        errors.push_with(|| FieldError::forbidden(&path.field("persistentvolumesource"), why));
     }
     immutable_field(
         &new["spec"],
@@ -124,19 +121,19 @@ pub(crate) fn claim(claim: &Value, errors: &mut Errors) {
 pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if list(spec, "accessModes").is_empty() {
         let why = "at least 1 access mode is required";
-        errors.push(FieldError::required(&path.field("accessModes"), why));
+        errors.push_with(|| FieldError::required(&path.field("accessModes"), why));
     }
     if let Some(selector) = some(spec, "selector") {
-        errors.extend(validate_label_selector(selector, &path.field("selector")));
+        errors.append(validate_label_selector(selector, &path.field("selector")));
     }
     access_modes(spec, path, errors);
     let resources = path.field("resources");
     let place = resources.key("storage");
     match spec["resources"]["requests"].get("storage") {
-        None => errors.push(FieldError::required(&place, "")),
+        None => errors.push_with(|| FieldError::required(&place, "")),
         Some(wanted) if amount(wanted).sign() <= 0 => {
             let why = "must be greater than zero";
-            errors.push(FieldError::invalid(&place, wanted.clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, wanted, why));
         }
         Some(_) => {}
     }
@@ -165,7 +162,7 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         (Some(_), Some(_)) if of("dataSource") != of("dataSourceRef") => "must match dataSourceRef",
         _ => return,
     };
-    errors.push(FieldError::invalid(path, Value::Object(Map::new()), why));
+    errors.push_with(|| FieldError::invalid(path, &Value::Object(Map::new()), why));
 }
 
 /// Validates a data source.
@@ -175,7 +172,7 @@ fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
     if group.is_empty() && kind != "PersistentVolumeClaim" {
         let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-        errors.push(FieldError::invalid(path, kind, why));
+        errors.push_with(|| FieldError::invalid(path, kind, why));
     } else if !group.is_empty() {
         subdomain(group, &path.field("apiGroup"), errors);
     }
@@ -208,7 +205,7 @@ pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
     };
     if rest(new) != rest(old) {
         let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        errors.push(FieldError::forbidden(&path, why));
+        errors.push_with(|| FieldError::forbidden(&path, why));
         return;
     }
     let storage = |claim: &Value| amount(&claim["spec"]["resources"]["requests"]["storage"]);
@@ -217,7 +214,7 @@ pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
         let resources = path.field("resources");
         let requests = resources.field("requests");
         let why = "field can not be less than status.capacity";
-        errors.push(FieldError::forbidden(&requests.field("storage"), why));
+        errors.push_with(|| FieldError::forbidden(&requests.field("storage"), why));
     }
 }
 
@@ -234,33 +231,33 @@ fn provisioner(object: &Value, field: &str, errors: &mut Errors) {
 fn topologies(class: &Value, errors: &mut Errors) {
     let path = Path::ROOT.field("allowedTopologies");
     let terms = list(class, "allowedTopologies");
+    let mut earlier = BTreeSet::new();
     for (index, term) in terms.iter().enumerate() {
         let path = path.index(index);
         let path = path.field("matchLabelExpressions");
         let rules = list(term, "matchLabelExpressions");
+        let mut keys = BTreeSet::new();
         for (at, rule) in rules.iter().enumerate() {
             let (key, path) = (text(rule, "key"), path.index(at));
             let (values, place) = (list(rule, "values"), path.field("values"));
             if values.is_empty() {
-                errors.push(FieldError::required(&place, ""));
+                errors.push_with(|| FieldError::required(&place, ""));
             }
+            let mut seen = BTreeSet::new();
             for (at, value) in values.iter().enumerate() {
-                if values[..at].contains(value) {
-                    errors.push(FieldError::duplicate(&place.index(at), value.clone()));
+                if !seen.insert(value.as_str()) {
+                    errors.push_with(|| FieldError::duplicate(&place.index(at), value));
                 }
             }
             push_problems(names::qualified_name(key), key, &path.field("key"), errors);
-            if rules[..at].iter().any(|other| text(other, "key") == key) {
-                errors.push(FieldError::duplicate(&path.field("key"), key));
+            if !keys.insert(key) {
+                errors.push_with(|| FieldError::duplicate(&path.field("key"), key));
             }
         }
-        // Upstream compares with as many empty places as there are places.
-        let empty = if rules.is_empty() { terms.len() } else { 0 };
-        let earlier = terms[..index].iter().filter(|other| {
-            some(other, "matchLabelExpressions") == some(term, "matchLabelExpressions")
-        });
-        for _ in 0..empty + earlier.count() {
-            errors.push(FieldError::duplicate(&path, ""));
+        // Upstream compares with empty terms too, and reports one error for each equal one; they have one text.
+        let is_repeated = !earlier.insert(json::encode(&term["matchLabelExpressions"]));
+        if rules.is_empty() || is_repeated {
+            errors.push_with(|| FieldError::duplicate(&path, ""));
         }
     }
 }
@@ -270,7 +267,7 @@ pub(crate) fn attributes(class: &Value, errors: &mut Errors) {
     provisioner(class, "driverName", errors);
     if class["parameters"].as_object().is_none_or(Map::is_empty) {
         let why = "must contain at least one key/value pair";
-        errors.push(FieldError::required(&Path::ROOT.field("parameters"), why));
+        errors.push_with(|| FieldError::required(&Path::ROOT.field("parameters"), why));
     }
 }
 
@@ -278,7 +275,7 @@ pub(crate) fn attributes_update(new: &Value, old: &Value, errors: &mut Errors) {
     for field in ["driverName", "parameters"] {
         if new[field] != old[field] {
             let why = format!("updates to {field} are forbidden.");
-            errors.push(FieldError::forbidden(&Path::ROOT.field(field), why));
+            errors.push_with(|| FieldError::forbidden(&Path::ROOT.field(field), why));
         }
     }
     attributes(new, errors);
@@ -317,7 +314,7 @@ pub(crate) fn node_drivers(node: &Value, errors: &mut Errors) {
         required(driver, "name", &path, errors);
         required(driver, "nodeID", &path, errors);
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
     }
 }
@@ -351,10 +348,10 @@ pub(crate) fn attachment(attachment: &Value, errors: &mut Errors) {
     let place = path.field("source");
     if count == 0 {
         let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     } else if count > 1 {
         let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-        errors.push(FieldError::forbidden(&place, why));
+        errors.push_with(|| FieldError::forbidden(&place, why));
     }
     let node = text(spec, "nodeName");
     subdomain(node, &path.field("nodeName"), errors);

@@ -20,10 +20,7 @@ pub(super) fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
     pod_spec::check(&template["spec"], &spec_path, errors);
     if !list(&template["spec"], "ephemeralContainers").is_empty() {
         let why = "ephemeral containers not allowed in pod template";
-        errors.push(FieldError::forbidden(
-            &spec_path.field("ephemeralContainers"),
-            why,
-        ));
+        errors.push_with(|| FieldError::forbidden(&spec_path.field("ephemeralContainers"), why));
     }
 }
 
@@ -34,14 +31,11 @@ pub(super) fn lasting(template: &Value, kind: &str, path: &Path<'_>, errors: &mu
     if spec["restartPolicy"] != "Always" {
         let path = path.field("restartPolicy");
         let policy = spec["restartPolicy"].clone();
-        errors.push(FieldError::not_supported(&path, policy, ["Always"]));
+        errors.push_with(|| FieldError::not_supported(&path, &policy, ["Always"]));
     }
     if some(spec, "activeDeadlineSeconds").is_some() {
         let why = format!("activeDeadlineSeconds in {kind} is not Supported");
-        errors.push(FieldError::forbidden(
-            &path.field("activeDeadlineSeconds"),
-            why,
-        ));
+        errors.push_with(|| FieldError::forbidden(&path.field("activeDeadlineSeconds"), why));
     }
 }
 
@@ -61,20 +55,20 @@ pub(super) fn unselected(template: &Value, path: &Path<'_>) -> FieldError {
     let metadata = path.field("metadata");
     let labels = template["metadata"]["labels"].clone();
     let why = "`selector` does not match template `labels`";
-    FieldError::invalid(&metadata.field("labels"), labels, why)
+    FieldError::invalid(&metadata.field("labels"), &labels, why)
 }
 
 /// A selector that has to be there, and to select something in particular.
 pub(super) fn selector(spec: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let path = path.field("selector");
     let Some(selector) = some(spec, "selector") else {
-        errors.push(FieldError::required(&path, ""));
+        errors.push_with(|| FieldError::required(&path, ""));
         return;
     };
-    errors.extend(validate_label_selector(selector, &path));
+    errors.append(validate_label_selector(selector, &path));
     if is_empty(selector) {
         let why = format!("empty selector is invalid for {kind}");
-        errors.push(FieldError::invalid(&path, selector.clone(), why));
+        errors.push_with(|| FieldError::invalid(&path, selector, why));
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn check(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (place, path) = (text(nfs, "path"), path.field("path"));
         if !place.starts_with('/') {
             let why = "must be an absolute path";
-            errors.push(FieldError::invalid(&path, place, why));
+            errors.push_with(|| FieldError::invalid(&path, place, why));
         }
     }
     if let Some(csi) = some(spec, "csi") {
@@ -65,7 +65,7 @@ pub(super) fn reach(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         Some(selector) => affinity::node_selector(selector, &path, errors),
         None => {
             let why = "must specify required node constraints";
-            errors.push(FieldError::required(&path, why));
+            errors.push_with(|| FieldError::required(&path, why));
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn reach_stays(new: &Value, old: &Value, errors: &mut Errors) {
     if some(old, "nodeAffinity").is_some() && new["nodeAffinity"] != old["nodeAffinity"] {
         let path = Path::ROOT.field("nodeAffinity");
         let why = "field is immutable, except for updating from beta label to GA";
-        let value = new["nodeAffinity"].clone();
-        errors.push(FieldError::invalid(&path, value, why));
+        let value = &new["nodeAffinity"];
+        errors.push_with(|| FieldError::invalid(&path, value, why));
     }
 }

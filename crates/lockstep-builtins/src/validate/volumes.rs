@@ -34,7 +34,7 @@ pub(super) fn volumes<'v>(
         if faults.is_empty() {
             known.insert(name);
         }
-        errors.extend(faults);
+        errors.append(faults);
     }
     known
 }
@@ -51,13 +51,13 @@ fn source(volume: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (source, path) = (&volume[*name], path.field(name));
         if at > 0 {
             let why = "may not specify more than 1 volume type";
-            errors.push(FieldError::forbidden(&path, why));
+            errors.push_with(|| FieldError::forbidden(&path, why));
         } else {
             details(name, source, &path, errors);
         }
     }
     if given.is_empty() {
-        errors.push(FieldError::required(path, "must specify a volume type"));
+        errors.push_with(|| FieldError::required(path, "must specify a volume type"));
     }
 }
 
@@ -68,7 +68,7 @@ fn mode(source: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     let mode = number(source, field);
     if let Some(mode) = mode.filter(|mode| !(0..=MODE_MAX).contains(mode)) {
         let why = "must be a number between 0 and 0777 (octal), both inclusive";
-        errors.push(FieldError::invalid(&path.field(field), mode, why));
+        errors.push_with(|| FieldError::invalid(&path.field(field), mode, why));
     }
 }
 
@@ -78,7 +78,7 @@ fn items(source: &Value, path: &Path<'_>, errors: &mut Errors) {
         let path = path.index(index);
         for field in ["key", "path"] {
             if text(item, field).is_empty() {
-                errors.push(FieldError::required(&path.field(field), ""));
+                errors.push_with(|| FieldError::required(&path.field(field), ""));
             }
         }
         path_below(text(item, "path"), &path.field("path"), errors);
@@ -88,7 +88,7 @@ fn items(source: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 fn needs(source: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     if text(source, field).is_empty() {
-        errors.push(FieldError::required(&path.field(field), ""));
+        errors.push_with(|| FieldError::required(&path.field(field), ""));
     }
 }
 
@@ -98,7 +98,7 @@ fn details(name: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
             let limit = source.get("sizeLimit");
             if limit.is_some_and(|limit| amount(limit).sign() < 0) {
                 let why = "SizeLimit field must be a valid resource quantity";
-                errors.push(FieldError::forbidden(&path.field("sizeLimit"), why));
+                errors.push_with(|| FieldError::forbidden(&path.field("sizeLimit"), why));
             }
         }
         "hostPath" => {
@@ -144,30 +144,29 @@ pub(super) fn mounts(
     errors: &mut Errors,
 ) {
     let list_path = path.field("volumeMounts");
-    let devices = list(container, "volumeDevices");
+    let devices = list(container, "volumeDevices").iter();
+    let devices: BTreeSet<&str> = devices.map(|device| text(device, "name")).collect();
     let mut places = BTreeSet::new();
     for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
         let path = list_path.index(index);
         let (name, place) = (text(mount, "name"), text(mount, "mountPath"));
         if name.is_empty() {
-            errors.push(FieldError::required(&path.field("name"), ""));
+            errors.push_with(|| FieldError::required(&path.field("name"), ""));
         }
         if !volumes.contains(name) {
-            errors.push(FieldError::not_found(&path.field("name"), name));
+            errors.push_with(|| FieldError::not_found(&path.field("name"), name));
         }
         if place.is_empty() {
-            errors.push(FieldError::required(&path.field("mountPath"), ""));
+            errors.push_with(|| FieldError::required(&path.field("mountPath"), ""));
         }
         if !places.insert(place) {
-            errors.push(FieldError::invalid(
-                &path.field("mountPath"),
-                place,
-                "must be unique",
-            ));
+            errors.push_with(|| {
+                FieldError::invalid(&path.field("mountPath"), place, "must be unique")
+            });
         }
-        if devices.iter().any(|device| text(device, "name") == name) {
+        if devices.contains(name) {
             let why = "must not already exist in volumeDevices";
-            errors.push(FieldError::invalid(&path.field("name"), name, why));
+            errors.push_with(|| FieldError::invalid(&path.field("name"), name, why));
         }
         sub_paths(mount, &path, &list_path, errors);
         propagation(mount, container, &list_path, errors);
@@ -182,11 +181,7 @@ fn sub_paths(mount: &Value, path: &Path<'_>, list_path: &Path<'_>, errors: &mut 
     if !expression.is_empty() {
         if !plain.is_empty() {
             let why = "subPathExpr and subPath are mutually exclusive";
-            errors.push(FieldError::invalid(
-                &path.field("subPathExpr"),
-                expression,
-                why,
-            ));
+            errors.push_with(|| FieldError::invalid(&path.field("subPathExpr"), expression, why));
         }
         path_below(expression, &list_path.field("subPathExpr"), errors);
     }
@@ -201,7 +196,7 @@ fn propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut E
     let is_privileged = container["securityContext"]["privileged"] == true;
     if propagation == "Bidirectional" && !is_privileged {
         let why = "Bidirectional mount propagation is available only to privileged containers";
-        errors.push(FieldError::forbidden(&place, why));
+        errors.push_with(|| FieldError::forbidden(&place, why));
     }
     let place = path.field("recursiveReadOnly");
     match text(mount, "recursiveReadOnly") {
@@ -209,16 +204,16 @@ fn propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut E
         "Enabled" | "IfPossible" => {
             if mount["readOnly"] != true {
                 let why = "may only be specified when readOnly is true";
-                errors.push(FieldError::forbidden(&place, why));
+                errors.push_with(|| FieldError::forbidden(&place, why));
             }
             if !matches!(propagation, "" | "None") {
                 let why = "may only be specified when mountPropagation is None or not specified";
-                errors.push(FieldError::forbidden(&place, why));
+                errors.push_with(|| FieldError::forbidden(&place, why));
             }
         }
         other => {
             let known = ["Disabled", "Enabled", "IfPossible"];
-            errors.push(FieldError::not_supported(&place, other, known));
+            errors.push_with(|| FieldError::not_supported(&place, other, known));
         }
     }
 }
@@ -236,16 +231,16 @@ pub(super) fn devices(
         let path = path.index(index);
         let (name, place) = (text(device, "name"), text(device, "devicePath"));
         if name.is_empty() {
-            errors.push(FieldError::required(&path.field("name"), ""));
+            errors.push_with(|| FieldError::required(&path.field("name"), ""));
         } else if !seen.insert(name) {
             let why = "must be unique";
-            errors.push(FieldError::invalid(&path.field("name"), name, why));
+            errors.push_with(|| FieldError::invalid(&path.field("name"), name, why));
         }
         if !volumes.contains(name) {
-            errors.push(FieldError::not_found(&path.field("name"), name));
+            errors.push_with(|| FieldError::not_found(&path.field("name"), name));
         }
         if place.is_empty() {
-            errors.push(FieldError::required(&path.field("devicePath"), ""));
+            errors.push_with(|| FieldError::required(&path.field("devicePath"), ""));
         }
     }
 }

@@ -7,7 +7,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::selector::validate_label_selector;
 use lockstep_object::{Value, names};
 
-use super::{Errors, one_of_or_none, push_problems, required};
+use super::{Errors, at_most, one_of_or_none, push_problems, required};
 use crate::look::{list, number, some, text};
 
 /// Allowed range of a webhook timeout.
@@ -25,7 +25,7 @@ pub(crate) fn configuration(configuration: &Value, errors: &mut Errors) {
         check(webhook, &path, errors);
         let name = text(webhook, "name");
         if !name.is_empty() && !seen.insert(name) {
-            errors.push(FieldError::duplicate(&path.field("name"), name));
+            errors.push_with(|| FieldError::duplicate(&path.field("name"), name));
         }
     }
 }
@@ -38,12 +38,12 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (name, place) = (text(webhook, "name"), path.field("name"));
     let problems = names::dns1123_subdomain(name);
     if name.is_empty() {
-        errors.push(FieldError::required(&place, ""));
+        errors.push_with(|| FieldError::required(&place, ""));
     } else if !problems.is_empty() {
         push_problems(problems, name, &place, errors);
     } else if name.split('.').count() < 3 {
         let why = "should be a domain with at least three segments separated by dots";
-        errors.push(FieldError::invalid(&place, name, why));
+        errors.push_with(|| FieldError::invalid(&place, name, why));
     }
     let rules_path = path.field("rules");
     for (index, rule) in list(webhook, "rules").iter().enumerate() {
@@ -66,21 +66,17 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let effects = of("sideEffects");
     if effects.is_empty() {
         let why = "must specify one of None, NoneOnDryRun";
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
     }
     one_of_or_none(effects, &["None", "NoneOnDryRun"], &place, errors);
     let timeout = number(webhook, "timeoutSeconds");
     if let Some(seconds) = timeout.filter(|seconds| !TIMEOUT_SECONDS.contains(seconds)) {
         let why = "the timeout value must be between 1 and 30 seconds";
-        errors.push(FieldError::invalid(
-            &path.field("timeoutSeconds"),
-            seconds,
-            why,
-        ));
+        errors.push_with(|| FieldError::invalid(&path.field("timeoutSeconds"), seconds, why));
     }
     for field in ["namespaceSelector", "objectSelector"] {
         if let Some(selector) = some(webhook, field) {
-            errors.extend(validate_label_selector(selector, &path.field(field)));
+            errors.append(validate_label_selector(selector, &path.field(field)));
         }
     }
     client(
@@ -97,24 +93,26 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 /// Validates names and presence of match conditions. The CEL expressions are compiled by the API server.
 fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let all = list(webhook, "matchConditions");
-    if all.len() > CONDITIONS_MAX {
-        errors.push(FieldError::too_many(path, all.len(), CONDITIONS_MAX));
-    }
+    let all = at_most(
+        list(webhook, "matchConditions"),
+        CONDITIONS_MAX,
+        path,
+        errors,
+    );
     let mut seen = BTreeSet::new();
     for (index, condition) in all.iter().enumerate() {
         let path = path.index(index);
         if text(condition, "expression").trim().is_empty() {
-            errors.push(FieldError::required(&path.field("expression"), ""));
+            errors.push_with(|| FieldError::required(&path.field("expression"), ""));
         }
         let (name, place) = (text(condition, "name"), path.field("name"));
         if name.is_empty() {
-            errors.push(FieldError::required(&place, ""));
+            errors.push_with(|| FieldError::required(&place, ""));
             continue;
         }
         push_problems(names::qualified_name(name), name, &place, errors);
         if !seen.insert(name) {
-            errors.push(FieldError::duplicate(&place, name));
+            errors.push_with(|| FieldError::duplicate(&place, name));
         }
     }
 }
@@ -124,7 +122,7 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let versions = list(webhook, "admissionReviewVersions");
     if versions.is_empty() {
         let why = format!("must specify one of {}", REVIEWS.join(", "));
-        errors.push(FieldError::required(&place, why));
+        errors.push_with(|| FieldError::required(&place, why));
         return;
     }
     let mut seen = BTreeSet::new();
@@ -132,16 +130,16 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
         let version = version.as_str().unwrap_or_default();
         let place = place.index(index);
         if !seen.insert(version) {
-            errors.push(FieldError::invalid(&place, version, "duplicate version"));
+            errors.push_with(|| FieldError::invalid(&place, version, "duplicate version"));
             continue;
         }
         push_problems(names::dns1035_label(version), version, &place, errors);
     }
     let known = |version: &Value| version.as_str().is_some_and(|name| REVIEWS.contains(&name));
     if !versions.iter().any(known) {
-        let value = webhook["admissionReviewVersions"].clone();
+        let value = &webhook["admissionReviewVersions"];
         let why = format!("must include at least one of {}", REVIEWS.join(", "));
-        errors.push(FieldError::invalid(&place, value, why));
+        errors.push_with(|| FieldError::invalid(&place, value, why));
     }
 }
 
@@ -155,11 +153,11 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (field, words) in lists {
         let (all, place) = (list(rule, field), path.field(field));
         if all.is_empty() {
-            errors.push(FieldError::required(&place, ""));
+            errors.push_with(|| FieldError::required(&place, ""));
         }
         if all.len() > 1 && all.iter().any(|item| item == "*") {
             let why = format!("if '*' is present, must not specify other {words}");
-            errors.push(FieldError::invalid(&place, rule[field].clone(), why));
+            errors.push_with(|| FieldError::invalid(&place, &rule[field], why));
         }
         if field == "apiVersions" {
             empty_items(all, &place, errors);
@@ -184,7 +182,7 @@ fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn empty_items(items: &[Value], path: &Path<'_>, errors: &mut Errors) {
     for (index, item) in items.iter().enumerate() {
         if item == "" {
-            errors.push(FieldError::required(&path.index(index), ""));
+            errors.push_with(|| FieldError::required(&path.index(index), ""));
         }
     }
 }
@@ -193,7 +191,7 @@ fn empty_items(items: &[Value], path: &Path<'_>, errors: &mut Errors) {
 fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let all = list(rule, "resources");
     if all.is_empty() {
-        errors.push(FieldError::required(path, ""));
+        errors.push_with(|| FieldError::required(path, ""));
     }
     empty_items(all, path, errors);
     let (mut with_all_parts, mut parts_of_all) = (BTreeSet::new(), BTreeSet::new());
@@ -205,7 +203,7 @@ fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         let place = path.index(index);
         let mut covered = |by: String| {
             let why = format!("if '{by}' is present, must not specify {named}");
-            errors.push(FieldError::invalid(&place, named, why));
+            errors.push_with(|| FieldError::invalid(&place, named, why));
         };
         if with_all_parts.contains(resource) {
             covered(format!("{resource}/*"));
@@ -225,14 +223,13 @@ fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         let text = item.as_str().unwrap_or_default();
         !text.is_empty() && !text.contains('/') && text != "*"
     };
-    let value = || rule["resources"].clone();
     if all.len() > 1 && has("*/*") {
         let why = "if '*/*' is present, must not specify other resources";
-        errors.push(FieldError::invalid(path, value(), why));
+        errors.push_with(|| FieldError::invalid(path, &rule["resources"], why));
     }
     if has("*") && all.iter().any(is_plain) {
         let why = "if '*' is present, must not specify other resources without subresources";
-        errors.push(FieldError::invalid(path, value(), why));
+        errors.push_with(|| FieldError::invalid(path, &rule["resources"], why));
     }
 }
 
@@ -246,7 +243,7 @@ fn client(config: &Value, path: &Path<'_>, errors: &mut Errors) {
         (None, Some(service)) => check_service(service, &path.field("service"), errors),
         _ => {
             let why = "exactly one of url or service is required";
-            errors.push(FieldError::required(path, why));
+            errors.push_with(|| FieldError::required(path, why));
         }
     }
 }
@@ -256,7 +253,7 @@ fn check_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
     let address = url.split('#').next().unwrap_or_default();
     if let (true, Err(error)) = (url.contains("://"), parse_request_uri(address)) {
         let why = format!("url must be a valid URL: {error}{FORM}");
-        errors.push(FieldError::required(path, why));
+        errors.push_with(|| FieldError::required(path, why));
         return;
     }
     // A URL without a scheme has no host either.
@@ -265,23 +262,23 @@ fn check_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
     let host = place.split(['/', '#']).next().unwrap_or_default();
     if scheme != "https" {
         let why = format!("'https' is the only allowed URL scheme{FORM}");
-        errors.push(FieldError::invalid(path, scheme, why));
+        errors.push_with(|| FieldError::invalid(path, scheme, why));
     }
     if host.is_empty() {
         let why = format!("host must be specified{FORM}");
-        errors.push(FieldError::invalid(path, host, why));
+        errors.push_with(|| FieldError::invalid(path, host, why));
     }
     if let Some((user, _)) = host.split_once('@') {
         let why = "user information is not permitted in the URL";
-        errors.push(FieldError::invalid(path, user, why));
+        errors.push_with(|| FieldError::invalid(path, user, why));
     }
     if let Some((_, fragment)) = url.split_once('#') {
         let why = "fragments are not permitted in the URL";
-        errors.push(FieldError::invalid(path, fragment, why));
+        errors.push_with(|| FieldError::invalid(path, fragment, why));
     }
     if !query.is_empty() {
         let why = "query parameters are not permitted in the URL";
-        errors.push(FieldError::invalid(path, query, why));
+        errors.push_with(|| FieldError::invalid(path, query, why));
     }
 }
 
@@ -291,7 +288,7 @@ fn check_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
     let port = number(service, "port").unwrap_or_default();
     if !super::scalar::is_port(port) {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(&path.field("port"), port, why));
+        errors.push_with(|| FieldError::invalid(&path.field("port"), port, why));
     }
     let Some(own) = some(service, "path").and_then(Value::as_str) else {
         return;
@@ -302,7 +299,7 @@ fn check_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     if !own.starts_with('/') {
         let why = "must start with a '/'";
-        errors.push(FieldError::invalid(&place, own, why));
+        errors.push_with(|| FieldError::invalid(&place, own, why));
     }
     let steps = own.get(1..).unwrap_or_default();
     let steps = steps.strip_suffix('/').unwrap_or(steps);

@@ -61,7 +61,7 @@ pub(super) fn validate(api: &Object) -> FieldErrors {
             errors.push(FieldError::invalid(&spec.field(field), number, problem));
         }
     }
-    errors.extend(check_service(api, &spec));
+    errors.append(check_service(api, &spec));
     errors
 }
 

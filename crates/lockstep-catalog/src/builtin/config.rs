@@ -56,25 +56,29 @@ pub(super) fn validate_config_map(object: &Object, old: Option<&Object>) -> Fiel
         }
     }
     errors.extend(check_size(object, ""));
-    errors.extend(check_immutable(object, old, &["data", "binaryData"]));
+    errors.append(check_immutable(object, old, &["data", "binaryData"]));
     errors
 }
 
 pub(super) fn validate_secret(object: &Object, old: Option<&Object>) -> FieldErrors {
     let mut errors = check_keys(object, &["data"]);
     errors.extend(check_size(object, "data"));
-    errors.extend(super::secrets::check_type(object));
+    errors.append(super::secrets::check_type(object));
     let of = |object: &Object| object.at(&["type"]).cloned().unwrap_or_default();
     if old.is_some_and(|old| of(old) != of(object)) {
         let path = Path::ROOT.field("type");
-        errors.push(FieldError::invalid(&path, of(object), "field is immutable"));
+        errors.push(FieldError::invalid(
+            &path,
+            &of(object),
+            "field is immutable",
+        ));
     }
-    errors.extend(check_immutable(object, old, &["data"]));
+    errors.append(check_immutable(object, old, &["data"]));
     errors
 }
 
 fn check_keys(object: &Object, fields: &[&str]) -> FieldErrors {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::new();
     for field in fields {
         let path = Path::ROOT.field(field);
         let entries = object.at(&[field]).and_then(Value::as_object);
@@ -122,7 +126,7 @@ fn decoded_bytes(text: &str) -> usize {
 /// Rejects changes of the data, and of `immutable` itself, once `immutable` is true.
 fn check_immutable(object: &Object, old: Option<&Object>, fields: &[&str]) -> FieldErrors {
     let Some(old) = old.filter(|old| old.at(&["immutable"]) == Some(&Value::Bool(true))) else {
-        return Vec::new();
+        return FieldErrors::new();
     };
     let mut changed: Vec<&str> = Vec::new();
     if object.at(&["immutable"]) != Some(&Value::Bool(true)) {

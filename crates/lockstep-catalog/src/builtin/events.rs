@@ -71,14 +71,14 @@ pub(super) fn validate(event: &Object, old: Option<&Object>, api: EventsApi) -> 
     }
     match old.map(core) {
         None => {
-            errors.extend(check_series(&event));
-            errors.extend(check_new(&event));
+            errors.append(check_series(&event));
+            errors.append(check_new(&event));
         }
         Some(old) => {
             if event.at(&["series"]) != old.at(&["series"]) {
-                errors.extend(check_series(&event));
+                errors.append(check_series(&event));
             }
-            errors.extend(check_immutable(&event, &old));
+            errors.append(check_immutable(&event, &old));
         }
     }
     errors
@@ -102,7 +102,7 @@ fn check_namespace_and_texts(event: &Object, api: EventsApi) -> FieldErrors {
         errors.push(FieldError::invalid(&path, place, problem));
     }
     if is_new {
-        errors.extend(check_texts(event, api));
+        errors.append(check_texts(event, api));
     }
     let path = Path::ROOT.field("namespace");
     let problems = dns1123_subdomain(event.namespace());
@@ -214,7 +214,7 @@ fn check_immutable(event: &Object, old: &Object) -> FieldErrors {
             field => field,
         };
         let path = Path::ROOT.field(name);
-        FieldError::invalid(&path, of(event, field), "field is immutable")
+        FieldError::invalid(&path, &of(event, field), "field is immutable")
     };
     changed.map(error).collect()
 }

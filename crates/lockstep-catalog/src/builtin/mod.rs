@@ -142,7 +142,7 @@ const PLAIN: Row = Row {
     deprecation: "",
     server_fields: &[],
     normalize: |_, _| (),
-    validate: |_, _, _| Vec::new(),
+    validate: |_, _, _| FieldErrors::new(),
     warnings: |_, _, _| Vec::new(),
 };
 
@@ -586,7 +586,7 @@ impl Validate for BuiltIn {
         let mut errors = (self.row.validate)(object, old, self.compatibility);
         let warnings = (self.row.warnings)(object, old, self.compatibility);
         let old = old.map(Object::as_value);
-        errors.extend(self.kind_strategy.check(
+        errors.append(self.kind_strategy.check(
             object.as_value(),
             old,
             write_endpoint(subresource),

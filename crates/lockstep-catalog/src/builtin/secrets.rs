@@ -81,7 +81,7 @@ pub(super) fn check_type(secret: &Object) -> FieldErrors {
 
 fn check_json(secret: &Object, key: &str) -> FieldErrors {
     let Some(text) = entry(secret, key) else {
-        return vec![required(key)];
+        return [required(key)].into();
     };
     let decoded = STANDARD.decode(text.trim()).unwrap_or_default();
     let read = serde_json::from_slice::<serde_json::Map<String, Value>>(&decoded);

@@ -12,12 +12,12 @@ use lockstep_object::{Object, Value};
 pub(super) fn validate(new: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
     let expressions = all(new);
     if expressions.is_empty() {
-        return Vec::new();
+        return FieldErrors::new();
     }
     let before = old.map(all).unwrap_or_default();
     let before: BTreeSet<&str> = before.into_iter().map(|(_, text)| text).collect();
     let (fresh, stored) = (environment(version), environment(Version::LATEST));
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::new();
     for ((webhook, condition), expression) in expressions {
         let is_stored = before.contains(expression);
         let env = if is_stored { &stored } else { &fresh };

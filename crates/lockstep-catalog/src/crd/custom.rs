@@ -396,9 +396,9 @@ impl Validate for CustomStrategy {
         if let Some(scale) = &self.scales[version.position()] {
             // Upstream reports skipped rules last.
             let is_note = |error: &FieldError| error.field == Path::ROOT.to_string();
-            let note = errors.last().is_some_and(is_note).then(|| errors.pop());
+            let note = errors.pop_if(is_note);
             errors.extend(scales::problems(scale, object, subresource));
-            errors.extend(note.flatten());
+            errors.extend(note);
         }
         Validation {
             errors,

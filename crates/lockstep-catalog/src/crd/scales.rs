@@ -30,7 +30,7 @@ fn problem(object: &Object, path: &str) -> Option<FieldError> {
         Ok(_) => None,
         Err(why) => {
             let why = format!("{path} accessor error: {why}");
-            Some(FieldError::invalid(&place, 0, why))
+            Some(FieldError::invalid(&place, 0_i64, why))
         }
     }
 }

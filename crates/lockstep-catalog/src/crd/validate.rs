@@ -12,7 +12,7 @@ use super::{DefinedVersion, Definition};
 pub(crate) fn validate(crd: &Object, old: Option<&Object>, version: Version) -> FieldErrors {
     let mut errors = check_definition(crd, old, version);
     errors.extend(check_bundle_update(crd, old));
-    errors.extend(check_gates(crd, old));
+    errors.append(check_gates(crd, old));
     errors
 }
 

@@ -5,6 +5,7 @@ use crate::dialect::{Profile, Version};
 use crate::library::{self, Row, Run};
 use crate::types::{Signature, Type};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One overload of a function.
 #[derive(Debug, Clone)]
@@ -26,8 +27,26 @@ pub(crate) struct Functions {
     opaque_types: BTreeMap<Box<str>, Type>,
 }
 
+/// The functions of the environments that were made: a process has few of them, and each of its expressions one.
+static SHARED: Mutex<Vec<(Key, Arc<Functions>)>> = Mutex::new(Vec::new());
+
+/// What decides which functions there are.
+type Key = (Profile, Version, bool);
+
 impl Functions {
-    pub(crate) fn of(profile: Profile, version: Version, mutation: bool) -> Self {
+    /// The functions of an environment, once for the whole process.
+    pub(crate) fn shared(profile: Profile, version: Version, mutation: bool) -> Arc<Self> {
+        let key = (profile, version, mutation);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, functions)) = shared.iter().find(|(known, _)| *known == key) {
+            return Arc::clone(functions);
+        }
+        let functions = Arc::new(Self::of(profile, version, mutation));
+        shared.push((key, Arc::clone(&functions)));
+        functions
+    }
+
+    fn of(profile: Profile, version: Version, mutation: bool) -> Self {
         let mut functions = Self::default();
         for library in library::all() {
             if library.is_in(profile, version, mutation) {

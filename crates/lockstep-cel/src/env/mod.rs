@@ -69,7 +69,7 @@ impl Env {
             version,
             container: "".into(),
             variables: BTreeMap::new(),
-            functions: Arc::new(Functions::of(profile, version, mutation)),
+            functions: Functions::shared(profile, version, mutation),
             mutation,
             lazies: Vec::new(),
         }
@@ -79,7 +79,7 @@ impl Env {
     #[must_use]
     pub fn with_mutation(mut self) -> Self {
         self.mutation = true;
-        self.functions = Arc::new(Functions::of(self.profile, self.version, true));
+        self.functions = Functions::shared(self.profile, self.version, true);
         self
     }
 

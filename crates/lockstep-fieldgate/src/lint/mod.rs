@@ -109,10 +109,10 @@ pub fn lint(definition: &Object, base: Option<&Object>) -> Vec<LintFinding> {
     };
     let (definition, base) = (filled(definition), base.map(filled));
     let mut findings = Findings::default();
-    for error in check_definition(&definition, base.as_ref(), Version::LATEST) {
+    for error in &check_definition(&definition, base.as_ref(), Version::LATEST) {
         findings.add(LintRule::Definition, error.to_string());
     }
-    for error in check_gates(&definition, None) {
+    for error in &check_gates(&definition, None) {
         findings.add(LintRule::Gates, error.to_string());
     }
     for warning in gate_warnings(&definition, base.as_ref()) {

@@ -12,6 +12,7 @@ mod time;
 pub use error::TypeError;
 pub(crate) use special::{BASE64, decode_base64, quantity};
 
+use lockstep_object::field::UNKNOWN_FIELDS_MAX;
 use lockstep_object::{Map, Value};
 
 use crate::go_type;
@@ -21,8 +22,6 @@ use place::Place;
 /// Maximum number of values added to an object: an empty struct in a list costs a client two bytes, but expands to all
 /// fields without `omitempty`.
 pub const GROWTH_MAX: usize = 500_000;
-/// Maximum number of unknown fields reported per object.
-pub const UNKNOWN_MAX: usize = 100;
 
 /// Normalizes an object of a type. Paths of unknown fields are added to `unknown`, sorted by name within each map.
 ///
@@ -95,7 +94,7 @@ impl Reader<'_, '_> {
     fn drop_strangers(&mut self, kind: &Type, entries: &mut Map<String, Value>, place: &Place<'_>) {
         entries.retain(|name, _| {
             let is_known = kind.field(name).is_some();
-            if !is_known && self.unknown.len() < UNKNOWN_MAX {
+            if !is_known && self.unknown.len() < UNKNOWN_FIELDS_MAX {
                 self.unknown.push(place.path(name));
             }
             is_known

@@ -1,5 +1,8 @@
 //! Paths of values for error messages.
 
+use lockstep_object::field::FIELD_BYTES_MAX;
+use lockstep_object::go;
+
 /// Path of a value, linked from the innermost element outwards.
 pub(super) enum Place<'a> {
     /// The object itself.
@@ -28,6 +31,7 @@ impl Place<'_> {
         let mut path = String::new();
         self.write(&mut path);
         push(&mut path, name);
+        go::shorten(&mut path, FIELD_BYTES_MAX);
         path
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use lockstep_object::field::FIELD_BYTES_MAX;
+use lockstep_object::go;
 use serde_json::{Map, Value};
 
 use super::{Element, ElementError};
@@ -250,25 +252,42 @@ impl Set {
         }
     }
 
-    /// Lists all paths; at each level the members come before deeper paths.
-    pub fn paths(&self) -> Vec<Vec<Element>> {
+    /// Number of members.
+    pub fn count(&self) -> usize {
+        let mut count = 0;
+        for (_, node) in &self.nodes {
+            count += usize::from(node.is_member) + node.below.count();
+        }
+        count
+    }
+
+    /// The first paths as messages print them, each cut to [`FIELD_BYTES_MAX`]; at each level the members come before
+    /// deeper paths.
+    pub(crate) fn first_paths(&self, max: usize) -> Vec<String> {
         let mut paths = Vec::new();
-        self.add_paths(&mut Vec::new(), &mut paths);
+        self.add_paths("", max, &mut paths);
         paths
     }
 
-    fn add_paths(&self, prefix: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
+    fn add_paths(&self, above: &str, max: usize, paths: &mut Vec<String>) {
+        let path = |element: &Element| {
+            let mut path = format!("{above}{element}");
+            go::shorten(&mut path, FIELD_BYTES_MAX);
+            path
+        };
         for (element, node) in &self.nodes {
+            if paths.len() == max {
+                return;
+            }
             if node.is_member {
-                let mut path = prefix.clone();
-                path.push(element.clone());
-                paths.push(path);
+                paths.push(path(element));
             }
         }
         for (element, node) in &self.nodes {
-            prefix.push(element.clone());
-            node.below.add_paths(prefix, paths);
-            prefix.pop();
+            if paths.len() == max {
+                return;
+            }
+            node.below.add_paths(&path(element), max, paths);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod pointer;
 
+use lockstep_object::field::{Path, report_unknown};
 use lockstep_object::incoming::type_name;
 use lockstep_object::json::{self, DEPTH_MAX};
 use pointer::Pointer;
@@ -84,7 +85,9 @@ impl JsonPatch {
                 .flat_map(|fields| fields.keys());
             let others =
                 fields.filter(|field| !matches!(field.as_str(), "op" | "path" | "from" | "value"));
-            unknown.extend(others.map(|field| format!("[{index}].{field}")));
+            for field in others {
+                report_unknown(&Path::ROOT.index(index).field(field), &mut unknown);
+            }
             let operation = Operation::from_value(operation)
                 .map_err(|problem| JsonPatchError::at(index, problem))?;
             parsed.push(operation);

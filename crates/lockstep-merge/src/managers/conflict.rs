@@ -6,37 +6,70 @@ use std::fmt;
 use lockstep_object::go::quote;
 
 use super::{Operation, Owner};
-use crate::fields::{Element, Set};
+use crate::fields::Set;
 
-/// A field that another manager owns with a different value.
+/// Most fields that a failed apply names; the rest is counted.
+pub const CONFLICTS_SHOWN_MAX: usize = 100;
+
+/// Fields that other managers own with different values, by owner; never empty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Conflicts(Vec<(Owner, Set)>);
+
+/// A conflict as error messages print it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The manager that owns the field.
-    pub owner: Owner,
-    /// Path of the field.
-    pub path: Vec<Element>,
+    /// The owner: `"kubectl" using apps/v1`.
+    pub owner: String,
+    /// The field: `.spec.ports[port=80]`.
+    pub field: String,
 }
 
-/// All conflicts of an apply, grouped by owner; never empty.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Conflicts(pub Vec<Conflict>);
-
 impl Conflicts {
-    pub(super) fn of(sets: &BTreeMap<Owner, Set>) -> Self {
-        let conflicts = sets.iter().flat_map(|(owner, set)| {
-            let paths = set.paths().into_iter();
-            paths.map(|path| Conflict {
+    pub(super) fn of(sets: BTreeMap<Owner, Set>) -> Self {
+        Self(sets.into_iter().collect())
+    }
+
+    /// Conflicts about other fields than these; none if there are no others.
+    pub(super) fn except(self, fields: &Set) -> Option<Self> {
+        let rest = self.0.into_iter();
+        let rest = rest.map(|(owner, set)| (owner, set.difference(fields)));
+        let rest: Vec<_> = rest.filter(|(_, set)| !set.is_empty()).collect();
+        (!rest.is_empty()).then_some(Self(rest))
+    }
+
+    /// The fields, whoever owns them.
+    pub fn fields(&self) -> impl Iterator<Item = &Set> {
+        self.0.iter().map(|(_, fields)| fields)
+    }
+
+    /// Number of conflicts.
+    fn count(&self) -> usize {
+        self.fields().map(Set::count).sum()
+    }
+
+    /// Number of conflicts that are not shown.
+    pub fn more(&self) -> usize {
+        self.count().saturating_sub(CONFLICTS_SHOWN_MAX)
+    }
+
+    /// The first conflicts, no more than [`CONFLICTS_SHOWN_MAX`].
+    pub fn shown(&self) -> Vec<Conflict> {
+        let mut shown = Vec::new();
+        for (owner, set) in &self.0 {
+            let owner = printed(owner);
+            let paths = set.first_paths(CONFLICTS_SHOWN_MAX - shown.len());
+            shown.extend(paths.into_iter().map(|field| Conflict {
                 owner: owner.clone(),
-                path,
-            })
-        });
-        Self(conflicts.collect())
+                field,
+            }));
+        }
+        shown
     }
 
     /// Reports all owners with one API version, as upstream does for built-in kinds.
     #[must_use]
     pub fn reported_in_version(mut self, api_version: &str) -> Self {
-        for Conflict { owner, .. } in &mut self.0 {
+        for (owner, _) in &mut self.0 {
             *owner = Owner::new(
                 &owner.manager,
                 owner.operation,
@@ -48,50 +81,46 @@ impl Conflicts {
     }
 }
 
-impl Conflict {
-    /// The field as error messages print it: `.spec.ports[port=80]`.
-    pub fn field(&self) -> String {
-        self.path.iter().map(Element::to_string).collect()
+/// The owner as error messages print it.
+fn printed(owner: &Owner) -> String {
+    let Owner {
+        manager,
+        operation,
+        subresource,
+        ..
+    } = owner;
+    let mut text = quote(manager);
+    if !subresource.is_empty() {
+        text = format!("{text} with subresource {}", quote(subresource));
     }
-
-    /// The owner as error messages print it: `"kubectl" using apps/v1`.
-    pub fn owner(&self) -> String {
-        let Owner {
-            manager,
-            operation,
-            subresource,
-            ..
-        } = &self.owner;
-        let mut text = quote(manager);
-        if !subresource.is_empty() {
-            text = format!("{text} with subresource {}", quote(subresource));
-        }
-        match (operation, self.owner.version()) {
-            (Operation::Update, Some(version)) => format!("{text} using {version}"),
-            _ => text,
-        }
+    match (operation, owner.version()) {
+        (Operation::Update, Some(version)) => format!("{text} using {version}"),
+        _ => text,
     }
 }
 
 impl fmt::Display for Conflicts {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [only] = &*self.0 {
-            let (owner, field) = (only.owner(), only.field());
+        let shown = self.shown();
+        if let [Conflict { owner, field }] = &*shown {
             return write!(
                 out,
                 "Apply failed with 1 conflict: conflict with {owner}: {field}"
             );
         }
-        write!(out, "Apply failed with {} conflicts: ", self.0.len())?;
-        let mut last: Option<&Owner> = None;
-        for conflict in &self.0 {
-            if last != Some(&conflict.owner) {
+        write!(out, "Apply failed with {} conflicts: ", self.count())?;
+        let mut last = None;
+        for Conflict { owner, field } in &shown {
+            if last != Some(owner) {
                 let line = if last.is_some() { "\n" } else { "" };
-                write!(out, "{line}conflicts with {}:", conflict.owner())?;
-                last = Some(&conflict.owner);
+                write!(out, "{line}conflicts with {owner}:")?;
+                last = Some(owner);
             }
-            write!(out, "\n- {}", conflict.field())?;
+            write!(out, "\n- {field}")?;
         }
-        Ok(())
+        match self.more() {
+            0 => Ok(()),
+            more => write!(out, "\n- {more} more"),
+        }
     }
 }

@@ -25,11 +25,7 @@ pub(super) fn remaining(
     let Some(allowed) = wanted_before(of_version, live, api_version) else {
         return Some(conflicts);
     };
-    let rest = conflicts.0.into_iter();
-    let rest: Vec<_> = rest
-        .filter(|conflict| !allowed.has(&conflict.path))
-        .collect();
-    (!rest.is_empty()).then_some(Conflicts(rest))
+    conflicts.except(&allowed)
 }
 
 /// Fields whose live value equals the one in the annotation.

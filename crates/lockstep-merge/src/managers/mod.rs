@@ -15,7 +15,7 @@ mod update;
 
 pub use apply::{Applied, ApplyError, Force, apply};
 pub use cap::UPDATE_ENTRIES_MAX;
-pub use conflict::{Conflict, Conflicts};
+pub use conflict::{CONFLICTS_SHOWN_MAX, Conflict, Conflicts};
 pub use endpoint::{Endpoint, Writer};
 pub use last_applied::LAST_APPLIED;
 pub use managed::{ManagedFields, ManagedFieldsEntry, ManagedFieldsError, Operation, Owner};

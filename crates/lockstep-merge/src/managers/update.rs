@@ -212,5 +212,5 @@ pub(super) fn remove_changed_from_others<E: Endpoint>(
         }
     }
     managed.entries = kept;
-    Ok((!lost.is_empty()).then(|| Conflicts::of(&lost)))
+    Ok((!lost.is_empty()).then(|| Conflicts::of(lost)))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{TypeError, TypeErrors};
+use super::TypeErrors;
 use crate::fields::Element;
 use crate::types::{Fields, Form, List, Scalar, Type};
 
@@ -20,12 +20,12 @@ pub enum Duplicates {
 impl Type<'_> {
     /// Validates a value. Null matches every type.
     pub fn validate(self, value: &Value, duplicates: Duplicates) -> Result<(), TypeErrors> {
-        let mut errors = Vec::new();
+        let mut errors = TypeErrors::default();
         self.check(value, duplicates, &mut String::new(), &mut errors);
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(TypeErrors(errors))
+            Err(errors)
         }
     }
 
@@ -34,7 +34,7 @@ impl Type<'_> {
         value: &Value,
         duplicates: Duplicates,
         path: &mut String,
-        errors: &mut Vec<TypeError>,
+        errors: &mut TypeErrors,
     ) {
         match (self.form(Some(value)), value) {
             (_, Value::Null) => {}
@@ -44,19 +44,9 @@ impl Type<'_> {
             (Form::List(list), Value::Array(items)) => {
                 self.check_list(list, items, duplicates, path, errors);
             }
-            (Form::Scalar(scalar), value) => {
-                if let Some(wanted) = mismatch(scalar, value) {
-                    let got = match scalar {
-                        Scalar::Number => go_type(value).to_owned(),
-                        Scalar::Text | Scalar::Boolean | Scalar::Any => value.to_string(),
-                    };
-                    push_error(errors, path, format!("expected {wanted}, got {got}"));
-                }
-            }
-            (Form::Map(_), other) => push_error(errors, path, format!("expected map, got {other}")),
-            (Form::List(_), other) => {
-                push_error(errors, path, format!("expected list, got {other}"));
-            }
+            (Form::Scalar(scalar), value) => check_scalar(scalar, value, path, errors),
+            (Form::Map(_), other) => expected("map", other, path, errors),
+            (Form::List(_), other) => expected("list", other, path, errors),
         }
     }
 
@@ -66,7 +56,7 @@ impl Type<'_> {
         entries: &Map<String, Value>,
         duplicates: Duplicates,
         path: &mut String,
-        errors: &mut Vec<TypeError>,
+        errors: &mut TypeErrors,
     ) {
         for (name, value) in entries {
             let above = path.len();
@@ -74,7 +64,7 @@ impl Type<'_> {
             path.push_str(name);
             match self.field(fields, name) {
                 Some(field) => field.check(value, duplicates, path, errors),
-                None => push_error(errors, path, "field not declared in schema".to_owned()),
+                None => errors.push(path, || "field not declared in schema".to_owned()),
             }
             path.truncate(above);
         }
@@ -86,7 +76,7 @@ impl Type<'_> {
         items: &[Value],
         duplicates: Duplicates,
         path: &mut String,
-        errors: &mut Vec<TypeError>,
+        errors: &mut TypeErrors,
     ) {
         let mut seen = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
@@ -96,14 +86,14 @@ impl Type<'_> {
                 match list.element(item) {
                     Ok(element) => element,
                     Err(problem) => {
-                        push_error(errors, path, format!("element {index}: {problem}"));
+                        errors.push(path, || format!("element {index}: {problem}"));
                         return;
                     }
                 }
             };
             let step = element.to_string();
             if !seen.insert(element) && duplicates == Duplicates::Refused {
-                push_error(errors, path, format!("duplicate entries for key {step}"));
+                errors.push(path, || format!("duplicate entries for key {step}"));
             }
             let above = path.len();
             path.push_str(&step);
@@ -113,9 +103,21 @@ impl Type<'_> {
     }
 }
 
-fn push_error(errors: &mut Vec<TypeError>, path: &str, problem: String) {
-    let path = path.to_owned();
-    errors.push(TypeError { path, problem });
+// Apart from the functions that recurse, whose frames would be larger.
+fn check_scalar(scalar: Scalar, value: &Value, path: &str, errors: &mut TypeErrors) {
+    if let Some(wanted) = mismatch(scalar, value) {
+        errors.push(path, || {
+            let got = match scalar {
+                Scalar::Number => go_type(value).to_owned(),
+                Scalar::Text | Scalar::Boolean | Scalar::Any => value.to_string(),
+            };
+            format!("expected {wanted}, got {got}")
+        });
+    }
+}
+
+fn expected(wanted: &str, got: &Value, path: &str, errors: &mut TypeErrors) {
+    errors.push(path, || format!("expected {wanted}, got {got}"));
 }
 
 /// The expected type in upstream's wording, if the value does not match.

@@ -1,9 +1,13 @@
 //! Field errors with upstream's messages.
 
-use super::Path;
-use crate::{go, json};
-use serde_json::Value;
+use super::{Path, SHOWN_BYTES_MAX, Shown};
+use crate::go;
 use std::fmt;
+
+/// Bytes of a field path in an error; a longer one is cut.
+pub const FIELD_BYTES_MAX: usize = 1024;
+/// Bytes of the explanation of an error; a longer one is cut.
+pub const DETAIL_BYTES_MAX: usize = 4096;
 
 /// Type of a field error. Its name is the `reason` of the cause in a `Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +89,7 @@ pub struct FieldError {
     /// Field path: `spec.ports[0].name`.
     pub field: String,
     /// The invalid value, if it is shown.
-    pub value: Option<Value>,
+    pub value: Option<Shown>,
     /// Explanation of the expected value.
     pub detail: String,
 }
@@ -94,19 +98,27 @@ impl FieldError {
     fn new(
         error_type: ErrorType,
         path: &Path<'_>,
-        value: Option<Value>,
+        value: Option<Shown>,
         detail: impl Into<String>,
     ) -> Self {
+        let mut detail = detail.into();
+        go::shorten(&mut detail, DETAIL_BYTES_MAX);
         Self {
             error_type,
-            field: path.to_string(),
+            field: path.shown(),
             value,
-            detail: detail.into(),
+            detail,
         }
     }
 
+    /// Bytes that a message needs for it.
+    pub(super) fn bytes(&self) -> usize {
+        let value = self.value.as_ref().map_or(0, |value| value.as_str().len());
+        self.error_type.text().len() + self.field.len() + value + self.detail.len()
+    }
+
     /// The value names something that does not exist.
-    pub fn not_found(path: &Path<'_>, value: impl Into<Value>) -> Self {
+    pub fn not_found(path: &Path<'_>, value: impl Into<Shown>) -> Self {
         Self::new(ErrorType::NotFound, path, Some(value.into()), "")
     }
 
@@ -118,7 +130,7 @@ impl FieldError {
     /// [`not_found`](Self::not_found) with a detail message.
     pub fn not_found_because(
         path: &Path<'_>,
-        value: impl Into<Value>,
+        value: impl Into<Shown>,
         detail: impl Into<String>,
     ) -> Self {
         Self::new(ErrorType::NotFound, path, Some(value.into()), detail)
@@ -130,19 +142,19 @@ impl FieldError {
     }
 
     /// The value occurs more than once.
-    pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
+    pub fn duplicate(path: &Path<'_>, value: impl Into<Shown>) -> Self {
         Self::new(ErrorType::Duplicate, path, Some(value.into()), "")
     }
 
     /// The value breaks a rule.
-    pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+    pub fn invalid(path: &Path<'_>, value: impl Into<Shown>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Invalid, path, Some(value.into()), detail)
     }
 
     /// The value is of another type.
     pub fn type_invalid(
         path: &Path<'_>,
-        value: impl Into<Value>,
+        value: impl Into<Shown>,
         detail: impl Into<String>,
     ) -> Self {
         Self::new(ErrorType::TypeInvalid, path, Some(value.into()), detail)
@@ -151,14 +163,23 @@ impl FieldError {
     /// The value is none of these.
     pub fn not_supported<'v>(
         path: &Path<'_>,
-        value: impl Into<Value>,
+        value: impl Into<Shown>,
         supported: impl IntoIterator<Item = &'v str>,
     ) -> Self {
-        let supported = go::quote_all(supported);
-        let detail = match supported.as_str() {
-            "" => String::new(),
-            _ => format!("supported values: {supported}"),
-        };
+        let mut detail = String::new();
+        for value in supported {
+            if detail.len() > DETAIL_BYTES_MAX {
+                break;
+            }
+            let value = go::start_of(value, SHOWN_BYTES_MAX);
+            let before = if detail.is_empty() {
+                "supported values: "
+            } else {
+                ", "
+            };
+            detail.push_str(before);
+            detail.push_str(&go::quote(value));
+        }
         Self::new(ErrorType::NotSupported, path, Some(value.into()), detail)
     }
 
@@ -178,7 +199,7 @@ impl FieldError {
     pub fn too_many(path: &Path<'_>, actual: usize, max: usize) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");
-        Self::new(ErrorType::TooMany, path, Some(Value::from(actual)), detail)
+        Self::new(ErrorType::TooMany, path, Some(Shown::from(actual)), detail)
     }
 
     /// Our own fault.
@@ -191,7 +212,7 @@ impl FieldError {
         let mut text = self.error_type.text().to_owned();
         if let (true, Some(value)) = (self.error_type.shows_value(), &self.value) {
             text.push_str(": ");
-            text.push_str(&shown(value));
+            text.push_str(value.as_str());
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -201,22 +222,8 @@ impl FieldError {
     }
 }
 
-/// A value as messages show it.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => go::quote(text),
-        Value::Number(number) if !number.is_i64() => {
-            number.as_f64().map_or_else(String::new, go::double)
-        }
-        other => json::encode_to_string(other),
-    }
-}
-
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.body())
     }
 }
-
-/// Every fault that was found, in the order it was found.
-pub type FieldErrors = Vec<FieldError>;

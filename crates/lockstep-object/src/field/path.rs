@@ -1,6 +1,9 @@
 //! Field paths: a linked list of borrowed segments during a walk, rendered to text on demand.
 
-use std::fmt;
+use std::fmt::{self, Write};
+
+use super::FIELD_BYTES_MAX;
+use crate::go;
 
 /// One step down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,16 @@ impl<'a> Path<'a> {
         self.last.is_none()
     }
 
+    /// The path as errors show it: no more than [`FIELD_BYTES_MAX`](super::FIELD_BYTES_MAX) bytes, as the names in it
+    /// are a client's.
+    pub fn shown(&self) -> String {
+        let mut start = Start(String::new());
+        if write!(start, "{self}").is_err() {
+            start.0.push_str(go::ELLIPSIS);
+        }
+        start.0
+    }
+
     /// The steps from the object to this place.
     pub fn steps(&self) -> Vec<Step<'a>> {
         let mut steps = Vec::new();
@@ -85,6 +98,30 @@ impl fmt::Display for Path<'_> {
                 Step::Index(index) => write!(f, "[{index}]")?,
                 Step::Key(key) => write!(f, "[{key}]")?,
             }
+        }
+        Ok(())
+    }
+}
+
+/// Most unknown fields that are reported of one object, as upstream's decoder reports them.
+pub const UNKNOWN_FIELDS_MAX: usize = 100;
+
+/// Adds the path of an unknown field to those that are reported, as far as they are.
+pub fn report_unknown(path: &Path<'_>, unknown: &mut Vec<String>) {
+    if unknown.len() < UNKNOWN_FIELDS_MAX {
+        unknown.push(path.shown());
+    }
+}
+
+/// The start of what is written; more than [`FIELD_BYTES_MAX`] is an error, which ends the writing.
+struct Start(String);
+
+impl Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let start = go::start_of(text, FIELD_BYTES_MAX - self.0.len());
+        self.0.push_str(start);
+        if start.len() < text.len() {
+            return Err(fmt::Error);
         }
         Ok(())
     }

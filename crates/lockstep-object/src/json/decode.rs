@@ -1,7 +1,7 @@
 //! JSON decoding with duplicate detection and a depth limit, in a single pass.
 
 use super::problem::problem;
-use crate::field::Path;
+use crate::field::{FIELD_BYTES_MAX, Path};
 use crate::go;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
@@ -266,8 +266,11 @@ impl Document {
             return;
         }
         let told = match place {
-            Place::Path => path.to_string(),
-            Place::Line(line) => format!("line {line}: key {} already set in map", go::quote(key)),
+            Place::Path => path.shown(),
+            Place::Line(line) => {
+                let key = go::quote(go::start_of(key, FIELD_BYTES_MAX));
+                format!("line {line}: key {key} already set in map")
+            }
         };
         if !self.duplicates.contains(&told) {
             self.duplicates.push(told);

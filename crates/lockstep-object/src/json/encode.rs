@@ -35,6 +35,14 @@ pub fn encode_ordered(value: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
+/// Variant of [`encode_ordered`] that writes, and ends with the first error of the writer.
+pub(crate) fn write_ordered(
+    value: &(impl Serialize + ?Sized),
+    writer: &mut impl Write,
+) -> serde_json::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(writer, Go))
+}
+
 /// As [`encode`], as text.
 pub fn encode_to_string(value: &Value) -> String {
     String::from_utf8(encode(value)).expect("JSON is printed as UTF-8")

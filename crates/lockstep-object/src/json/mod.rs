@@ -7,6 +7,7 @@ mod problem;
 
 pub use decode::{DEPTH_MAX, DUPLICATES_MAX, DecodeError, Decoded, decode, normalise_numbers};
 pub(crate) use decode::{Document, Format, Node, Place};
+pub(crate) use encode::write_ordered;
 pub use encode::{encode, encode_into, encode_ordered, encode_to_string};
 pub use order::in_document_order;
 

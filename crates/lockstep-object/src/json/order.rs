@@ -2,6 +2,7 @@
 
 use super::decode::DEPTH_MAX;
 use crate::field::Path;
+use crate::go;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,7 +26,7 @@ pub fn in_document_order(bytes: &[u8], paths: Vec<String>) -> Vec<String> {
         depth: 0,
         search: &mut search,
     };
-    // A document that cannot be read to its end orders what came before the fault.
+    // A document that cannot be read to its end orders what came before the fault; nor is it read behind the last path.
     let _end: Result<(), serde_json::Error> = node.deserialize(&mut deserializer);
     let Search { wanted, mut found } = search;
     found.extend(
@@ -40,6 +41,14 @@ pub fn in_document_order(bytes: &[u8], paths: Vec<String>) -> Vec<String> {
 struct Search<'w> {
     wanted: BTreeSet<&'w str>,
     found: Vec<String>,
+}
+
+impl Search<'_> {
+    /// False if no path ends with this name; names are compared because a path of each field would be made otherwise.
+    fn may_want(&self, name: &str) -> bool {
+        let mut wanted = self.wanted.iter();
+        wanted.any(|path| path.ends_with(name) || path.ends_with(go::ELLIPSIS))
+    }
 }
 
 struct Node<'p, 's, 'w> {
@@ -108,11 +117,16 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_> {
         let depth = deeper(self.depth)?;
         while let Some(key) = access.next_key::<String>()? {
             let path = self.path.field(&key);
-            let name = path.to_string();
-            if self.search.wanted.remove(name.as_str()) {
-                self.search.found.push(name);
-                access.next_value::<IgnoredAny>()?;
-                continue;
+            if self.search.may_want(&key) {
+                let name = path.shown();
+                if self.search.wanted.remove(name.as_str()) {
+                    self.search.found.push(name);
+                    if self.search.wanted.is_empty() {
+                        return Err(Error::custom("all are found"));
+                    }
+                    access.next_value::<IgnoredAny>()?;
+                    continue;
+                }
             }
             access.next_value_seed(Node {
                 path: &path,

@@ -1,7 +1,7 @@
 //! Types of metadata fields. Client input is normalized once, on arrival.
 
 use super::time::Seconds;
-use crate::field::Path;
+use crate::field::{Path, report_unknown};
 use crate::incoming::type_name;
 use serde_json::{Map, Value};
 
@@ -134,7 +134,7 @@ impl Normalizer<'_> {
         let mut fault = None;
         entries.retain(|name, value| {
             let Ok(at) = shapes.binary_search_by(|(known, _)| (*known).cmp(name)) else {
-                self.unknown.push(path.field(name).to_string());
+                report_unknown(&path.field(name), self.unknown);
                 return false;
             };
             let length = self.field.len();

@@ -2,6 +2,7 @@
 
 use crate::object::Object;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Drops references to an owner that an earlier reference names, and returns the warning that upstream gives for it.
 pub fn drop_duplicate_owners(object: &mut Object) -> Option<String> {
@@ -9,21 +10,18 @@ pub fn drop_duplicate_owners(object: &mut Object) -> Option<String> {
         .metadata_mut()
         .get_mut("ownerReferences")?
         .as_array_mut()?;
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut duplicates: Vec<String> = Vec::new();
     references.retain(|reference| {
         let uid = reference
             .get("uid")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let duplicate = seen.iter().any(|known| known == uid);
-        let list = if duplicate {
-            &mut duplicates
-        } else {
-            &mut seen
-        };
-        list.push(uid.to_owned());
-        !duplicate
+        let is_first = seen.insert(uid.to_owned());
+        if !is_first {
+            duplicates.push(uid.to_owned());
+        }
+        is_first
     });
     if duplicates.is_empty() {
         return None;

@@ -1,11 +1,12 @@
 //! Metadata validation with upstream's messages. All errors are collected.
 
-use crate::field::{FieldError, FieldErrors, Path};
+use crate::field::{FIELD_ERRORS_MAX, FieldError, FieldErrors, Path, Shown};
 use crate::go;
 use crate::kinds::GroupVersion;
 use crate::names::{self, NameRule, Part};
 use crate::object::Object;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Bytes of all annotations of an object together, keys and values.
 pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
@@ -90,7 +91,7 @@ pub fn validate_update(object: &Object, stored: &Object) -> FieldErrors {
         let problem = "must be specified for an update";
         errors.push(FieldError::invalid(
             &path.field("resourceVersion"),
-            0,
+            0_i64,
             problem,
         ));
     }
@@ -113,7 +114,7 @@ pub fn validate_update(object: &Object, stored: &Object) -> FieldErrors {
     ] {
         let (new, old) = (object.metadata().get(field), stored.metadata().get(field));
         if new != old {
-            let value = new.cloned().unwrap_or_else(|| Value::from(""));
+            let value = new.map_or_else(|| Shown::from(""), Shown::from);
             errors.push(FieldError::invalid(
                 &path.field(field),
                 value,
@@ -144,13 +145,9 @@ pub fn validate_finalizer_of_builtin(name: &str, path: &Path<'_>) -> Option<Fiel
 
 /// Warnings for custom resources, which accept any finalizer: one for each new name without a domain or not qualified.
 pub fn finalizer_warnings(object: &Object, stored: Option<&Object>) -> Vec<String> {
-    let known =
-        |name: &str| stored.is_some_and(|stored| stored.finalizers().any(|old| old == name));
-    let mut added: Vec<&str> = object.finalizers().filter(|name| !known(name)).collect();
-    added.sort_unstable();
-    added.dedup();
     let mut warnings = Vec::new();
-    for name in added {
+    let added = new_finalizers(object, stored);
+    for name in added.into_iter().take(FIELD_ERRORS_MAX) {
         let quoted = go::quote(name);
         let problems = names::qualified_name(name).into_iter();
         warnings
@@ -168,6 +165,14 @@ pub fn finalizer_warnings(object: &Object, stored: Option<&Object>) -> Vec<Strin
         }
     }
     warnings
+}
+
+/// Sorted, each once.
+fn new_finalizers<'o>(object: &'o Object, stored: Option<&Object>) -> BTreeSet<&'o str> {
+    let stored = stored.map(|stored| stored.finalizers().collect::<BTreeSet<_>>());
+    let stored = stored.unwrap_or_default();
+    let names = object.finalizers();
+    names.filter(|name| !stored.contains(name)).collect()
 }
 
 fn is_unqualified(finalizer: &str) -> bool {
@@ -261,7 +266,7 @@ fn validate_finalizers(errors: &mut FieldErrors, metadata: &Map<String, Value>, 
     }
     if names.contains(&"orphan") && names.contains(&"foregroundDeletion") {
         let problem = "finalizer orphan and foregroundDeletion cannot be both set";
-        errors.push(FieldError::invalid(&path, finalizers.to_vec(), problem));
+        errors.push(FieldError::invalid(&path, finalizers, problem));
     }
 }
 
@@ -271,12 +276,7 @@ fn validate_no_new_finalizers(
     stored: &Object,
     path: &Path<'_>,
 ) {
-    let mut added: Vec<&str> = object
-        .finalizers()
-        .filter(|name| !stored.finalizers().any(|old| old == *name))
-        .collect();
-    added.sort_unstable();
-    added.dedup();
+    let added = new_finalizers(object, Some(stored));
     if added.is_empty() {
         return;
     }
@@ -297,16 +297,17 @@ fn validate_owners(errors: &mut FieldErrors, owners: &[Value], path: &Path<'_>) 
             continue;
         }
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-        let name = format!("{}/{}", text("kind"), text("name"));
+        let name = || format!("{}/{}", text("kind"), text("name"));
         match &controller {
-            None => controller = Some(name),
-            Some(first) => {
+            None => controller = Some(name()),
+            Some(first) => errors.push_with(|| {
                 let problem = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
-                     {name}"
+                     {}",
+                    name()
                 );
-                errors.push(FieldError::invalid(path, owners.to_vec(), problem));
-            }
+                FieldError::invalid(path, owners, problem)
+            }),
         }
     }
 }
@@ -336,7 +337,7 @@ fn validate_owner(errors: &mut FieldErrors, owner: &Value, path: &Path<'_>) {
     }
     if (api_version, text("kind")) == ("v1", "Event") {
         let problem = "/v1, Kind=Event is disallowed from being an owner";
-        errors.push(FieldError::invalid(path, owner.clone(), problem));
+        errors.push(FieldError::invalid(path, owner, problem));
     }
 }
 

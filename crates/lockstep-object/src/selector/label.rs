@@ -94,7 +94,7 @@ impl LabelRequirement {
         let path = path.field("values");
         if let Some(problem) = self.wrong_number_of_values() {
             let values: Vec<&str> = self.values.iter().map(|value| &**value).collect();
-            errors.push(FieldError::invalid(&path, values, problem));
+            errors.push(FieldError::invalid(&path, &*values, problem));
         }
         for (index, value) in self.values.iter().enumerate() {
             let path = path.index(index);

@@ -31,11 +31,8 @@ pub fn from_label_selector(selector: &Value) -> Result<LabelSelector, FieldError
         let operator = text(expression, "operator");
         let Some((_, operator)) = OPERATORS.into_iter().find(|(name, _)| *name == operator) else {
             let problem = "not a valid label selector operator";
-            return Err(vec![FieldError::invalid(
-                &path.field("operator"),
-                operator,
-                problem,
-            )]);
+            let error = FieldError::invalid(&path.field("operator"), operator, problem);
+            return Err([error].into());
         };
         requirements.push(LabelRequirement::new(
             text(expression, "key"),
@@ -63,16 +60,12 @@ pub fn validate_label_selector(selector: &Value, path: &Path<'_>) -> FieldErrors
     }
     let expressions_path = path.field("matchExpressions");
     for (index, expression) in expressions(selector).iter().enumerate() {
-        errors.extend(validate_expression(
-            expression,
-            &expressions_path.index(index),
-        ));
+        validate_expression(expression, &expressions_path.index(index), &mut errors);
     }
     errors
 }
 
-fn validate_expression(expression: &Value, path: &Path<'_>) -> FieldErrors {
-    let mut errors = FieldErrors::new();
+fn validate_expression(expression: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     let values: Vec<&str> = values(expression).collect();
     let values_path = path.field("values");
     match text(expression, "operator") {
@@ -102,7 +95,6 @@ fn validate_expression(expression: &Value, path: &Path<'_>) -> FieldErrors {
         let problems = names::label_value(value).into_iter();
         errors.extend(problems.map(|problem| FieldError::invalid(&value_path, value, problem)));
     }
-    errors
 }
 
 fn expressions(selector: &Value) -> &[Value] {

@@ -1,5 +1,7 @@
 //! `ApiError`: the reason for which an API request fails, as data.
 
+use std::collections::BTreeSet;
+
 use crate::field::{FieldError, FieldErrors};
 use crate::go::quote;
 use crate::kinds::{GroupKind, GroupResource};
@@ -401,16 +403,22 @@ fn resource_and_name(object: &ObjectRef) -> String {
 }
 
 impl InvalidObject {
-    /// The field errors without repetitions.
+    /// The kept field errors without repetitions.
     pub(super) fn unique(&self) -> Vec<(&FieldError, String)> {
-        let mut unique: Vec<(&FieldError, String)> = Vec::with_capacity(self.errors.len());
-        for error in &self.errors {
-            let text = error.to_string();
-            if !unique.iter().any(|(_, listed)| *listed == text) {
-                unique.push((error, text));
-            }
+        let mut listed = BTreeSet::new();
+        let texts = self.errors.iter().map(|error| (error, error.to_string()));
+        texts
+            .filter(|(_, text)| listed.insert(text.clone()))
+            .collect()
+    }
+
+    /// The last entry of a list of errors that is not whole.
+    pub(super) fn rest(&self) -> Option<String> {
+        match self.errors.more() {
+            0 => None,
+            1 => Some("1 more error".to_owned()),
+            more => Some(format!("{more} more errors")),
         }
-        unique
     }
 }
 
@@ -419,11 +427,62 @@ impl std::error::Error for InvalidObject {}
 impl std::fmt::Display for InvalidObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} is invalid", self.kind, quote(&self.name))?;
-        let listed: Vec<String> = self.unique().into_iter().map(|(_, text)| text).collect();
+        let listed = self.unique().into_iter().map(|(_, text)| text);
+        let listed: Vec<String> = listed.chain(self.rest()).collect();
         match &listed[..] {
             [] => Ok(()),
             [one] => write!(f, ": {one}"),
             many => write!(f, ": [{}]", many.join(", ")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+    use crate::field::{FIELD_ERRORS_MAX, Path};
+
+    fn invalid(errors: FieldErrors) -> Status {
+        let kind = GroupKind::new("", "Service");
+        Status::from(&ApiError::invalid(&kind, "s", errors))
+    }
+
+    #[test]
+    fn the_first_errors_of_an_object_are_listed_and_the_rest_is_counted() {
+        const FOUND: usize = 150_000;
+        let path = Path::ROOT.field("ports");
+        let one = |index| FieldError::required(&path.index(index), "");
+        let status = invalid((0..FOUND).map(one).collect());
+        let texts = (0..FIELD_ERRORS_MAX).map(|index| format!("ports[{index}]: Required value"));
+        let rest = format!("{} more errors", FOUND - FIELD_ERRORS_MAX);
+        let texts: Vec<String> = texts.chain([rest.clone()]).collect();
+        let message = format!("Service \"s\" is invalid: [{}]", texts.join(", "));
+        assert_eq!(status.message, message);
+        let causes = status
+            .details
+            .expect("an invalid object has details")
+            .causes;
+        assert_eq!(causes.len(), FIELD_ERRORS_MAX + 1);
+        let closing = Cause {
+            message: rest,
+            ..Cause::default()
+        };
+        assert_eq!(causes.last(), Some(&closing));
+    }
+
+    #[test]
+    fn an_error_shows_no_more_of_what_a_client_sent_than_its_limits() {
+        let long = "x".repeat(3 << 20);
+        let path = Path::ROOT.key(&long);
+        let error = FieldError::not_supported(&path, long.as_str(), [long.as_str(); 3]);
+        let status = invalid([error].into());
+        assert!(status.message.len() < 16 << 10, "{}", status.message.len());
+    }
+
+    #[test]
+    fn a_message_that_repeats_a_body_is_cut() {
+        let status = Status::from(&ApiError::bad_request("x".repeat(3 << 20)));
+        assert!(status.message.len() < 256 << 10, "{}", status.message.len());
     }
 }

@@ -2,13 +2,19 @@
 
 use super::error::{ApiError, InvalidObject, ObjectRef};
 use super::{Cause, Details, Outcome, Reason, Status, Success};
+use crate::go::shorten;
 use crate::kinds::GroupResource;
+
+/// Bytes of the message of a failure. A longer one repeats what the client sent, and is cut.
+const MESSAGE_BYTES_MAX: usize = 128 << 10;
 
 impl From<&ApiError> for Status {
     fn from(error: &ApiError) -> Self {
+        let mut message = error.to_string();
+        shorten(&mut message, MESSAGE_BYTES_MAX);
         let mut status = Self {
             outcome: Outcome::Failure,
-            message: error.to_string(),
+            message,
             reason: error.reason(),
             webhook_reason: String::new(),
             details: details(error),
@@ -204,11 +210,12 @@ impl InvalidObject {
             let reason = error.error_type.reason();
             cause(reason, error.body(), &error.field)
         });
+        let rest = self.rest().map(|rest| cause("", rest, ""));
         Details {
             name: self.name.clone(),
             group: self.kind.group.clone().into(),
             kind: self.kind.kind.clone().into(),
-            causes: causes.collect(),
+            causes: causes.chain(rest).collect(),
             ..Details::default()
         }
     }

@@ -39,12 +39,8 @@ fn check_at(
     if let Some(default) = given(schema, "default") {
         let path = path.field("default");
         match compile::compile(schema, Place::Part, Version::LATEST) {
-            Ok(node) => errors.extend(check_default(default, &node, inside, &path)),
-            Err(error) => errors.push(FieldError::invalid(
-                &path,
-                default.clone(),
-                error.to_string(),
-            )),
+            Ok(node) => errors.append(check_default(default, &node, inside, &path)),
+            Err(error) => errors.push(FieldError::invalid(&path, default, error.to_string())),
         }
     }
     for (link, below) in nested::all(schema) {
@@ -67,7 +63,7 @@ fn check_default(default: &Value, node: &Node, inside: Inside, path: &Path<'_>) 
         Inside::Metadata => {
             if let Some(problem) = not_metadata(&copy) {
                 let problem = format!("must result in valid metadata: {problem}");
-                return vec![FieldError::invalid(path, default.clone(), problem)];
+                return [FieldError::invalid(path, default, problem)].into();
             }
         }
         Inside::Nothing => {
@@ -75,7 +71,7 @@ fn check_default(default: &Value, node: &Node, inside: Inside, path: &Path<'_>) 
             if copy != *default {
                 errors.push(FieldError::invalid(
                     path,
-                    default.clone(),
+                    default,
                     "must not have unknown fields",
                 ));
             }
@@ -93,9 +89,9 @@ fn check_default(default: &Value, node: &Node, inside: Inside, path: &Path<'_>) 
     if !errors.is_empty() {
         return errors;
     }
-    errors.extend(values(default, node, path));
+    errors.append(values(default, node, path));
     if errors.is_empty() {
-        errors.extend(rules(default, node, path));
+        errors.append(rules(default, node, path));
     }
     errors
 }

@@ -4,6 +4,8 @@ use super::structural::list_map_keys;
 use crate::keywords::{flag, given, list, schema as subschema, text, texts};
 use crate::rules::{REASONS, normalised};
 use lockstep_object::field::{FieldError, FieldErrors, Path};
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
@@ -101,7 +103,7 @@ fn set_items(items: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
     let problem = "must be atomic as item of a list with x-kubernetes-list-type=set";
     let found = given(items, keyword).cloned().unwrap_or_default();
     let path = path.field("items");
-    errors.push(FieldError::invalid(&path.field(keyword), found, problem));
+    errors.push(FieldError::invalid(&path.field(keyword), &found, problem));
 }
 
 fn list_map(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
@@ -124,7 +126,8 @@ fn list_map(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
         return;
     }
     let properties_path = items_path.field("properties");
-    for (index, key) in keys.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for key in &keys {
         match subschema(items, "properties").and_then(|properties| properties.get(*key)) {
             Some(property) if matches!(text(property, "type"), "array" | "object") => {
                 let problem =
@@ -135,20 +138,12 @@ fn list_map(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
             Some(_) => {}
             None => {
                 let problem = "entries must all be names of item properties";
-                errors.push(FieldError::invalid(
-                    &path.field(keyword),
-                    keys.clone(),
-                    problem,
-                ));
+                errors.push(FieldError::invalid(&path.field(keyword), &*keys, problem));
             }
         }
-        if keys[..index].contains(key) {
+        if !seen.insert(key) {
             let problem = "must not contain duplicate entries";
-            errors.push(FieldError::invalid(
-                &path.field(keyword),
-                keys.clone(),
-                problem,
-            ));
+            errors.push(FieldError::invalid(&path.field(keyword), &*keys, problem));
         }
     }
 }
@@ -229,7 +224,7 @@ fn check_rule(schema: &Value, rule: &Value, path: &Path<'_>, errors: &mut FieldE
         let words = REASONS.iter().map(|(word, _)| *word);
         errors.push(FieldError::not_supported(
             &path.field("reason"),
-            reason.clone(),
+            reason,
             words,
         ));
     }

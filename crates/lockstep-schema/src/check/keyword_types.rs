@@ -83,7 +83,7 @@ fn check_at(schema: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
             let problem = format!("must be {}", kind.text());
             errors.push(FieldError::type_invalid(
                 &path.field(keyword),
-                value.clone(),
+                value,
                 problem,
             ));
         }

@@ -39,15 +39,11 @@ pub enum StatusSubresource {
 /// succeeds.
 pub fn check(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>) -> FieldErrors {
     if !schema.is_object() {
-        return vec![FieldError::type_invalid(
-            path,
-            schema.clone(),
-            "must be a schema",
-        )];
+        return [FieldError::type_invalid(path, schema, "must be a schema")].into();
     }
     if depth(schema) > SCHEMA_DEPTH_MAX {
         let problem = format!("must not be nested deeper than {SCHEMA_DEPTH_MAX} levels");
-        return vec![FieldError::forbidden(path, problem)];
+        return [FieldError::forbidden(path, problem)].into();
     }
     let errors = keyword_types::check(schema, path);
     if !errors.is_empty() {
@@ -72,14 +68,14 @@ fn check_well_formed(schema: &Value, path: &Path<'_>, options: CheckOptions<'_>)
         if structural.is_empty() {
             let defaults = defaults::check(schema, path);
             are_rules_checked = defaults.is_empty();
-            errors.extend(defaults);
+            errors.append(defaults);
         } else {
-            errors.extend(structural);
+            errors.append(structural);
         }
     }
     openapi::check(schema, path, &mut errors);
     if are_rules_checked && errors.is_empty() {
-        errors.extend(rules::check(schema, path, options));
+        errors.append(rules::check(schema, path, options));
     }
     if let (true, Some(problem)) = (errors.is_empty(), unsupported) {
         errors.push(FieldError::invalid(path, "", problem));

@@ -55,7 +55,7 @@ pub(super) fn check_root_with_status(schema: &Value, path: &Path<'_>, errors: &m
         let problem = format!(
             "only [{names}] fields are allowed at the root of the schema if the status subresource is enabled"
         );
-        errors.push(FieldError::invalid(path, schema.clone(), problem));
+        errors.push(FieldError::invalid(path, schema, problem));
     }
 }
 
@@ -164,7 +164,7 @@ fn check_standard(schema: &Value, context: &Context, path: &Path<'_>, errors: &m
         let items = subschema(schema, "items").cloned().unwrap_or_default();
         errors.push(FieldError::type_invalid(
             &path.field("items"),
-            items,
+            &items,
             "must be a schema",
         ));
     }

@@ -118,7 +118,7 @@ impl Checker {
             Ok(program) => program,
             Err(problem) => {
                 self.errors
-                    .push(FieldError::invalid(&rule_path, rule.clone(), problem));
+                    .push(FieldError::invalid(&rule_path, rule, problem));
                 return;
             }
         };
@@ -141,9 +141,7 @@ impl Checker {
         };
         match scope.compile_message(rule, version) {
             Ok(program) => self.price("estimated messageExpression cost", cost(&program, 1), &path),
-            Err(problem) => self
-                .errors
-                .push(FieldError::invalid(&path, rule.clone(), problem)),
+            Err(problem) => self.errors.push(FieldError::invalid(&path, rule, problem)),
         }
     }
 

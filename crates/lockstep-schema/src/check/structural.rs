@@ -52,7 +52,7 @@ pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     let mut errors = FieldErrors::new();
     invariants(schema, Level::Root, path, &mut errors);
     complete(schema, schema, path, path, &mut errors);
-    errors.sort_by_cached_key(ToString::to_string);
+    errors.sort_by_text();
     errors
 }
 

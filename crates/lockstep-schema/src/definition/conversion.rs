@@ -83,7 +83,7 @@ fn review_versions(versions: &[Value], lenient: bool, path: &Path<'_>, errors: &
             "must include at least one of {}",
             REVIEW_VERSIONS.join(", ")
         );
-        errors.push(FieldError::invalid(path, versions.to_vec(), problem));
+        errors.push(FieldError::invalid(path, versions, problem));
     }
 }
 

@@ -43,8 +43,8 @@ impl Checker<'_> {
                 let problem = "field is immutable";
                 let new = new.unwrap_or_else(|| Value::from(""));
                 self.errors.push(match field.get(1) {
-                    Some(name) => FieldError::invalid(&path.field(name), new, problem),
-                    None => FieldError::invalid(&path, new, problem),
+                    Some(name) => FieldError::invalid(&path.field(name), &new, problem),
+                    None => FieldError::invalid(&path, &new, problem),
                 });
             }
         }
@@ -58,7 +58,7 @@ impl Checker<'_> {
         if stored.is_empty() {
             let problem = "must have at least one stored version";
             self.errors
-                .push(FieldError::invalid(&path, Vec::<Value>::new(), problem));
+                .push(FieldError::invalid(&path, &[] as &[Value], problem));
             return;
         }
         for version in self
@@ -70,7 +70,7 @@ impl Checker<'_> {
             if !stored.contains(&name) {
                 let problem = format!("must have the storage version {name}");
                 self.errors
-                    .push(FieldError::invalid(&path, stored.clone(), problem));
+                    .push(FieldError::invalid(&path, &*stored, problem));
             }
         }
         for (index, name) in stored.iter().enumerate() {

@@ -266,7 +266,7 @@ impl<'a> Checker<'a> {
             stored: &stored,
             status,
         };
-        self.errors.extend(check(schema, path, options));
+        self.errors.append(check(schema, path, options));
     }
 
     fn stored_version(&self, name: &str) -> Option<&'a Value> {
@@ -318,7 +318,7 @@ impl<'a> Checker<'a> {
         if !unique {
             let problem = "must contain unique version names";
             self.errors
-                .push(FieldError::invalid(&path, versions.to_vec(), problem));
+                .push(FieldError::invalid(&path, versions, problem));
         }
         if versions
             .iter()
@@ -328,7 +328,7 @@ impl<'a> Checker<'a> {
         {
             let problem = "must have exactly one version marked as storage version";
             self.errors
-                .push(FieldError::invalid(&path, versions.to_vec(), problem));
+                .push(FieldError::invalid(&path, versions, problem));
         }
     }
 }

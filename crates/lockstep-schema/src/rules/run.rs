@@ -1,5 +1,7 @@
 //! Evaluation of CEL rules over an object, within a cost budget.
 
+use std::cell::OnceCell;
+
 use super::{Reason, Rule};
 use crate::correlate::{self, Old};
 use crate::node::{Additional, Node, Type};
@@ -13,18 +15,26 @@ use serde_json::Value;
 
 /// The nearest ancestor (or the value itself) with a known stored counterpart.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Nearest<'a>(Option<(&'a Node, &'a Value, &'a Value)>);
+pub(crate) struct Nearest<'a>(Option<&'a Pair<'a>>);
+
+/// A value with its stored counterpart.
+#[derive(Debug)]
+struct Pair<'a> {
+    node: &'a Node,
+    new: &'a Value,
+    old: &'a Value,
+    /// Compared when the first rule fails: of a long list each element may break one.
+    is_unchanged: OnceCell<bool>,
+}
 
 impl<'a> Nearest<'a> {
     pub(crate) const NONE: Nearest<'static> = Nearest(None);
 
-    fn at(self, node: &'a Node, value: &'a Value, old: Old<'a>) -> Self {
-        old.0.map_or(self, |old| Nearest(Some((node, value, old))))
-    }
-
     fn is_unchanged(self) -> bool {
-        self.0
-            .is_some_and(|(node, new, old)| correlate::is_same(node, old, new))
+        self.0.is_some_and(|pair| {
+            let compare = || correlate::is_same(pair.node, pair.old, pair.new);
+            *pair.is_unchanged.get_or_init(compare)
+        })
     }
 }
 
@@ -34,7 +44,7 @@ struct Stop;
 /// A run of all rules of an object.
 pub(crate) struct Evaluation {
     pub(crate) errors: FieldErrors,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: FieldErrors,
     remaining: u64,
     forgives: bool,
 }
@@ -43,8 +53,8 @@ impl Evaluation {
     /// Forgives failures of values that did not change.
     pub(crate) fn new() -> Self {
         Self {
-            errors: Vec::new(),
-            warnings: Vec::new(),
+            errors: FieldErrors::new(),
+            warnings: FieldErrors::new(),
             remaining: REQUEST_COST_MAX,
             forgives: true,
         }
@@ -75,7 +85,13 @@ impl Evaluation {
         if value.is_null() || !node.work.rules {
             return Ok(());
         }
-        let nearest = nearest.at(node, value, old);
+        let pair = old.0.map(|old| Pair {
+            node,
+            new: value,
+            old,
+            is_unchanged: OnceCell::new(),
+        });
+        let nearest = pair.as_ref().map_or(nearest, |pair| Nearest(Some(pair)));
         if !node.rules().is_empty() {
             self.rules(node, value, old, nearest, path)?;
         }
@@ -141,12 +157,13 @@ impl Evaluation {
                 continue;
             }
             let detail = self.detail(node, run, path)?;
-            let error = failure(node, run, path, detail);
-            if self.forgives && !rule.uses_old_self && nearest.is_unchanged() {
-                self.warnings.push(error.to_string());
+            let is_forgiven = self.forgives && !rule.uses_old_self && nearest.is_unchanged();
+            let list = if is_forgiven {
+                &mut self.warnings
             } else {
-                self.errors.push(error);
-            }
+                &mut self.errors
+            };
+            list.push_with(|| failure(node, run, path, detail));
         }
         Ok(())
     }
@@ -255,19 +272,19 @@ impl<'a> Run<'a> {
 fn failure(node: &Node, run: Run<'_>, path: &Path<'_>, detail: String) -> FieldError {
     let shown = !matches!(node.ty, Type::Object | Type::Array);
     let mut error = match run.rule.reason {
-        Reason::Invalid => FieldError::invalid(path, Value::Null, detail),
+        Reason::Invalid => FieldError::invalid(path, &Value::Null, detail),
         Reason::Forbidden => FieldError::forbidden(path, detail),
         Reason::Required => FieldError::required(path, detail),
-        Reason::Duplicate => FieldError::duplicate(path, Value::Null),
+        Reason::Duplicate => FieldError::duplicate(path, &Value::Null),
     };
     if matches!(error.error_type, ErrorType::Invalid | ErrorType::Duplicate) {
-        error.value = shown.then(|| run.value.clone());
+        error.value = shown.then(|| run.value.into());
     }
     if let Some(below) = &run.rule.field_path {
         error.field = match (path.is_root(), below.starts_with('[')) {
             (true, _) => below.clone(),
-            (false, true) => format!("{path}{below}"),
-            (false, false) => format!("{path}.{below}"),
+            (false, true) => format!("{}{below}", error.field),
+            (false, false) => format!("{}.{below}", error.field),
         };
     }
     error

@@ -52,9 +52,11 @@ impl Run<'_> {
     }
 
     fn fail(&mut self, rule: &str) {
-        let name = go::quote(&Name(self.path, self.findings.base()).to_string());
-        let error = FieldError::invalid(&Path::ROOT, "", format!("{name} {rule}"));
-        self.findings.push(error);
+        let name = Name(self.path, self.findings.base());
+        self.findings.push(|| {
+            let name = go::quote(&name.to_string());
+            FieldError::invalid(&Path::ROOT, "", format!("{name} {rule}"))
+        });
     }
 
     fn any_of(&mut self, nodes: &[Node]) -> u32 {
@@ -97,7 +99,7 @@ impl Run<'_> {
                 self.fail("must validate one and only one schema (oneOf). Found none valid");
                 let held = best.as_ref().map_or(0, |best| best.held);
                 self.findings
-                    .extend(best.map_or_else(Vec::new, |best| best.errors));
+                    .extend(best.map(|best| best.errors).unwrap_or_default());
                 held
             }
             valid => {

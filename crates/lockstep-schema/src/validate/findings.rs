@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     errors: FieldErrors,
-    warnings: Vec<String>,
+    warnings: FieldErrors,
     /// Number of path segments above the validated value.
     base: usize,
 }
@@ -21,8 +21,9 @@ impl Findings {
         }
     }
 
-    pub(crate) fn push(&mut self, error: FieldError) {
-        self.errors.push(error);
+    /// Adds an error, which is made if it is kept.
+    pub(crate) fn push(&mut self, error: impl FnOnce() -> FieldError) {
+        self.errors.push_with(error);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -35,8 +36,7 @@ impl Findings {
 
     /// Makes the errors from here on warnings.
     pub(super) fn forgive(&mut self, from: usize) {
-        self.warnings
-            .extend(self.errors.drain(from..).map(|error| error.to_string()));
+        self.warnings.append(self.errors.split_off(from));
     }
 
     /// Takes back the errors from here on, and the warnings from there on.
@@ -45,11 +45,12 @@ impl Findings {
     }
 
     pub(super) fn extend(&mut self, errors: FieldErrors) {
-        self.errors.extend(errors);
+        self.errors.append(errors);
     }
 
     pub(crate) fn into_parts(self) -> (FieldErrors, Vec<String>) {
-        (self.errors, self.warnings)
+        let warnings = self.warnings.iter().map(FieldError::to_string).collect();
+        (self.errors, warnings)
     }
 }
 

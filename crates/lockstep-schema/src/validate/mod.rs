@@ -91,8 +91,13 @@ fn validate_type(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Fin
     if !fits {
         let (wanted, found) = mismatch(node, value);
         let name = Name(path, findings.base());
-        let detail = format!("{name} in body must be of type {wanted}: \"{found}\"");
-        findings.push(FieldError::type_invalid(path, found, detail));
+        findings.push(|| {
+            FieldError::type_invalid(
+                path,
+                found,
+                format!("{name} in body must be of type {wanted}: \"{found}\""),
+            )
+        });
     }
     fits
 }
@@ -121,28 +126,40 @@ fn validate_text(node: &Node, text: &str, path: &Path<'_>, findings: &mut Findin
     };
     let name = Name(path, findings.base());
     if let Some(max) = limits.max_length.filter(|max| length > *max) {
-        findings.push(FieldError::too_long(
-            path,
-            usize::try_from(max).unwrap_or_default(),
-        ));
+        findings.push(|| FieldError::too_long(path, usize::try_from(max).unwrap_or_default()));
     } else if let Some(min) = limits.min_length.filter(|min| length < *min) {
-        let detail = format!("{name} in body should be at least {min} chars long");
-        findings.push(FieldError::invalid(path, text, detail));
+        findings.push(|| {
+            FieldError::invalid(
+                path,
+                text,
+                format!("{name} in body should be at least {min} chars long"),
+            )
+        });
     } else if let Some(pattern) = limits
         .pattern
         .as_ref()
         .and_then(|pattern| pattern.mismatch(text))
     {
-        let detail = format!("{name} in body should match '{pattern}'");
-        findings.push(FieldError::invalid(path, text, detail));
+        findings.push(|| {
+            FieldError::invalid(
+                path,
+                text,
+                format!("{name} in body should match '{pattern}'"),
+            )
+        });
     }
     if let Some(format) = node.format.filter(|format| !format.accepts(text)) {
-        let quoted = lockstep_object::go::quote(text);
-        let detail = format!(
-            "{name} in body must be of type {}: {quoted}",
-            format.name(node.format_name())
-        );
-        findings.push(FieldError::type_invalid(path, text, detail));
+        findings.push(|| {
+            FieldError::type_invalid(
+                path,
+                text,
+                format!(
+                    "{name} in body must be of type {}: {}",
+                    format.name(node.format_name()),
+                    lockstep_object::go::quote(text)
+                ),
+            )
+        });
     }
 }
 
@@ -151,9 +168,10 @@ fn validate_enum(node: &Node, value: &Value, path: &Path<'_>, findings: &mut Fin
     if allowed.is_empty() || (!value.is_null() && allowed.contains(value)) {
         return;
     }
-    let texts: Vec<String> = allowed.iter().map(enum_text).collect();
-    let texts = texts.iter().map(String::as_str);
-    findings.push(FieldError::not_supported(path, value.clone(), texts));
+    findings.push(|| {
+        let texts: Vec<String> = allowed.iter().map(enum_text).collect();
+        FieldError::not_supported(path, value, texts.iter().map(String::as_str))
+    });
 }
 
 fn enum_text(value: &Value) -> String {
@@ -181,16 +199,26 @@ fn validate_list(
     let size = i64::try_from(elements.len()).unwrap_or(i64::MAX);
     let name = Name(path, findings.base());
     if let Some(min) = node.limits.min_items.filter(|min| size < *min) {
-        let detail = format!("{name} in body should have at least {min} items");
-        findings.push(FieldError::invalid(path, size, detail));
+        findings.push(|| {
+            FieldError::invalid(
+                path,
+                size,
+                format!("{name} in body should have at least {min} items"),
+            )
+        });
     }
     if let Some(max) = node.limits.max_items.filter(|max| size > *max) {
         let max = usize::try_from(max).unwrap_or_default();
-        findings.push(FieldError::too_many(path, elements.len(), max));
+        findings.push(|| FieldError::too_many(path, elements.len(), max));
     }
     if node.limits.unique_items && has_duplicates(elements) {
-        let detail = format!("{name} in body shouldn't contain duplicates");
-        findings.push(FieldError::invalid(path, "", detail));
+        findings.push(|| {
+            FieldError::invalid(
+                path,
+                "",
+                format!("{name} in body shouldn't contain duplicates"),
+            )
+        });
     }
     held
 }
@@ -211,12 +239,17 @@ fn validate_object(
     let size = i64::try_from(entries.len()).unwrap_or(i64::MAX);
     let name = Name(path, findings.base());
     if let Some(min) = node.limits.min_properties.filter(|min| size < *min) {
-        let detail = format!("{name} in body should have at least {min} properties");
-        findings.push(FieldError::invalid(path, size, detail));
+        findings.push(|| {
+            FieldError::invalid(
+                path,
+                size,
+                format!("{name} in body should have at least {min} properties"),
+            )
+        });
     }
     if let Some(max) = node.limits.max_properties.filter(|max| size > *max) {
         let max = usize::try_from(max).unwrap_or_default();
-        findings.push(FieldError::too_many(path, entries.len(), max));
+        findings.push(|| FieldError::too_many(path, entries.len(), max));
     }
     let mut held = 0;
     let is_other = |(key, _): &(&String, &Value)| node.properties().get(key).is_none();
@@ -225,8 +258,13 @@ fn validate_object(
         Additional::Unspecified | Additional::Allowed(true) => {}
         Additional::Allowed(false) => {
             for (key, _) in others {
-                let detail = format!("{name}.{key} in body is a forbidden property");
-                findings.push(FieldError::invalid(path, key.as_str(), detail));
+                findings.push(|| {
+                    FieldError::invalid(
+                        path,
+                        key.as_str(),
+                        format!("{name}.{key} in body is a forbidden property"),
+                    )
+                });
             }
         }
         Additional::Schema(schema) => {
@@ -247,7 +285,7 @@ fn validate_object(
         .iter()
         .filter(|key| !entries.contains_key(&***key))
     {
-        findings.push(FieldError::required(&path.field(key), ""));
+        findings.push(|| FieldError::required(&path.field(key), ""));
     }
     held
 }

@@ -49,9 +49,11 @@ impl Check<'_> {
     }
 
     fn invalid(&mut self, detail: String) {
-        let value = Value::Number(self.number.clone());
-        self.findings
-            .push(FieldError::invalid(self.path, value, detail));
+        let (path, number) = (self.path, self.number);
+        self.findings.push(|| {
+            let value = Value::Number(number.clone());
+            FieldError::invalid(path, &value, detail)
+        });
     }
 
     /// The number itself.
@@ -79,7 +81,7 @@ impl Check<'_> {
             self.name()
         );
         self.findings
-            .push(FieldError::invalid(&Path::ROOT, "", detail));
+            .push(|| FieldError::invalid(&Path::ROOT, "", detail));
     }
 
     fn fits_integer(&self, integer: i64) -> bool {

@@ -38,7 +38,7 @@ pub(super) fn refusal(definition: &Object) -> Option<Failure> {
     let mut filled = definition.clone();
     default_definition(&mut filled);
     let mut errors = check_definition(&filled, None, Version::LATEST);
-    errors.extend(check_gates(&filled, None));
+    errors.append(check_gates(&filled, None));
     let causes: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let told = match &*causes {
         [] => return None,
