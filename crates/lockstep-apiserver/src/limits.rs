@@ -38,6 +38,8 @@ pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
 pub(crate) const QUEUE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Most responses that are encoded as YAML or compressed concurrently.
 pub(crate) const REWRITES_MAX: usize = 4;
+/// Default time between compactions of the store, as upstream's.
+pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Timeout of the health check of the store.
 pub(crate) const STORE_CHECK_MAX: Duration = Duration::from_secs(2);
 /// Longest time that running requests may take after shutdown begins.

@@ -16,7 +16,7 @@ use super::list_options::{catch_up_failed, check_watch};
 use super::print::Printer;
 use super::selection::Selection;
 use super::{Answer, Api, Body, Request, Served};
-use crate::cache::{Cache, Change, Frame, Object, Watching};
+use crate::cache::{Cache, Change, Expired, Frame, Object, Watching};
 use crate::route::Verb;
 use crate::views::{Headers, Shape};
 
@@ -140,8 +140,8 @@ impl Api {
                 };
                 match bucket.watch_after(scope.clone(), seen) {
                     Ok(watching) => (watching, seen),
-                    Err(_) => {
-                        ready.push_back(gone(seen, self.cache.seen()));
+                    Err(Expired { oldest }) => {
+                        ready.push_back(gone(seen, oldest));
                         (bucket.snapshot_and_watch(scope).1, seen)
                     }
                 }
@@ -249,7 +249,7 @@ impl WatchStream {
         match self.watching.take() {
             Ok(changes) if changes.is_empty() => {}
             Ok(changes) => return self.take_in(&changes),
-            Err(_) => return self.fail(),
+            Err(expired) => return self.fail(expired),
         }
         let wake = self.next_bookmark.min(self.ends);
         if self.timer.deadline() != wake {
@@ -291,8 +291,8 @@ impl WatchStream {
         }
     }
 
-    fn fail(&mut self) {
-        self.ready.push_back(gone(self.told, self.cache.seen()));
+    fn fail(&mut self, Expired { oldest }: Expired) {
+        self.ready.push_back(gone(self.told, oldest));
         self.is_over = true;
     }
 
@@ -306,7 +306,7 @@ impl WatchStream {
                 self.ready.push_back(bookmark);
             }
             Ok(changes) => self.take_in(&changes),
-            Err(_) => self.fail(),
+            Err(expired) => self.fail(expired),
         }
         self.is_over |= now >= self.ends;
         self.next_bookmark = next_bookmark(now, self.ends);
@@ -416,7 +416,7 @@ impl WatchStream {
     }
 }
 
-/// 410 event: changes after the requested revision are no longer in the history.
+/// 410 event: the history begins after `oldest`, and lacks changes after the requested revision.
 fn gone(asked: Revision, oldest: Revision) -> Bytes {
     let message = format!("too old resource version: {} ({})", asked.0, oldest.0);
     error_line(&ApiError::Expired(message))

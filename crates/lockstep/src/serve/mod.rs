@@ -129,6 +129,7 @@ async fn serve(
         client_ca: credentials
             .client_ca(Timestamp::now())
             .map_err(|error| configuration(&error))?,
+        compaction_interval: arguments.etcd_compaction_interval,
         event_ttl: arguments.event_ttl,
         service_range: arguments.service_cluster_ip_range,
         plugins: arguments.plugins()?,
