@@ -12,6 +12,7 @@ mod authn_host;
 pub mod authz;
 mod blocking_pool;
 mod clock;
+mod compaction;
 pub mod crd;
 mod drain;
 mod endpoints;

@@ -28,8 +28,8 @@ pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) const PING_MAX: Duration = Duration::from_secs(15);
 /// Most HTTP/2 streams of a connection that may be reset before they are accepted.
 pub(crate) const RESET_STREAMS_MAX: usize = 64;
-/// Send buffer of one HTTP/2 stream.
-pub(crate) const STREAM_SEND_BYTES_MAX: usize = 256 << 10;
+/// Send buffer of one HTTP/2 stream: with one chunk of a watch beyond it, the most that a client leaves unread there.
+pub(crate) const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
 /// Flow-control window of one HTTP/2 stream.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 /// Flow-control window of one HTTP/2 connection.
@@ -38,6 +38,8 @@ pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
 pub(crate) const QUEUE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Most responses that are encoded as YAML or compressed concurrently.
 pub(crate) const REWRITES_MAX: usize = 4;
+/// Default time between compactions of the store, as upstream's.
+pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Timeout of the health check of the store.
 pub(crate) const STORE_CHECK_MAX: Duration = Duration::from_secs(2);
 /// Longest time that running requests may take after shutdown begins.

@@ -23,6 +23,7 @@ use crate::blocking_pool::BlockingPool;
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock;
+use crate::compaction::Compactor;
 use crate::crd::{FieldGates, Follower};
 use crate::drain::Drain;
 use crate::expressions;
@@ -74,6 +75,8 @@ pub struct Config {
     pub store: Arc<dyn Store>,
     /// CAs of client certificates in PEM, published for extension API servers.
     pub client_ca: String,
+    /// Time between compactions of the store; zero turns them off.
+    pub compaction_interval: Duration,
     /// TTL of events after their last write; zero means no expiry.
     pub event_ttl: Duration,
     /// IP range for cluster IPs of Services.
@@ -99,6 +102,7 @@ struct Background {
     service_range: ServiceRange,
     loops: Loops,
     gate_publisher: Publisher,
+    compactor: Compactor,
     /// Cancelled when the start is complete.
     ready: CancellationToken,
 }
@@ -108,6 +112,11 @@ impl ApiServer {
     pub fn new(config: Config) -> Result<Self, rustls::Error> {
         let tls = transport::server_config(config.identity, config.tls_min)?;
         let cache = Cache::new(Arc::clone(&config.store), PREFIX);
+        let compactor = Compactor {
+            store: Arc::clone(&config.store),
+            cache: cache.clone(),
+            interval: config.compaction_interval,
+        };
         let compatibility = expressions::compatibility(&config.gates);
         let resources = builtin::resources(compatibility, &config.apis);
         let registry = Registry::new(resources.chain([featuregates::resource()]));
@@ -167,6 +176,7 @@ impl ApiServer {
             service_range: config.service_range,
             loops,
             gate_publisher,
+            compactor,
             ready: CancellationToken::new(),
         };
         Ok(Self {
@@ -227,7 +237,8 @@ impl Background {
                 oidc.begin().await;
             }
         };
-        tokio::join!(feeding, following, judging, asking);
+        let compacting = self.compactor.run();
+        tokio::join!(feeding, following, judging, asking, compacting);
         std::future::pending().await
     }
 

@@ -29,6 +29,7 @@ mod response;
 mod txn;
 
 mod alarms;
+mod compaction;
 mod duplicates;
 mod history;
 mod index;
@@ -49,6 +50,7 @@ mod restore;
 pub use alarms::{Alarm, AlarmKind, MemberId};
 pub use bucket::BucketKey;
 pub use canonical::{DecodeError, StateHash};
+pub use compaction::{COMPACTION_KEY, Claim, CompactionPlan, compacted_revision, compaction_key};
 pub use error::{Code, ReadError, RequestError, WriteError};
 pub use failure::{ReadFailure, Unavailable, WriteFailure};
 pub use guarded::{

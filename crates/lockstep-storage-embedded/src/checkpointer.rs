@@ -1,11 +1,13 @@
 //! Checkpoint thread: commits applied commands to the state file, so that the log stays short.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
+use crate::condition::{Condition, Outage, Part};
 use crate::histogram::Histogram;
 use crate::log::TIMES_MICROS;
 use crate::queue::Clock;
@@ -16,6 +18,14 @@ const PAIRS_COMMIT_MIN: usize = 10_000;
 /// Pending versions at which writers block until the commit under way completes.
 const PAIRS_MAX: usize = 200_000;
 
+/// Times between the commits of a checkpointer.
+pub(crate) struct Intervals {
+    /// Between two commits.
+    pub(crate) commit: Duration,
+    /// After a commit that failed.
+    pub(crate) retry: Duration,
+}
+
 /// Pending changes of the state file, shared by the writer and the checkpoint thread.
 pub(crate) struct Checkpointer {
     pending: Mutex<Pending>,
@@ -23,8 +33,8 @@ pub(crate) struct Checkpointer {
     wake: Condvar,
     /// Signals that `pending` has room again.
     room: Condvar,
-    /// Time between commits.
-    interval: Duration,
+    condition: Arc<Condition>,
+    intervals: Intervals,
     /// Index of the last command in the state file.
     applied: AtomicU64,
     /// Index of the last applied command.
@@ -63,13 +73,19 @@ enum Closing {
 }
 
 impl Checkpointer {
-    pub(crate) fn new(applied: u64, row_bytes: u64, interval: Duration) -> Self {
+    pub(crate) fn new(
+        condition: Arc<Condition>,
+        applied: u64,
+        row_bytes: u64,
+        intervals: Intervals,
+    ) -> Self {
         Self {
             pending: Mutex::default(),
             control: Mutex::default(),
             wake: Condvar::new(),
             room: Condvar::new(),
-            interval,
+            condition,
+            intervals,
             applied: AtomicU64::new(applied),
             seen: AtomicU64::new(applied),
             row_bytes: AtomicU64::new(row_bytes),
@@ -108,10 +124,11 @@ impl Checkpointer {
         self.pending.lock()
     }
 
-    /// Blocks while too many changes are pending.
+    /// Blocks while too many changes are pending. During an outage it does not, since room may never come: one more
+    /// frame goes beyond the limit.
     pub(crate) fn wait_for_room(&self) {
         let mut pending = self.pending.lock();
-        while pending.pairs.len() >= PAIRS_MAX {
+        while pending.pairs.len() >= PAIRS_MAX && self.condition.outage().is_none() {
             self.room.wait(&mut pending);
         }
     }
@@ -150,14 +167,32 @@ impl Checkpointer {
             let (committed, took) = Clock::timed(|| state.commit(&pending));
             self.commit_times.observe(took);
             if let Err(error) = committed {
-                // Commits are impossible from now on: release blocked writers.
-                failed(&error);
-                return self.discard();
+                let is_last = closing.is_some();
+                for CommitRequest { done, .. } in commit_requests {
+                    drop(done.send(Err(error.to_string())));
+                }
+                if is_last {
+                    return;
+                }
+                self.condition.fail(Part::State, Outage::of_state(&error));
+                if !state.may_retry(&error) {
+                    // Commits are impossible from now on: release blocked writers.
+                    failed(&error);
+                    return self.discard();
+                }
+                self.put_back(pending);
+                self.wait_for_retry();
+                continue;
             }
+            self.condition.recover(Part::State);
             if let Some(numbers) = pending.numbers {
                 self.applied.store(numbers.applied, Ordering::Release);
             }
             self.row_bytes.store(state.row_bytes(), Ordering::Release);
+            if pending.is_swept && state.is_sparse() && closing.is_none() {
+                // An error shows again at the next commit, which opens the file again.
+                drop(state.defragment());
+            }
             for CommitRequest { defragment, done } in commit_requests {
                 let outcome = match defragment {
                     Defragment::No => Ok(()),
@@ -170,6 +205,22 @@ impl Checkpointer {
                 return;
             }
         }
+    }
+
+    /// Returns changes whose commit failed. Later changes of the same rows supersede them.
+    fn put_back(&self, failed: Pending) {
+        let mut pending = self.pending.lock();
+        let later = std::mem::replace(&mut *pending, failed);
+        pending.add(later);
+        self.room.notify_one();
+    }
+
+    /// Waits for the time of the next attempt, or until the writer is closed.
+    fn wait_for_retry(&self) {
+        let retry = Clock::after(self.intervals.retry);
+        let mut control = self.control.lock();
+        control.nudged = true;
+        while control.closed.is_none() && !self.wake.wait_until(&mut control, retry).timed_out() {}
     }
 
     /// Discards pending changes, so that the writer never blocks on them.
@@ -189,7 +240,7 @@ impl Checkpointer {
         while !control.nudged && control.may_wait() {
             self.wake.wait(&mut control);
         }
-        let deadline = Clock::after(self.interval);
+        let deadline = Clock::after(self.intervals.commit);
         while control.may_wait() && self.pending.lock().pairs.len() < PAIRS_COMMIT_MIN {
             if self.wake.wait_until(&mut control, deadline).timed_out() {
                 break;

@@ -61,6 +61,11 @@ impl Disk {
         Ok(self.file(name, file))
     }
 
+    /// Length of a file.
+    pub(crate) fn length(&self, name: &str) -> io::Result<u64> {
+        Ok(fs::metadata(self.folder.join(name))?.len())
+    }
+
     fn file(&self, name: &str, file: File) -> DiskFile {
         DiskFile {
             file,

@@ -79,6 +79,17 @@ pub enum FileAction<'a> {
     SyncFolder,
 }
 
+/// The error of a step at which a test stops the store, as if the process had died.
+#[derive(Debug, thiserror::Error)]
+#[error("a test stopped the store at {0:?}")]
+struct Stopped(Step);
+
+/// True if a test stopped the store, which must not touch its files any more.
+pub(crate) fn is_stopped(error: &io::Error) -> bool {
+    let source = error.get_ref();
+    source.is_some_and(<dyn std::error::Error + Send + Sync>::is::<Stopped>)
+}
+
 type CrashCheck = Arc<dyn Fn(Step) -> bool + Send + Sync>;
 type Touches = Arc<dyn Fn(&str, FileAction<'_>) -> io::Result<()> + Send + Sync>;
 
@@ -160,9 +171,7 @@ impl Faults {
             CrashMode::Simulated => {}
             CrashMode::Abort => std::process::abort(),
         }
-        Err(io::Error::other(format!(
-            "a test stopped the store at {step:?}"
-        )))
+        Err(io::Error::other(Stopped(step)))
     }
 
     pub(crate) fn touch(&self, file: &str, action: FileAction<'_>) -> io::Result<()> {

@@ -11,13 +11,15 @@
 //! only once it is durable. A second thread checkpoints the state; log segments covered by the checkpoint are
 //! recycled. On start, the store loads the checkpoint and replays the log after it.
 //!
-//! If a disk operation fails, the durable content is unknown: pending writes fail with
-//! [`WriteFailure::Uncertain`](lockstep_storage::WriteFailure::Uncertain), and the store rejects writes until it is
-//! reopened. Reads continue.
+//! If a disk operation fails, the store refuses writes and tries again once in each interval, while reads continue. A
+//! frame that could not be written is overwritten by the next one, so its writes did not happen. After a failed
+//! fsync, they are [`WriteFailure::Uncertain`](lockstep_storage::WriteFailure::Uncertain), and the log goes on in
+//! another segment. After a failed fsync of the state, the store has to be reopened.
 //!
 //! `docs/reference/store-format.md` specifies the on-disk format.
 
 mod checkpointer;
+mod condition;
 mod disk;
 mod faults;
 mod histogram;

@@ -181,6 +181,11 @@ impl Clock {
         (outcome, Self::read().duration_since(start))
     }
 
+    /// True once `at` is reached.
+    pub(crate) fn is_past(at: Instant) -> bool {
+        Self::read() >= at
+    }
+
     pub(crate) fn after(duration: Duration) -> Instant {
         Self::read() + duration
     }

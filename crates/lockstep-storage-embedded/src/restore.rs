@@ -8,7 +8,7 @@ use lockstep_mvcc::Machine;
 
 use crate::disk::Disk;
 use crate::lock;
-use crate::log::{Log, Scan};
+use crate::log::{AppendError, Log, Scan};
 use crate::state::{Numbers, Pending, STATE_FILE, State, place};
 use crate::{OpenError, Options};
 
@@ -46,7 +46,8 @@ pub fn restore(folder: &Path, machine: &Machine, options: &Options) -> Result<()
     // The log starts after the state and is written first: without the state the directory does not open.
     let scan = Scan::read(folder, applied, applied).map_err(OpenError::from)?;
     let log = Log::resume(&scan, &disk, options.segment_bytes);
-    log.and_then(|mut log| log.close()).map_err(io)?;
+    log.and_then(|mut log| log.close().map_err(AppendError::into_source))
+        .map_err(io)?;
     let state =
         State::open(&disk, 0).and_then(|mut state| state.commit(&everything(machine, applied)));
     state.map_err(|source| OpenError::State {
@@ -79,6 +80,7 @@ fn everything(machine: &Machine, applied: u64) -> Pending {
         .map(|kv| (place(kv), Some(kv.clone())));
     let leases = machine.leases();
     Pending {
+        is_swept: true,
         pairs: pairs.collect(),
         leases: leases
             .map(|(id, lease)| (id, Some(lease.ttl_seconds())))

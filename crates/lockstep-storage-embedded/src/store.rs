@@ -16,7 +16,8 @@ use lockstep_storage::{
     Watch, WatchRequest, WriteFailure,
 };
 
-use crate::checkpointer::Checkpointer;
+use crate::checkpointer::{Checkpointer, Intervals};
+use crate::condition::Condition;
 use crate::disk::{Disk, Durability};
 use crate::faults::Faults;
 use crate::histogram::Histogram;
@@ -37,6 +38,8 @@ pub struct Options {
     pub state_interval: Duration,
     /// Durability of acknowledged writes.
     pub durability: Durability,
+    /// Time between attempts to write again while the disk is full or fails.
+    pub retry_interval: Duration,
     /// Threshold for counting an applied command as slow.
     pub slow_apply: Duration,
     /// Faults to inject, for tests.
@@ -50,6 +53,7 @@ impl Default for Options {
             segment_bytes: 16 << 20,
             state_interval: Duration::from_secs(1),
             durability: Durability::Fsync,
+            retry_interval: Duration::from_secs(1),
             slow_apply: Duration::from_millis(100),
             faults: Faults::default(),
         }
@@ -105,6 +109,7 @@ pub struct EmbeddedStore {
     live: Arc<Live>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) checkpointer: Arc<Checkpointer>,
+    condition: Arc<Condition>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) folder: PathBuf,
     pub(crate) sync_times: Arc<Histogram>,
@@ -148,10 +153,15 @@ impl EmbeddedStore {
         let clock = Arc::new(Clock::start());
         let live = Live::new(machine, clock.now());
         let queue = Arc::new(Queue::new());
+        let condition: Arc<Condition> = Arc::default();
         let checkpointer = Arc::new(Checkpointer::new(
+            condition.clone(),
             applied,
             row_bytes,
-            options.state_interval,
+            Intervals {
+                commit: options.state_interval,
+                retry: options.retry_interval,
+            },
         ));
         let slow_applies: Arc<AtomicU64> = Arc::default();
         let mut writer = Writer {
@@ -161,6 +171,9 @@ impl EmbeddedStore {
             clock: clock.clone(),
             log,
             faults,
+            condition: condition.clone(),
+            log_failure: None,
+            retry_interval: options.retry_interval,
             slow_apply: options.slow_apply,
             slow_applies: slow_applies.clone(),
         };
@@ -182,6 +195,7 @@ impl EmbeddedStore {
             live,
             queue,
             checkpointer,
+            condition,
             clock,
             folder: folder.to_owned(),
             sync_times,
@@ -315,6 +329,11 @@ impl Store for EmbeddedStore {
             })?;
             Ok(size.file_bytes)
         })
+    }
+
+    fn write_outage(&self) -> Option<String> {
+        let outage = self.condition.outage()?;
+        Some(outage.reason().to_owned())
     }
 
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {

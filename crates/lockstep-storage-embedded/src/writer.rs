@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lockstep_mvcc::{Applied, Command, Effect, KeyValue, LeaseId, Machine, Sweep};
 use lockstep_storage::{Live, WriteFailure};
 use tokio::sync::oneshot;
 
 use crate::checkpointer::Checkpointer;
-use crate::faults::{Faults, Step};
-use crate::log::{FrameBuilder, Log};
+use crate::condition::{Condition, Outage, Part};
+use crate::faults::{Faults, Step, is_stopped};
+use crate::log::{AppendError, FrameBuilder, Log};
 use crate::queue::{Clock, Done, Job, Queue};
 use crate::state::{Numbers, Pending, Place, place};
 
@@ -32,9 +33,29 @@ pub(crate) struct Writer {
     pub(crate) clock: Arc<Clock>,
     pub(crate) log: Log,
     pub(crate) faults: Faults,
+    pub(crate) condition: Arc<Condition>,
+    /// Failure of the log, if the last frame failed.
+    pub(crate) log_failure: Option<LogFailure>,
+    /// Time between attempts to write again after a failure.
+    pub(crate) retry_interval: Duration,
     /// Threshold and count of slow commands.
     pub(crate) slow_apply: Duration,
     pub(crate) slow_applies: Arc<AtomicU64>,
+}
+
+/// A failed log, and when to try it again.
+pub(crate) struct LogFailure {
+    remedy: Remedy,
+    retry: Instant,
+}
+
+/// Way to append again after a failure.
+#[derive(Clone, Copy)]
+enum Remedy {
+    /// Write at the same place.
+    Overwrite,
+    /// Start another segment, once the state has all commands.
+    StartOver,
 }
 
 /// A command of a frame with its reply channel.
@@ -47,7 +68,7 @@ struct Entry {
 type Answer = oneshot::Sender<Result<Done, WriteFailure>>;
 
 impl Writer {
-    /// Runs until the queue is closed or the disk fails.
+    /// Runs until the queue is closed, or a test stops the store.
     pub(crate) fn run(mut self) {
         let outcome = self.write_all();
         let reason = match &outcome {
@@ -56,6 +77,78 @@ impl Writer {
         };
         self.queue.fail(&reason);
         self.checkpointer.close(outcome.is_ok());
+    }
+
+    /// Refuses queued writes during an outage, and tries to end it. True if there is an outage.
+    fn refuse_during_outage(&mut self, jobs: &mut VecDeque<Job>) -> std::io::Result<bool> {
+        let Some(outage) = self.condition.outage() else {
+            return Ok(false);
+        };
+        for job in jobs.drain(..) {
+            // The caller is gone; drop the reply.
+            drop(job.answer.send(Err(outage.refusal())));
+        }
+        let failure = self.log_failure.as_ref();
+        if let Some(LogFailure { remedy, retry }) = failure
+            && Clock::is_past(*retry)
+        {
+            self.retry(*remedy)?;
+        }
+        Ok(true)
+    }
+
+    fn retry(&mut self, remedy: Remedy) -> std::io::Result<()> {
+        match remedy {
+            Remedy::Overwrite => {
+                let mut frame = FrameBuilder::default();
+                frame.begin(self.log.next_index());
+                if let Err(error) = self.log.append(&mut frame) {
+                    self.log_failed(error)?;
+                    return Ok(());
+                }
+            }
+            Remedy::StartOver => {
+                let has_all = self.checkpointer.applied() + 1 == self.log.next_index();
+                let started_over = has_all.then(|| self.log.start_over());
+                match started_over {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => {
+                        self.log_failed(AppendError::NotSynced(error))?;
+                        return Ok(());
+                    }
+                    None => {
+                        self.postpone(remedy);
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.log_failure = None;
+        self.condition.recover(Part::Log);
+        Ok(())
+    }
+
+    /// Starts or continues an outage. Fails if a test stopped the store.
+    fn log_failed(&mut self, error: AppendError) -> std::io::Result<WriteFailure> {
+        let (remedy, error) = match error {
+            AppendError::Stopped(error) => return Err(error),
+            AppendError::NotWritten(error) => (Remedy::Overwrite, error),
+            AppendError::NotSynced(error) if is_stopped(&error) => return Err(error),
+            AppendError::NotSynced(error) => (Remedy::StartOver, error),
+        };
+        let outage = Outage::of_log(&error);
+        let failure = match remedy {
+            Remedy::Overwrite => outage.refusal(),
+            Remedy::StartOver => outage.uncertainty(),
+        };
+        self.condition.fail(Part::Log, outage);
+        self.postpone(remedy);
+        Ok(failure)
+    }
+
+    fn postpone(&mut self, remedy: Remedy) {
+        let retry = Clock::after(self.retry_interval);
+        self.log_failure = Some(LogFailure { remedy, retry });
     }
 
     /// Applies a command from the log during startup.
@@ -81,14 +174,19 @@ impl Writer {
         let mut frame = FrameBuilder::default();
         loop {
             let is_swept = self.live.inspect(Machine::is_swept);
-            let deadline = if is_swept {
+            let deadline = if self.condition.outage().is_some() {
+                Some(Clock::after(self.retry_interval))
+            } else if is_swept {
                 let next = self.live.next_lease_deadline();
                 next.and_then(|at| self.clock.instant(at))
             } else {
                 self.clock.instant(self.clock.now())
             };
             if self.queue.take(&mut jobs, deadline).is_none() {
-                return self.log.close();
+                return self.close();
+            }
+            if self.refuse_during_outage(&mut jobs)? {
+                continue;
             }
             let expired = self.live.expired_leases(self.clock.now(), REVOKES_MAX);
             let entries = collect(&mut frame, self.log.next_index(), &mut jobs, expired);
@@ -102,8 +200,8 @@ impl Writer {
             }
             self.checkpointer.wait_for_room();
             if let Err(error) = self.log.append(&mut frame) {
-                tell_uncertain(entries, &error);
-                return Err(error);
+                self.frame_failed(entries, error)?;
+                continue;
             }
             let answers = self.apply_entries(entries);
             self.faults.reach(Step::Applied)?;
@@ -112,8 +210,31 @@ impl Writer {
                 drop(answer.send(Ok(done)));
             }
             self.checkpointer.notify_pending();
-            self.log.release(self.checkpointer.applied())?;
+            self.log.release(self.checkpointer.applied());
         }
+    }
+
+    /// Closes the log in order, unless it cannot be written.
+    fn close(&mut self) -> std::io::Result<()> {
+        if self.log_failure.is_some() {
+            return Ok(());
+        }
+        match self.log.close() {
+            Ok(()) => Ok(()),
+            Err(error) => self.log_failed(error).map(drop),
+        }
+    }
+
+    /// Reports the failure of a frame to the clients of its commands.
+    fn frame_failed(&mut self, entries: Vec<Entry>, error: AppendError) -> std::io::Result<()> {
+        let told = Outage::of_log(error.source()).uncertainty();
+        let outcome = self.log_failed(error);
+        let told = outcome.as_ref().unwrap_or(&told);
+        for answer in entries.into_iter().filter_map(|entry| entry.answer) {
+            // The caller is gone; drop the reply.
+            drop(answer.send(Err(told.clone())));
+        }
+        outcome.map(drop)
     }
 
     /// Applies durable commands, and records their changes for the state.
@@ -145,11 +266,14 @@ impl Writer {
     /// Runs some sweep steps and updates the counters of the pending state.
     fn finish(&self, pending: &mut Pending, last_index: u64) {
         self.sweep(pending);
-        pending.numbers = Some(self.live.inspect(|machine| Numbers {
-            applied: last_index,
-            revision: machine.revision(),
-            compacted: machine.compacted(),
-        }));
+        self.live.inspect(|machine| {
+            pending.is_swept = machine.is_swept();
+            pending.numbers = Some(Numbers {
+                applied: last_index,
+                revision: machine.revision(),
+                compacted: machine.compacted(),
+            });
+        });
     }
 
     /// Records a command's changes for the state.
@@ -226,11 +350,4 @@ fn collect(
         });
     }
     entries
-}
-
-fn tell_uncertain(entries: Vec<Entry>, error: &std::io::Error) {
-    for answer in entries.into_iter().filter_map(|entry| entry.answer) {
-        let reason = format!("writing the log failed: {error}");
-        drop(answer.send(Err(WriteFailure::Uncertain { reason })));
-    }
 }

@@ -49,12 +49,13 @@ pub mod contract;
 
 pub use live::{Backlog, Live};
 pub use lockstep_mvcc::{
-    Batch, Bounds, BucketKey, CheckedTxn, Compare, Comparison, Content, DeleteRange, Event,
-    EventKind, Expected, ExtraWrite, Fence, Filters, GuardedOp, GuardedOutcome, GuardedWrite, Key,
-    KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse, Predicate, Previous,
-    Put, PutLease, PutResponse, PutValue, Range, RangeResponse, RangeUnchanged, ReadError,
-    ReadFailure, RequestError, Revision, Sort, SortOrder, SortTarget, Txn, TxnResponse,
-    Unavailable, WatchSelector, WriteError, WriteFailure,
+    Batch, Bounds, BucketKey, CheckedTxn, Claim, CompactionPlan, Compare, Comparison, Content,
+    DeleteRange, Event, EventKind, Expected, ExtraWrite, Fence, Filters, GuardedOp, GuardedOutcome,
+    GuardedWrite, Key, KeyRange, KeyValue, LeaseId, LeaseTtl, Limits, Millis, Op, OpResponse,
+    Predicate, Previous, Put, PutLease, PutResponse, PutValue, Range, RangeResponse,
+    RangeUnchanged, ReadError, ReadFailure, RequestError, Revision, Sort, SortOrder, SortTarget,
+    Txn, TxnResponse, Unavailable, WatchSelector, WriteError, WriteFailure, compacted_revision,
+    compaction_key,
 };
 pub use memory::MemoryStore;
 pub use page::next_page;

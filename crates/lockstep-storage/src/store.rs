@@ -64,6 +64,12 @@ pub trait Store: Send + Sync + 'static {
     /// A metric, not an exact size: recent writes may be missing, and space of deleted keys may never be reclaimed.
     fn size(&self) -> StoreFuture<'_, Result<u64, ReadFailure>>;
 
+    /// Reason why the store refuses all writes at present, for example a full disk; none if it accepts them, or does not
+    /// know.
+    fn write_outage(&self) -> Option<String> {
+        None
+    }
+
     /// Discards versions that were superseded before a revision.
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>>;
 

@@ -131,6 +131,7 @@ impl Prepared {
             tls_min: TlsVersion::default(),
             store: Arc::new(store),
             client_ca: self.credentials.client_ca(now)?,
+            compaction_interval: COMPACTION_INTERVAL,
             event_ttl: EVENT_TTL,
             service_range: ServiceRange::default(),
             plugins: Plugins::default(),

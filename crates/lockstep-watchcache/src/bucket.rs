@@ -80,9 +80,38 @@ impl Bucket {
         revision: Revision,
     ) -> Result<Watching, Expired> {
         let news = self.news(&scope);
-        let place = self.log.read().after_revision(revision);
-        let place = place.ok_or(Expired)?;
+        let log = self.log.read();
+        let place = log.after_revision(revision).ok_or(Expired {
+            oldest: log.complete_after(),
+        })?;
+        drop(log);
         Ok(Watching::new(self.clone(), scope, place, news))
+    }
+
+    /// Drops the pinned states of revisions before a compaction, which no list may read any more.
+    pub(crate) fn compact(&self, at: Revision) {
+        self.pinned.lock().drop_before(at);
+    }
+
+    /// True if there is no object, and no change that a watch may still ask for.
+    pub(crate) fn is_forgettable(&self, now: Instant) -> bool {
+        self.snapshot().count(&Scope::All) == 0 && self.log.read().is_past(now)
+    }
+
+    /// Drops changes of the log that are too old, also if no change follows them.
+    pub(crate) fn trim(&self, now: Instant) {
+        if self.log.read().is_trimmable(now) {
+            self.trim_log(&mut self.log.write(), now);
+        }
+    }
+
+    fn trim_log(&self, log: &mut Log, now: Instant) {
+        let watched = self.watched.lock();
+        log.trim(now, |place, change| {
+            for news in senders(&watched, &change.key) {
+                news.send_modify(|news| news.forgotten = place + 1);
+            }
+        });
     }
 
     fn news(&self, scope: &Scope) -> watch::Receiver<News> {
@@ -138,12 +167,8 @@ impl Bucket {
                 log.push(Arc::new(change));
             }
         }
+        self.trim_log(&mut log, heard);
         let watched = self.watched.lock();
-        log.trim(heard, |place, change| {
-            for news in senders(&watched, &change.key) {
-                news.send_modify(|news| news.forgotten = place + 1);
-            }
-        });
         self.state.store(Arc::new(snapshot));
         for change in log.since(before) {
             senders(&watched, &change.key).for_each(|news| news.send_modify(|_| ()));

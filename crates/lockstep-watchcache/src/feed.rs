@@ -18,6 +18,8 @@ const LOAD_PAGE: usize = 10_000;
 /// Bounds of the backoff after a failure.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Interval at which logs drop old changes although no change follows them.
+pub(crate) const TRIM_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Errors after which the feed reloads everything.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -107,6 +109,7 @@ impl Cache {
     }
 
     async fn listen(&self, watch: &mut Watch) -> WatchError {
+        let mut trims = tokio::time::interval(TRIM_INTERVAL);
         loop {
             tokio::select! {
                 message = watch.next() => match message {
@@ -114,6 +117,7 @@ impl Cache {
                     Err(error) => return error,
                 },
                 () = self.shared.wanted.notified() => watch.request_progress(),
+                now = trims.tick() => self.trim(now),
             }
         }
     }

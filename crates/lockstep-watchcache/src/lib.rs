@@ -26,6 +26,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,7 +37,7 @@ use tokio::time::Instant;
 
 pub use bucket::Bucket;
 pub use change::{Change, Frame};
-pub use encodings::Listing;
+pub use encodings::{Chunk, ChunkKey, Listing};
 pub use feed::FeedFailure;
 pub use keys::{BucketKey, Scope};
 pub use object::{Facts, Object};
@@ -58,6 +59,8 @@ struct Shared {
     /// Key prefix of all objects of the server.
     prefix: Bytes,
     buckets: RwLock<Buckets>,
+    /// Revision of the latest compaction that the server knows of.
+    compacted: AtomicU64,
     /// Revision up to which the buckets are complete; [`Revision::NONE`] before the first load.
     seen: watch::Sender<Revision>,
     /// Signalled when a read waits for a revision, so that the feed requests a progress notification: a write outside
@@ -68,7 +71,8 @@ struct Shared {
 #[derive(Default)]
 struct Buckets {
     by_name: BTreeMap<Bytes, Arc<Bucket>>,
-    /// Revision of the latest load, at which every bucket that it did not fill was empty.
+    /// Revision at which every bucket that does not exist was empty, and after which it had no change: that of the
+    /// latest load, or of the last change of a bucket that was forgotten.
     loaded: Revision,
 }
 
@@ -77,6 +81,21 @@ impl Buckets {
         let loaded = self.loaded;
         let empty = || Arc::new(Bucket::empty_at(loaded));
         self.by_name.entry(name).or_insert_with(empty)
+    }
+
+    /// Drops buckets that are empty, have no recent change, and are held by nothing else.
+    fn forget(&mut self, now: Instant) {
+        let mut loaded = self.loaded;
+        self.by_name.retain(|_, bucket| {
+            // INVARIANT: only a holder of this lock can get another reference.
+            let is_used = Arc::strong_count(bucket) > 1;
+            let stays = is_used || !bucket.is_forgettable(now);
+            if !stays {
+                loaded = loaded.max(bucket.snapshot().revision());
+            }
+            stays
+        });
+        self.loaded = loaded;
     }
 }
 
@@ -105,6 +124,7 @@ impl Cache {
                 store,
                 prefix: prefix.into(),
                 buckets: RwLock::default(),
+                compacted: AtomicU64::default(),
                 seen,
                 wanted: Notify::new(),
             }),
@@ -124,6 +144,35 @@ impl Cache {
     #[inline]
     pub fn seen(&self) -> Revision {
         *self.shared.seen.borrow()
+    }
+
+    /// Revision of the latest compaction that the server knows of: states before it are no longer served, whether or
+    /// not the cache could still do so.
+    pub fn compacted(&self) -> Revision {
+        Revision(self.shared.compacted.load(Ordering::Acquire))
+    }
+
+    /// Takes in that a server of the store compacts it, and drops the states before `at`.
+    pub fn compact(&self, at: Revision) {
+        if self.shared.compacted.fetch_max(at.0, Ordering::AcqRel) >= at.0 {
+            return;
+        }
+        for bucket in self.buckets() {
+            bucket.compact(at);
+        }
+    }
+
+    /// Drops changes that are too old, and buckets of resources that are gone, such as those of deleted CRDs.
+    pub(crate) fn trim(&self, now: Instant) {
+        for bucket in self.buckets() {
+            bucket.trim(now);
+        }
+        self.shared.buckets.write().forget(now);
+    }
+
+    fn buckets(&self) -> Vec<Arc<Bucket>> {
+        let buckets = self.shared.buckets.read();
+        buckets.by_name.values().cloned().collect()
     }
 
     /// Subscribes to [`Cache::seen`].

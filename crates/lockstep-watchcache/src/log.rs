@@ -47,6 +47,22 @@ impl Log {
         self.first + self.changes.len() as Place
     }
 
+    /// Revision after which the log holds every change.
+    pub(crate) fn complete_after(&self) -> Revision {
+        self.complete_after
+    }
+
+    /// True if [`Log::trim`] has something to drop.
+    pub(crate) fn is_trimmable(&self, now: Instant) -> bool {
+        let is_old = |oldest: &Arc<Change>| is_old(oldest, now);
+        self.changes.len() > CHANGES_MIN && self.changes.front().is_some_and(is_old)
+    }
+
+    /// True if every change is too old to be kept for its age.
+    pub(crate) fn is_past(&self, now: Instant) -> bool {
+        self.changes.back().is_none_or(|newest| is_old(newest, now))
+    }
+
     /// Position of the first change after a revision; `None` if the log may have dropped it.
     pub(crate) fn after_revision(&self, revision: Revision) -> Option<Place> {
         if revision < self.complete_after {
@@ -92,10 +108,9 @@ impl Log {
     pub(crate) fn trim(&mut self, now: Instant, mut forgotten: impl FnMut(Place, &Change)) {
         while let Some(oldest) = self.changes.front() {
             let is_spare = self.changes.len() > CHANGES_MIN;
-            let is_old = now.saturating_duration_since(oldest.heard) > AGE_MIN;
             let is_much = self.changes.len() > CHANGES_MAX || self.weight > WEIGHT_MAX;
-            if !is_spare || !(is_old || is_much) {
-                return;
+            if !is_spare || !(is_old(oldest, now) || is_much) {
+                break;
             }
             forgotten(self.first, oldest);
             self.weight -= oldest.weight();
@@ -103,5 +118,18 @@ impl Log {
             self.changes.pop_front();
             self.first += 1;
         }
+        self.shrink();
     }
+
+    /// Releases capacity after a burst of changes.
+    fn shrink(&mut self) {
+        const SLACK: usize = 4;
+        if self.changes.capacity() > SLACK * self.changes.len().max(CHANGES_MIN) {
+            self.changes.shrink_to(2 * self.changes.len());
+        }
+    }
+}
+
+fn is_old(change: &Change, now: Instant) -> bool {
+    now.saturating_duration_since(change.heard) > AGE_MIN
 }

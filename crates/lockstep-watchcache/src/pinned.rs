@@ -33,6 +33,11 @@ impl PinnedSnapshots {
         found.map(|(_, snapshot)| snapshot.clone())
     }
 
+    /// Drops the states of revisions before `at`.
+    pub(crate) fn drop_before(&mut self, at: Revision) {
+        self.snapshots.retain(|(revision, _)| *revision >= at);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.snapshots.clear();
     }

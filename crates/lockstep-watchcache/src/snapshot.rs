@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lockstep_storage::{KeyValue, Revision};
 
-use crate::encodings::{Encodings, Listing};
+use crate::encodings::{Chunk, ChunkKey, Encodings, Listing, bytes_of};
 use crate::keys::namespace_of;
 use crate::{Object, Scope};
 
@@ -17,7 +17,8 @@ pub struct Snapshot {
     objects: imbl::OrdMap<Bytes, Arc<Object>>,
     /// Number of objects by namespace; cluster-scoped objects count under the empty name.
     counts: imbl::OrdMap<Bytes, usize>,
-    encodings: Encodings,
+    lists: Encodings<Listing, Vec<u8>>,
+    chunks: Encodings<ChunkKey, Chunk>,
 }
 
 impl Snapshot {
@@ -81,7 +82,19 @@ impl Snapshot {
         listing: Listing,
         encode: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Bytes, E> {
-        self.encodings.share(listing, encode)
+        Ok(bytes_of(self.lists.share(listing, encode)?))
+    }
+
+    /// Returns a chunk of the initial events of watches of this state, made by `encode` unless a watch whose client has
+    /// not read it yet holds it; and the key of its last object.
+    pub fn chunk(&self, key: ChunkKey, encode: impl FnOnce() -> Chunk) -> (Bytes, Option<Bytes>) {
+        let made = || Ok::<_, std::convert::Infallible>(encode());
+        let chunk = match self.chunks.share(key, made) {
+            Ok(chunk) => chunk,
+            Err(never) => match never {},
+        };
+        let last = chunk.last.clone();
+        (bytes_of(chunk), last)
     }
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {

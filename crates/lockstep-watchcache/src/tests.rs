@@ -3,22 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use lockstep_storage::{
     CheckedTxn, DeleteRange, Event, Key, KeyRange, KeyValue, Limits, MemoryStore, Op, Put,
-    Revision, Store, Txn, WatchMessage,
+    Revision, Store, Txn, WatchError, WatchMessage,
 };
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::feed::TRIM_INTERVAL;
 use crate::log::{AGE_MIN, CHANGES_MAX, CHANGES_MIN, WEIGHT_MAX};
 use crate::pinned::PINNED_MAX;
 use crate::watching::TAKEN_MAX;
 use crate::{
-    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, Frame, Listing, Parsed, Scope,
-    Snapshot, keys,
+    Bucket, BucketKey, Cache, CatchUpError, Change, Expired, FeedFailure, Frame, Listing, Parsed,
+    Scope, Snapshot, keys,
 };
 
 const PREFIX: &str = "/registry/";
@@ -358,8 +360,9 @@ fn a_watcher_that_falls_behind_the_log_expires_and_a_quiet_one_does_not() {
         bucket.apply(&[event("busy/a", revision, Some("1"))], start);
     }
     bucket.apply(&[event("quiet/a", 900, Some("1"))], start + AGE_MIN * 2);
-    assert_eq!(busy.take().map(|c| c.len()), Err(Expired));
-    assert_eq!(all.take().map(|c| c.len()), Err(Expired));
+    let oldest = Revision(102);
+    assert_eq!(busy.take().map(|c| c.len()), Err(Expired { oldest }));
+    assert_eq!(all.take().map(|c| c.len()), Err(Expired { oldest }));
     let seen = quiet.take().expect("its only change is kept");
     assert_eq!(all_texts(&seen), [r#"900: quiet/a ""->"1""#]);
 }
@@ -409,6 +412,122 @@ fn the_log_keeps_as_many_large_changes_as_their_weight_allows() {
     );
 }
 
+/// Lets time pass, and the feed do what is due.
+async fn pass(time: Duration) {
+    tokio::time::advance(time).await;
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A burst of changes does not stay in memory until the next change of the resource.
+#[tokio::test(start_paused = true)]
+async fn a_log_forgets_the_old_although_nothing_follows_them() {
+    let (store, cache, _feed) = started().await;
+    let mut last = Revision::NONE;
+    for number in 0..=CHANGES_MIN {
+        last = put(&store, "configmaps/default/a", &number.to_string()).await;
+    }
+    cache.caught_up().await.expect("the store is there");
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    let first = Revision(last.0 - CHANGES_MIN as u64 - 1);
+    assert!(bucket.watch_after(Scope::All, first).is_ok());
+    pass(AGE_MIN + TRIM_INTERVAL * 2).await;
+    let expired = bucket.watch_after(Scope::All, first).err();
+    let oldest = first.next();
+    assert_eq!(expired, Some(Expired { oldest }));
+    assert!(bucket.watch_after(Scope::All, oldest).is_ok());
+}
+
+/// Resources come and go with their CRDs, and what is left of them goes too.
+#[tokio::test(start_paused = true)]
+async fn an_empty_bucket_is_forgotten_with_its_last_change() {
+    let (store, cache, _feed) = started().await;
+    let key = |name: &str| BucketKey::new(name.to_owned());
+    for name in ["gone", "watched", "full"] {
+        put(&store, &format!("{name}/default/a"), "1").await;
+        if name != "full" {
+            delete(&store, &format!("{name}/default/a")).await;
+        }
+    }
+    let last = cache.caught_up().await.expect("the store is there");
+    let watched = cache.bucket(&key("watched"));
+    let known = || cache.shared.buckets.read().by_name.len();
+    assert_eq!(known(), 3);
+    pass(AGE_MIN).await;
+    assert_eq!(known(), 3, "a watch may ask for the changes");
+    pass(TRIM_INTERVAL * 2).await;
+    assert_eq!(known(), 2);
+    drop(watched);
+    pass(TRIM_INTERVAL * 2).await;
+    assert_eq!(known(), 1);
+    // It is made again, and does not claim to know what it has forgotten.
+    let again = cache.bucket(&key("gone"));
+    let before = again.watch_after(Scope::All, Revision(last.0 - 4));
+    assert!(before.is_err());
+    assert!(again.watch_after(Scope::All, last).is_ok());
+}
+
+/// api-machinery.md §7/expired-token: pinned states end with the history that they belong to.
+#[tokio::test]
+async fn a_compaction_drops_the_pinned_states_before_it() {
+    let (store, cache, _feed) = started().await;
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    let mut revisions = Vec::new();
+    for value in ["1", "2", "3"] {
+        let revision = put(&store, "configmaps/default/a", value).await;
+        let seen = cache.caught_up().await.expect("the store is there");
+        bucket.pin(revision, &bucket.snapshot());
+        revisions.push((revision, seen));
+    }
+    let pinned = || -> Vec<_> {
+        let is_pinned = |(at, seen): &(_, _)| bucket.snapshot_at(*at, *seen).is_some();
+        revisions.iter().map(is_pinned).collect()
+    };
+    assert_eq!(pinned(), [true, true, true]);
+    cache.compact(revisions[1].0);
+    assert_eq!(pinned(), [false, true, true]);
+    // Another server's compaction, told late, takes nothing back.
+    cache.compact(revisions[0].0);
+    assert_eq!(cache.compacted(), revisions[1].0);
+}
+
+/// A feed that was away for longer than the history lasts loads everything again: its watches expire, its reads wait.
+#[tokio::test(start_paused = true)]
+async fn a_feed_behind_a_compaction_loads_everything_again() {
+    let store = Arc::new(MemoryStore::start(Limits::default()));
+    put(&store, "configmaps/default/a", "1").await;
+    let cache = Cache::new(store.clone(), PREFIX);
+    let (failed, mut failures) = tokio::sync::mpsc::unbounded_channel();
+    let told = move |failure: &FeedFailure| drop(failed.send(failure.clone()));
+    let mut feed = Box::pin(cache.clone().feed(told));
+    let polled = tokio::select! {
+        () = &mut feed => unreachable!("the feed never ends"),
+        reached = cache.caught_up() => reached,
+    };
+    polled.expect("the store is there");
+    let bucket = cache.bucket(&BucketKey::new("configmaps"));
+    let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
+    // The feed is not polled while the store goes on and forgets.
+    put(&store, "configmaps/default/a", "2").await;
+    delete(&store, "configmaps/default/a").await;
+    let last = put(&store, "configmaps/default/b", "3").await;
+    store.compact(last).await.expect("the store forgets");
+    let reached = tokio::select! {
+        () = &mut feed => unreachable!("the feed never ends"),
+        reached = cache.caught_up() => reached,
+    };
+    assert_eq!(reached, Ok(last));
+    let compacted = WatchError::Compacted { compacted: last };
+    assert_eq!(failures.try_recv(), Ok(FeedFailure::Watch(compacted)));
+    let oldest = last;
+    assert_eq!(watching.take().map(|c| c.len()), Err(Expired { oldest }));
+    let snapshot = bucket.snapshot();
+    let keys: Vec<_> = snapshot.objects(&Scope::All, None).collect();
+    let keys: Vec<_> = keys.iter().map(|object| &object.key[..]).collect();
+    assert_eq!(keys, [b"default/b"]);
+}
+
 #[test]
 fn a_watcher_reads_a_long_log_in_pieces() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));
@@ -434,7 +553,8 @@ fn a_watch_is_over_when_the_cache_is_filled_anew() {
     let bucket = Arc::new(Bucket::empty_at(Revision(1)));
     let (_, mut watching) = bucket.snapshot_and_watch(Scope::All);
     bucket.load(Vec::new(), Revision(9));
-    assert_eq!(watching.take().map(|c| c.len()), Err(Expired));
+    let oldest = Revision(9);
+    assert_eq!(watching.take().map(|c| c.len()), Err(Expired { oldest }));
     let (_, mut after) = bucket.snapshot_and_watch(Scope::All);
     bucket.apply(&[event("n/a", 10, Some("1"))], Instant::now());
     assert_eq!(

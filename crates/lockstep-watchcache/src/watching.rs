@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lockstep_storage::Revision;
 use tokio::sync::watch;
 
 use crate::bucket::News;
@@ -15,7 +16,10 @@ pub(crate) const TAKEN_MAX: usize = 256;
 /// loaded again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the changes that the watch needs are no longer kept")]
-pub struct Expired;
+pub struct Expired {
+    /// Revision after which the log holds every change.
+    pub oldest: Revision,
+}
 
 /// A running watch. It holds only its position; dropping it ends the watch.
 pub struct Watching {
@@ -73,7 +77,8 @@ impl Watching {
         let log = self.bucket.log.read();
         // INVARIANT: news changes only while the log is locked for writing.
         if self.next < self.news.borrow_and_update().forgotten {
-            return Err(Expired);
+            let oldest = log.complete_after();
+            return Err(Expired { oldest });
         }
         let (changes, next) = log.read(self.next, &self.scope, TAKEN_MAX);
         self.next = next;

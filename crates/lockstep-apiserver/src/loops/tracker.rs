@@ -67,7 +67,10 @@ impl Tracker {
         self.follow_registry(machines).await;
         for (resource, tracked) in &mut self.tracked {
             loop {
-                let changes = tracked.watching.take().map_err(|cache::Expired| Fallen)?;
+                let changes = tracked
+                    .watching
+                    .take()
+                    .map_err(|cache::Expired { .. }| Fallen)?;
                 let newest = changes.last().map(|change| change.revision);
                 for change in changes {
                     let meta = |object: &Option<Arc<cache::Object>>| {

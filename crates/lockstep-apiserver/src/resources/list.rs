@@ -77,6 +77,8 @@ impl Api {
         };
         let snapshot = match at {
             None => bucket.snapshot(),
+            // The cache may still have the state, but how long would be different on each server.
+            Some(at) if at < self.cache.compacted() => return Err(expired(token)),
             Some(at) => match bucket.snapshot_at(at, seen) {
                 Some(snapshot) => snapshot,
                 None => Arc::new(self.read_at(resource, at, token).await?),

@@ -16,7 +16,9 @@ use super::list_options::{catch_up_failed, check_watch};
 use super::print::Printer;
 use super::selection::Selection;
 use super::{Answer, Api, Body, Request, Served};
-use crate::cache::{Cache, Change, Frame, Object, Watching};
+use crate::cache::{
+    Cache, Change, Chunk, ChunkKey, Expired, Frame, Listing, Object, Snapshot, Watching,
+};
 use crate::route::Verb;
 use crate::views::{Headers, Shape};
 
@@ -46,8 +48,8 @@ pub struct WatchStream {
     after: Revision,
     /// Revision up to which the client has received all events.
     told: Revision,
-    /// Initial objects.
-    pub(super) first: VecDeque<Arc<Object>>,
+    /// Initial objects that are not sent yet.
+    pub(super) initial: Option<Initial>,
     /// Changes that wait for conversion by a webhook; unused if the version needs none.
     pub(super) taken: VecDeque<Arc<Change>>,
     /// Revision for the bookmark that follows the initial objects, if the client requested it.
@@ -59,6 +61,14 @@ pub struct WatchStream {
     /// Fires at the next bookmark or at the end of the watch, whichever is first.
     timer: Pin<Box<Sleep>>,
     pub(super) is_over: bool,
+}
+
+/// Initial objects of a watch that are not sent yet: a state, which watches share, and the position in it. A watch
+/// encodes a chunk when its client has read what came before.
+pub(super) struct Initial {
+    snapshot: Arc<Snapshot>,
+    /// Key of the last object that was sent.
+    after: Option<Bytes>,
 }
 
 /// Start of a watch.
@@ -112,7 +122,7 @@ impl Api {
         let bookmarks = request.query.flag("allowWatchBookmarks");
         let scope = selection.scope.clone();
         let now = Instant::now();
-        let mut first = VecDeque::new();
+        let mut initial = None;
         let mut ready = VecDeque::new();
         let (watching, seen) = match begin {
             Begin::Objects(at_least) => {
@@ -124,12 +134,10 @@ impl Api {
                         (watching, snapshot.revision())
                     }
                     Ok(seen) => {
-                        let objects = snapshot.objects(&selection.scope, None);
-                        // Selectors apply to the requested version, so these objects are matched after conversion.
-                        let is_early = request.served.has_webhook();
-                        let selected = objects.filter(|o| is_early || selection.matches(o));
-                        first.extend(selected.cloned());
-                        (watching, seen.max(snapshot.revision()))
+                        let revision = snapshot.revision();
+                        let after = None;
+                        initial = Some(Initial { snapshot, after });
+                        (watching, seen.max(revision))
                     }
                 }
             }
@@ -140,8 +148,8 @@ impl Api {
                 };
                 match bucket.watch_after(scope.clone(), seen) {
                     Ok(watching) => (watching, seen),
-                    Err(_) => {
-                        ready.push_back(gone(seen, self.cache.seen()));
+                    Err(Expired { oldest }) => {
+                        ready.push_back(gone(seen, oldest));
                         (bucket.snapshot_and_watch(scope).1, seen)
                     }
                 }
@@ -159,7 +167,7 @@ impl Api {
             watching,
             after: seen,
             told: seen,
-            first,
+            initial,
             taken: VecDeque::new(),
             first_end: wants_end.then_some(seen),
             ready,
@@ -195,6 +203,21 @@ fn begin(request: &Request<'_>, watch_list: bool) -> Result<Begin, ApiError> {
     })
 }
 
+impl Initial {
+    /// The next objects, at most `count`.
+    pub(super) fn batch(&self, selection: &Selection, count: usize) -> Vec<Arc<Object>> {
+        let objects = self.snapshot.objects(&selection.scope, self.after.as_ref());
+        objects.take(count).cloned().collect()
+    }
+
+    /// Goes on after the objects of a batch.
+    pub(super) fn advance(&mut self, batch: &[Arc<Object>]) {
+        if let Some(last) = batch.last() {
+            self.after = Some(last.key.clone());
+        }
+    }
+}
+
 impl WatchStream {
     /// Next bytes to send; none when the watch is over. Cancel-safe.
     pub async fn next(&mut self) -> Option<Bytes> {
@@ -202,14 +225,16 @@ impl WatchStream {
             if let Some(bytes) = self.ready_chunk() {
                 return Some(bytes);
             }
-            if !self.first.is_empty() {
+            if let Some(initial) = self.initial.take() {
                 if self.served.has_webhook() {
                     // Boxed, like the other conversion: only watches through a conversion webhook need these large
                     // futures.
-                    Box::pin(self.convert_first()).await;
-                    continue;
+                    self.initial = Some(initial);
+                    Box::pin(self.convert_initial()).await;
+                } else {
+                    self.send_initial(initial);
                 }
-                return Some(self.first_chunk());
+                continue;
             }
             if let Some(revision) = self.first_end.take() {
                 return Some(self.bookmark(revision, true));
@@ -249,7 +274,7 @@ impl WatchStream {
         match self.watching.take() {
             Ok(changes) if changes.is_empty() => {}
             Ok(changes) => return self.take_in(&changes),
-            Err(_) => return self.fail(),
+            Err(expired) => return self.fail(expired),
         }
         let wake = self.next_bookmark.min(self.ends);
         if self.timer.deadline() != wake {
@@ -291,8 +316,8 @@ impl WatchStream {
         }
     }
 
-    fn fail(&mut self) {
-        self.ready.push_back(gone(self.told, self.cache.seen()));
+    fn fail(&mut self, Expired { oldest }: Expired) {
+        self.ready.push_back(gone(self.told, oldest));
         self.is_over = true;
     }
 
@@ -306,7 +331,7 @@ impl WatchStream {
                 self.ready.push_back(bookmark);
             }
             Ok(changes) => self.take_in(&changes),
-            Err(_) => self.fail(),
+            Err(expired) => self.fail(expired),
         }
         self.is_over |= now >= self.ends;
         self.next_bookmark = next_bookmark(now, self.ends);
@@ -341,15 +366,53 @@ impl WatchStream {
         })
     }
 
-    fn first_chunk(&mut self) -> Bytes {
-        let mut out = Vec::new();
-        while out.len() < CHUNK_BYTES {
-            let Some(object) = self.first.pop_front() else {
-                break;
-            };
-            self.print("ADDED", &object, object.revision, &mut out);
+    /// Encodes the next chunk of initial objects, or shares that of another watch at the same position.
+    fn send_initial(&mut self, initial: Initial) {
+        let Initial { snapshot, after } = initial;
+        let form = self.shape.cache_key(&self.served);
+        let form = form.filter(|_| !self.selection.has_selectors());
+        let (bytes, last) = match form {
+            Some(form) => {
+                let scope = self.selection.scope.clone();
+                let listing = Listing { scope, form };
+                let key = ChunkKey {
+                    listing,
+                    after: after.clone(),
+                };
+                snapshot.chunk(key, || self.chunk_of(&snapshot, after.as_ref()))
+            }
+            None => {
+                let Chunk { bytes, last } = self.chunk_of(&snapshot, after.as_ref());
+                (bytes.into(), last)
+            }
+        };
+        if !bytes.is_empty() {
+            self.ready.push_back(bytes);
         }
-        out.into()
+        self.initial = last.map(|last| Initial {
+            snapshot,
+            after: Some(last),
+        });
+    }
+
+    /// Encodes the selected objects after a key, up to the size of a chunk.
+    fn chunk_of(&mut self, snapshot: &Snapshot, after: Option<&Bytes>) -> Chunk {
+        let mut chunk = Chunk {
+            bytes: Vec::new(),
+            last: None,
+        };
+        let scope = self.selection.scope.clone();
+        for object in snapshot.objects(&scope, after) {
+            if self.selection.matches(object) {
+                self.print("ADDED", object, object.revision, &mut chunk.bytes);
+            }
+            if chunk.bytes.len() >= CHUNK_BYTES {
+                chunk.last = Some(object.key.clone());
+                break;
+            }
+        }
+        chunk.bytes.shrink_to_fit();
+        chunk
     }
 
     pub(super) fn print(
@@ -416,7 +479,7 @@ impl WatchStream {
     }
 }
 
-/// 410 event: changes after the requested revision are no longer in the history.
+/// 410 event: the history begins after `oldest`, and lacks changes after the requested revision.
 fn gone(asked: Revision, oldest: Revision) -> Bytes {
     let message = format!("too old resource version: {} ({})", asked.0, oldest.0);
     error_line(&ApiError::Expired(message))

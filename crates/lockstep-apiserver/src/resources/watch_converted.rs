@@ -9,24 +9,29 @@ use lockstep_object::ApiError;
 
 use super::conversion::converted_all;
 use super::watch::{WatchStream, error_line};
-use crate::cache::{Change, Frame, Object};
+use crate::cache::{Change, Frame};
 use lockstep_write::CALL_OBJECTS_MAX;
 
 /// Most changes in one conversion call; each has at most two objects.
 const CHANGES_MAX: usize = CALL_OBJECTS_MAX / 2;
 
 impl WatchStream {
-    /// Converts and encodes the next batch of initial objects.
-    pub(super) async fn convert_first(&mut self) {
+    /// Converts and encodes the next batch of initial objects. Selectors apply to the requested version, so objects are
+    /// matched after conversion.
+    pub(super) async fn convert_initial(&mut self) {
         let _turn = self.turn().await;
-        let batch = self.first.iter().take(CALL_OBJECTS_MAX);
-        let batch: Vec<Arc<Object>> = batch.cloned().collect();
-        let count = batch.len();
-        let shown = match converted_all(&self.served, batch).await {
+        let Some(initial) = &self.initial else {
+            return;
+        };
+        let batch = initial.batch(&self.selection, CALL_OBJECTS_MAX);
+        let shown = match converted_all(&self.served, batch.clone()).await {
             Ok(shown) => shown,
             Err(error) => return self.give_up(&error),
         };
-        self.first.drain(..count);
+        match &mut self.initial {
+            Some(initial) if batch.len() == CALL_OBJECTS_MAX => initial.advance(&batch),
+            _ => self.initial = None,
+        }
         let mut out = Vec::new();
         for object in shown {
             if self.selection.matches(&object) {
@@ -94,7 +99,7 @@ impl WatchStream {
     /// Ends the watch with an `ERROR` event. Clients react with a new list.
     fn give_up(&mut self, error: &ApiError) {
         self.ready.push_back(error_line(error));
-        self.first.clear();
+        self.initial = None;
         self.first_end = None;
         self.taken.clear();
         self.is_over = true;

@@ -21,6 +21,13 @@ const STREAMS: usize = 250;
 /// Upper bound on memory per watch, including the client in this process, in an unoptimised build.
 const WATCH_BYTES_MAX: usize = 64 << 10;
 
+/// Watches that are not read, and objects that they begin with.
+const UNREAD_WATCHES: usize = 500;
+const UNREAD_OBJECTS: usize = 40;
+const UNREAD_OBJECT_BYTES: usize = 400 << 10;
+/// Upper bound on memory per unread watch, including the client in this process: far below one object.
+const UNREAD_BYTES_MAX: usize = 100 << 10;
+
 fn resident_bytes() -> Option<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = statm.split_whitespace().nth(1)?.parse().ok()?;
@@ -63,6 +70,70 @@ async fn a_thousand_watches_are_cheap_and_each_hears_of_a_change() {
         "apiserver_watch_events_total{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {WATCHES}"
     );
     assert!(metrics.lines().any(|one| one == line), "{line}");
+}
+
+/// Initial events are encoded only as far as the client reads, and once for all watches at the same place.
+#[tokio::test]
+async fn watches_that_are_not_read_share_their_initial_events() {
+    let server = TestServer::with(Setup::own()).await;
+    server.ready().await;
+    let mut writer = server.client(Some(server.admin())).await;
+    let large = "x".repeat(UNREAD_OBJECT_BYTES);
+    for number in 0..UNREAD_OBJECTS {
+        let map = json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": large } });
+        assert_eq!(writer.write("POST", MAPS, &map).await.status, 201);
+    }
+    let before = resident_bytes();
+    let mut clients = Vec::new();
+    let mut watches = Vec::new();
+    for _ in 0..UNREAD_WATCHES / STREAMS {
+        let mut client = server.client(Some(server.admin())).await;
+        for _ in 0..STREAMS {
+            let path = format!("{MAPS}?watch=true");
+            let watch = client.open("GET", &path, &[], "".into()).await.unwrap();
+            assert_eq!(watch.status(), 200);
+            watches.push(watch);
+        }
+        clients.push(client);
+    }
+    // The server sends what it can, which takes the time of some answers. Their own connections take no answer, since
+    // nothing on them is read.
+    for _ in 0..20 {
+        assert_eq!(writer.get("/version").await.status, 200);
+    }
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
+        let each = after.saturating_sub(before) / UNREAD_WATCHES;
+        assert!(
+            each < UNREAD_BYTES_MAX,
+            "an unread watch takes {each} bytes"
+        );
+    }
+    // One that is read after all has every object once.
+    let mut read = watches.swap_remove(UNREAD_WATCHES / 2);
+    drop(watches);
+    let (mut lines, mut count) = (Vec::new(), 0);
+    while count < UNREAD_OBJECTS {
+        let frame = read.frame().await.unwrap().unwrap().into_data().unwrap();
+        count += frame.iter().filter(|byte| **byte == b'\n').count();
+        lines.extend(frame);
+    }
+    let names = lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let names = names.map(|line| {
+        let event: Value = serde_json::from_slice(line).unwrap();
+        event["object"]["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    let mut expected: Vec<_> = (0..UNREAD_OBJECTS)
+        .map(|number| format!("m{number}"))
+        .collect();
+    expected.push("kube-root-ca.crt".to_owned());
+    expected.sort();
+    let names: Vec<_> = names.collect();
+    assert_eq!(names, expected[..names.len()]);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod audit;
 mod authentication;
 mod bodies;
 mod certificates;
+mod compaction;
 mod conversion;
 mod credentials;
 mod crowds;

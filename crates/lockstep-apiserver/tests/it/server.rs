@@ -4,6 +4,7 @@ use lockstep_testkit::client::{Client, Identity};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use lockstep_apiserver::admission::Plugins;
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::builtin::{ApiWishes, Apis};
-use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::limits::{COMPACTION_INTERVAL, Limits};
 use lockstep_apiserver::oidc::OidcSettings;
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
@@ -40,6 +41,7 @@ pub(crate) struct Setup {
     /// Handler with resources of the test; `None` serves the server's own resources.
     pub(crate) handler: Option<Handler>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) compaction_interval: Duration,
     pub(crate) controllers: &'static str,
     pub(crate) plugins: Plugins,
     pub(crate) oidc: Option<OidcSettings>,
@@ -69,6 +71,7 @@ impl Default for Setup {
             client_authorities: Vec::new(),
             handler: Some(test_resources()),
             store: memory(),
+            compaction_interval: COMPACTION_INTERVAL,
             controllers: "*",
             plugins: Plugins::default(),
             oidc: None,
@@ -122,6 +125,7 @@ impl TestServer {
             tls_min: TlsVersion::V12,
             store: setup.store,
             client_ca: credentials.client_ca(Timestamp::now()).unwrap(),
+            compaction_interval: setup.compaction_interval,
             event_ttl: EVENT_TTL,
             service_range: ServiceRange::default(),
             plugins: setup.plugins,

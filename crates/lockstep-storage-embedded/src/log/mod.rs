@@ -16,7 +16,7 @@ pub(crate) use scan::Scan;
 use segment::{HEADER_BYTES, NewSegment};
 
 use crate::disk::{Disk, DiskFile};
-use crate::faults::Step;
+use crate::faults::{Step, is_stopped};
 use crate::histogram::Histogram;
 use crate::queue::Clock;
 
@@ -26,8 +26,45 @@ pub(crate) const TIMES_MICROS: &[u64] = &[
     2_048_000, 4_096_000, 8_192_000,
 ];
 
+/// Name of a segment that is made after a failed fsync.
+const UNFINISHED_FILE: &str = "log.new";
+
 /// Released segment files kept for recycling.
 const SPARE_FILES_MAX: usize = 2;
+
+/// Errors of [`Log::append`].
+#[derive(Debug)]
+pub(crate) enum AppendError {
+    /// The frame is not in the log, and a later one takes its place.
+    NotWritten(io::Error),
+    /// The frame is written and may not be durable. Another fsync could succeed although the kernel has dropped the
+    /// data, so nothing more may be appended to this segment: see [`Log::start_over`].
+    NotSynced(io::Error),
+    /// A test stopped the store.
+    Stopped(io::Error),
+}
+
+impl AppendError {
+    pub(crate) fn into_source(self) -> io::Error {
+        match self {
+            Self::NotWritten(error) | Self::NotSynced(error) | Self::Stopped(error) => error,
+        }
+    }
+
+    pub(crate) fn source(&self) -> &io::Error {
+        match self {
+            Self::NotWritten(error) | Self::NotSynced(error) | Self::Stopped(error) => error,
+        }
+    }
+
+    fn of_write(error: io::Error) -> Self {
+        if is_stopped(&error) {
+            Self::Stopped(error)
+        } else {
+            Self::NotWritten(error)
+        }
+    }
+}
 
 /// A log that can be appended to.
 pub(crate) struct Log {
@@ -41,6 +78,9 @@ pub(crate) struct Log {
     /// Offset of the next frame.
     offset: u64,
     next_index: u64,
+    /// True if the next frame needs a new segment, although a small one might fit into this one: a segment with its
+    /// first index may exist already.
+    is_full: bool,
     /// Full segments not yet covered by the state: sequence and last index, oldest first.
     finished: VecDeque<(u64, u64)>,
     /// Released segment files, by sequence.
@@ -79,6 +119,7 @@ impl Log {
             sequence,
             offset: offset as u64,
             next_index,
+            is_full: false,
             finished: finished
                 .map(|segment| (segment.sequence, segment.next_index - 1))
                 .collect(),
@@ -96,13 +137,28 @@ impl Log {
         &self.sync_times
     }
 
-    /// Appends a frame and fsyncs it. The log must not be used after an error, because its durable content is
-    /// unknown.
-    pub(crate) fn append(&mut self, frame: &mut FrameBuilder) -> io::Result<()> {
+    /// Appends a frame and fsyncs it.
+    ///
+    /// A frame that could not be written whole leaves the log as it was: its checksum cannot match, and the next
+    /// frame is written over it.
+    pub(crate) fn append(&mut self, frame: &mut FrameBuilder) -> Result<(), AppendError> {
         let length = frame.len() as u64;
-        if self.offset + length > self.file_bytes {
-            self.rotate(length)?;
+        self.is_full |= self.offset + length > self.file_bytes;
+        if self.is_full {
+            self.rotate(length).map_err(AppendError::of_write)?;
         }
+        self.write(frame).map_err(AppendError::of_write)?;
+        let (synced, took) = Clock::timed(|| self.file.sync());
+        synced.map_err(AppendError::NotSynced)?;
+        self.sync_times.observe(took);
+        let faults = &self.disk.faults;
+        faults.reach(Step::Synced).map_err(AppendError::Stopped)?;
+        self.offset += length;
+        self.next_index = frame.next_index();
+        Ok(())
+    }
+
+    fn write(&self, frame: &mut FrameBuilder) -> io::Result<()> {
         let bytes = frame.seal(self.seed);
         self.disk.faults.reach(Step::BeforeWrite)?;
         if self.disk.faults.is_reached(Step::HalfWritten) {
@@ -110,37 +166,51 @@ impl Log {
         }
         self.disk.faults.reach(Step::HalfWritten)?;
         self.file.write(self.offset, bytes)?;
-        self.disk.faults.reach(Step::Written)?;
-        let (synced, took) = Clock::timed(|| self.file.sync());
-        synced?;
-        self.sync_times.observe(took);
-        self.disk.faults.reach(Step::Synced)?;
-        self.offset += length;
-        self.next_index = frame.next_index();
+        self.disk.faults.reach(Step::Written)
+    }
+
+    /// Abandons the segment after a failed fsync and starts another one. The state must have all commands.
+    ///
+    /// The new segment leaves a gap in the sequence, by which a start knows that all files before are released. It gets
+    /// its name last, when it is complete: without it, the old segment is still the end of the log.
+    pub(crate) fn start_over(&mut self) -> io::Result<()> {
+        let new_segment = new_segment(self.sequence + 2, self.next_index);
+        let name = segment::name(new_segment.sequence);
+        let file = self.disk.make(UNFINISHED_FILE)?;
+        segment::fill(&file, self.segment_bytes)?;
+        segment::write_header(&file, new_segment)?;
+        file.sync()?;
+        drop(file);
+        self.disk.rename(UNFINISHED_FILE, &name)?;
+        self.disk.sync_names()?;
+        let abandoned = self.sequence;
+        self.enter(new_segment, self.disk.open(&name)?)?;
+        // A start removes the file if it stays now.
+        drop(self.disk.remove(&segment::name(abandoned)));
         Ok(())
     }
 
     /// Appends a closing frame, so that later damage to the last frame is not mistaken for a torn write.
-    pub(crate) fn close(&mut self) -> io::Result<()> {
+    pub(crate) fn close(&mut self) -> Result<(), AppendError> {
         let mut frame = FrameBuilder::default();
         frame.begin(self.next_index);
         self.append(&mut frame)
     }
 
-    /// Releases segments whose commands are all covered by the state.
-    pub(crate) fn release(&mut self, applied: u64) -> io::Result<()> {
+    /// Releases segments whose commands are all covered by the state. One that cannot be removed is tried again with
+    /// the next frame.
+    pub(crate) fn release(&mut self, applied: u64) {
         while let Some((sequence, last_index)) = self.finished.front().copied() {
             if last_index > applied {
                 break;
             }
-            self.finished.pop_front();
             if self.spare.len() < SPARE_FILES_MAX {
                 self.spare.push(sequence);
-            } else {
-                self.disk.remove(&segment::name(sequence))?;
+            } else if self.disk.remove(&segment::name(sequence)).is_err() {
+                break;
             }
+            self.finished.pop_front();
         }
-        Ok(())
     }
 
     /// Starts a new segment with room for a frame of `length`.
@@ -153,12 +223,26 @@ impl Log {
         } else {
             None
         };
-        self.file = open_segment(&self.disk, new_segment, bytes, spare)?;
-        self.file_bytes = self.file.len()?;
+        let opened = open_segment(&self.disk, new_segment, bytes, spare);
+        let file = opened.inspect_err(|error| {
+            if !is_stopped(error) {
+                // An unfinished segment would take the space that others need, and the next attempt makes it again.
+                drop(self.disk.remove(&segment::name(new_segment.sequence)));
+            }
+        })?;
+        self.enter(new_segment, file)?;
         self.finished.push_back(finished);
+        Ok(())
+    }
+
+    /// Appends to a new segment from now on.
+    fn enter(&mut self, new_segment: NewSegment, file: DiskFile) -> io::Result<()> {
+        self.file_bytes = file.len()?;
+        self.file = file;
         self.sequence = new_segment.sequence;
         self.seed = new_segment.seed();
         self.offset = HEADER_BYTES as u64;
+        self.is_full = false;
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::ops::Bound;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::backends::FileBackend;
 use redb::{BackendError, DatabaseError, StorageBackend};
@@ -14,12 +16,18 @@ use crate::disk::DiskFile;
 pub(super) struct Backend {
     file: DiskFile,
     locks: FileBackend,
+    /// Set when an fsync fails.
+    sync_failed: Arc<AtomicBool>,
 }
 
 impl Backend {
-    pub(super) fn new(file: DiskFile) -> Result<Self, DatabaseError> {
+    pub(super) fn new(file: DiskFile, sync_failed: Arc<AtomicBool>) -> Result<Self, DatabaseError> {
         let locks = FileBackend::new(file.file.try_clone()?)?;
-        Ok(Self { file, locks })
+        Ok(Self {
+            file,
+            locks,
+            sync_failed,
+        })
     }
 }
 
@@ -37,7 +45,9 @@ impl StorageBackend for Backend {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync()
+        let synced = self.file.sync();
+        self.sync_failed.fetch_or(synced.is_err(), Ordering::AcqRel);
+        synced
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

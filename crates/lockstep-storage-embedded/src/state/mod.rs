@@ -8,12 +8,13 @@ mod rows;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lockstep_mvcc::{Alarm, KeyValue, LeaseId, Revision};
 use redb::{Database, TableDefinition};
 
 use crate::disk::{Disk, DiskFile};
-use crate::faults::{Faults, Step};
+use crate::faults::{Step, is_stopped};
 use backend::Backend;
 pub(crate) use load::{Loaded, load};
 pub(crate) use rows::{Place, place};
@@ -32,6 +33,11 @@ const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 pub(crate) const STATE_FILE: &str = "state.redb";
 /// Name of the state file during its creation.
 const UNFINISHED_FILE: &str = "state.redb.new";
+
+/// A file of this many times the bytes of its rows is defragmented once a compaction has removed what it could.
+const SPARSE_FACTOR: u64 = 4;
+/// Files below this length are not defragmented: they grow again at once.
+const SPARSE_BYTES_MIN: u64 = 16 << 20;
 
 const FORMAT: u64 = 1;
 /// redb page cache: enough for the inner pages of some million keys. The machine holds all data in memory already.
@@ -87,6 +93,14 @@ impl StateError {
         self
     }
 
+    /// The operating system's error, if it is one.
+    pub(crate) fn as_io(&self) -> Option<&io::Error> {
+        match self {
+            Self::Io(error) | Self::Database(redb::Error::Io(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Offset in the file, if known.
     pub fn offset(&self) -> Option<u64> {
         match self {
@@ -105,8 +119,23 @@ pub(crate) struct Pending {
     pub(crate) leases: BTreeMap<LeaseId, Option<i64>>,
     /// Alarms raised or cleared.
     pub(crate) alarms: BTreeMap<Alarm, bool>,
+    /// True if no row is left that a compaction made unreachable.
+    pub(crate) is_swept: bool,
     /// Counters after all changes; `None` if there is nothing to write.
     pub(crate) numbers: Option<Numbers>,
+}
+
+impl Pending {
+    /// Adds later changes.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.pairs.extend(later.pairs);
+        self.leases.extend(later.leases);
+        self.alarms.extend(later.alarms);
+        if later.numbers.is_some() {
+            self.numbers = later.numbers;
+            self.is_swept = later.is_swept;
+        }
+    }
 }
 
 /// Counters of a state.
@@ -120,8 +149,12 @@ pub(crate) struct Numbers {
 
 /// The state file, open for writing.
 pub(crate) struct State {
-    database: Database,
-    faults: Faults,
+    /// None after an error, since redb refuses everything then: the next commit opens the file again.
+    database: Option<Database>,
+    disk: Disk,
+    /// True once an fsync of the file failed. The kernel may have dropped what it did not write, and another fsync would
+    /// not tell, so the file is not used any more.
+    sync_failed: Arc<AtomicBool>,
     /// The bytes of all rows.
     row_bytes: u64,
 }
@@ -131,8 +164,8 @@ fn database(error: impl Into<redb::Error>) -> StateError {
     StateError::Database(error.into())
 }
 
-fn open_database(file: DiskFile) -> Result<Database, StateError> {
-    let backend = Backend::new(file).map_err(database)?;
+fn open_database(file: DiskFile, sync_failed: Arc<AtomicBool>) -> Result<Database, StateError> {
+    let backend = Backend::new(file, sync_failed).map_err(database)?;
     let mut builder = Database::builder();
     let opened = builder.set_cache_size(CACHE_BYTES);
     opened.create_with_backend(backend).map_err(database)
@@ -144,7 +177,7 @@ impl State {
         let file = match disk.open(STATE_FILE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // Created under a temporary name, so that the final name never refers to an incomplete file.
-                drop(open_database(disk.make(UNFINISHED_FILE)?)?);
+                drop(open_database(disk.make(UNFINISHED_FILE)?, Arc::default())?);
                 disk.rename(UNFINISHED_FILE, STATE_FILE)?;
                 disk.open(STATE_FILE)?
             }
@@ -154,9 +187,11 @@ impl State {
         // covers.
         file.sync()?;
         disk.sync_names()?;
+        let sync_failed: Arc<AtomicBool> = Arc::default();
         Ok(Self {
-            database: open_database(file)?,
-            faults: disk.faults.clone(),
+            database: Some(open_database(file, sync_failed.clone())?),
+            disk: disk.clone(),
+            sync_failed,
             row_bytes,
         })
     }
@@ -166,20 +201,61 @@ impl State {
         self.row_bytes
     }
 
+    /// True if most of the file is free space, so that giving it back takes little work.
+    pub(crate) fn is_sparse(&self) -> bool {
+        let file_bytes = self.disk.length(STATE_FILE).unwrap_or_default();
+        file_bytes > (self.row_bytes * SPARSE_FACTOR).max(SPARSE_BYTES_MIN)
+    }
+
     /// Defragments the file.
     pub(crate) fn defragment(&mut self) -> Result<(), StateError> {
-        self.database.compact().map_err(database)?;
+        let mut used = self.take_database()?;
+        used.compact().map_err(database)?;
+        self.database = Some(used);
         Ok(())
     }
 
-    /// Commits pending changes atomically and durably.
+    /// True if a failed commit may be tried again.
+    pub(crate) fn may_retry(&self, error: &StateError) -> bool {
+        error.as_io().is_some_and(|error| !is_stopped(error))
+            && !self.sync_failed.load(Ordering::Acquire)
+    }
+
+    /// The database, opened again if an error closed it. It is put back if it is used without an error.
+    fn take_database(&mut self) -> Result<Database, StateError> {
+        match self.database.take() {
+            Some(used) => Ok(used),
+            None => {
+                let file = self.disk.open(STATE_FILE)?;
+                open_database(file, self.sync_failed.clone())
+            }
+        }
+    }
+
+    /// Commits pending changes atomically and durably. It is safe to repeat after an error.
     pub(crate) fn commit(&mut self, pending: &Pending) -> Result<(), StateError> {
         let Some(numbers) = pending.numbers else {
             return Ok(());
         };
-        self.faults.reach(Step::StateBegun)?;
+        let used = self.take_database()?;
+        let row_bytes = self.write(&used, pending, numbers)?;
+        self.database = Some(used);
+        self.row_bytes = row_bytes;
+        self.disk.faults.reach(Step::StateCommitted)?;
+        Ok(())
+    }
+
+    /// Writes pending changes in one transaction, and returns the bytes of all rows then.
+    fn write(
+        &self,
+        used: &Database,
+        pending: &Pending,
+        numbers: Numbers,
+    ) -> Result<u64, StateError> {
+        let faults = &self.disk.faults;
+        faults.reach(Step::StateBegun)?;
         let mut row_bytes = self.row_bytes;
-        let write = self.database.begin_write().map_err(database)?;
+        let write = used.begin_write().map_err(database)?;
         {
             let mut pairs = write.open_table(PAIRS).map_err(database)?;
             for (place, version) in &pending.pairs {
@@ -220,10 +296,8 @@ impl State {
                 table.insert(name, number).map_err(database)?;
             }
         }
-        self.faults.reach(Step::StateWritten)?;
+        faults.reach(Step::StateWritten)?;
         write.commit().map_err(database)?;
-        self.row_bytes = row_bytes;
-        self.faults.reach(Step::StateCommitted)?;
-        Ok(())
+        Ok(row_bytes)
     }
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lockstep_storage::WriteFailure;
+use lockstep_storage::{Store as _, WriteFailure};
 use lockstep_storage_embedded::{EmbeddedStore, Faults, FileAction, Options};
+use lockstep_testkit::wait::eventually_sync;
 use tokio::runtime::Runtime;
 
 use crate::process::child;
@@ -35,89 +36,224 @@ fn full_disk(is_full: &Arc<AtomicBool>, fails: Fails) -> Options {
     Options {
         segment_bytes: 4096,
         state_interval: Duration::ZERO,
+        retry_interval: Duration::from_millis(5),
         faults,
         ..Options::default()
     }
 }
 
-/// Writes until the disk is full; returns the errors of the last write and of the one after it.
-fn fill(folder: &Path, fails: Fails) -> (u64, [String; 2]) {
-    let runtime = Runtime::new().unwrap();
-    let is_full = Arc::new(AtomicBool::new(false));
-    let store = EmbeddedStore::open(folder, &full_disk(&is_full, fails)).unwrap();
-    let mut next = 1;
-    while next <= WRITTEN {
-        runtime.block_on(send(&store, command(next))).unwrap();
-        next += 1;
-    }
-    is_full.store(true, Ordering::SeqCst);
-    let failure = loop {
-        match runtime.block_on(send(&store, command(next))) {
-            Ok(()) => next += 1,
-            Err(failure) => break failure,
-        }
-    };
-    // Reads continue and see all acknowledged writes.
-    let is_uncertain = matches!(failure, WriteFailure::Uncertain { .. });
-    let seen = [next - 1, next].map(|last| digest(&expected(last)));
-    assert!(seen[..=usize::from(is_uncertain)].contains(&digest_of(&store)));
-    let after = runtime.block_on(send(&store, command(next + 1)));
-    (
-        next - 1,
-        [failure.to_string(), after.unwrap_err().to_string()],
-    )
+/// A store on a disk that becomes full, and its clients.
+struct Filled {
+    runtime: Runtime,
+    store: EmbeddedStore,
+    is_full: Arc<AtomicBool>,
+    /// The next command. Those that were refused do not count, since they did not happen.
+    next: u64,
 }
 
-/// Once there is space again, the store opens with everything it acknowledged.
-fn check_after(folder: &Path, acknowledged: u64) {
-    let store = EmbeddedStore::open(folder, &Options::default()).unwrap();
-    let found = digest_of(&store);
-    let allowed = [acknowledged, acknowledged + 1].map(|last| digest(&expected(last)));
-    assert!(allowed.contains(&found), "after {acknowledged}");
+impl Filled {
+    fn new(folder: &Path, fails: Fails) -> Self {
+        let is_full = Arc::new(AtomicBool::new(false));
+        let mut filled = Self {
+            runtime: Runtime::new().unwrap(),
+            store: EmbeddedStore::open(folder, &full_disk(&is_full, fails)).unwrap(),
+            is_full,
+            next: 1,
+        };
+        while filled.next <= WRITTEN {
+            filled.write().unwrap();
+        }
+        filled
+    }
+
+    fn write(&mut self) -> Result<(), WriteFailure> {
+        let sent = send(&self.store, command(self.next));
+        let outcome = self.runtime.block_on(sent);
+        self.next += u64::from(outcome.is_ok());
+        outcome
+    }
+
+    /// Fills the disk, and writes until that shows.
+    fn fill(&mut self) -> WriteFailure {
+        self.is_full.store(true, Ordering::SeqCst);
+        loop {
+            if let Err(failure) = self.write() {
+                return failure;
+            }
+        }
+    }
+
+    /// Frees the disk, and writes until that works.
+    fn free(&mut self) {
+        self.is_full.store(false, Ordering::SeqCst);
+        eventually_sync("writes are accepted again", || self.write());
+    }
+
+    fn digest(&self) -> String {
+        digest_of(&self.store)
+    }
+
+    fn written(&self) -> String {
+        digest(&expected(self.next - 1))
+    }
 }
 
 const FULL: &str = "No space left on device (os error 28)";
+const FULL_TO_CLIENTS: &str = "etcdserver: mvcc: database space exceeded";
 
 fn is_log(file: &str) -> bool {
-    file.starts_with("log-")
+    file.starts_with("log")
 }
 
+/// The operations of the log that fail for want of space, without any fsync.
+const LOG_WRITES: [Fails; 2] = [
+    |file, action| is_log(file) && matches!(action, FileAction::Write { .. }),
+    // Only when a new segment is needed.
+    |file, action| is_log(file) && matches!(action, FileAction::Make),
+];
+
 #[test]
-fn a_full_disk_under_the_log_is_told_to_writers_and_loses_nothing() {
-    let cases: [Fails; 3] = [
-        |file, action| is_log(file) && matches!(action, FileAction::Write { .. }),
-        |file, action| is_log(file) && matches!(action, FileAction::Sync),
-        // Only when a new segment is needed.
-        |file, action| is_log(file) && matches!(action, FileAction::Make),
-    ];
-    for fails in cases {
+fn a_full_disk_under_the_log_refuses_writes_until_there_is_space_and_loses_nothing() {
+    for fails in LOG_WRITES {
         let folder = tempfile::tempdir().unwrap();
-        let (acknowledged, told) = fill(folder.path(), fails);
-        let expected = [
-            format!("the outcome of the write is unknown: writing the log failed: {FULL}"),
-            format!("the store is unavailable: writing the log failed: {FULL}"),
-        ];
-        assert_eq!(told, expected);
-        check_after(folder.path(), acknowledged);
+        let mut filled = Filled::new(folder.path(), fails);
+        for _ in 0..3 {
+            assert_eq!(filled.store.write_outage(), None);
+            assert_eq!(filled.fill().to_string(), FULL_TO_CLIENTS);
+            // Reads continue and see all acknowledged writes, and no other.
+            assert_eq!(filled.digest(), filled.written());
+            let refused = filled.write().unwrap_err();
+            assert_eq!(refused.to_string(), FULL_TO_CLIENTS);
+            let outage = Some(format!("writing the log failed: {FULL}"));
+            assert_eq!(filled.store.write_outage(), outage);
+            filled.free();
+            assert_eq!(filled.digest(), filled.written());
+        }
+        let Filled { store, next, .. } = filled;
+        drop(store);
+        let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+        assert_eq!(digest_of(&store), digest(&expected(next - 1)));
     }
 }
 
+/// A frame that could not be written is not found after a restart either, whatever follows.
 #[test]
-fn a_full_disk_under_the_state_is_told_to_writers_and_loses_nothing() {
-    let cases: [Fails; 3] = [
+fn a_restart_on_a_full_disk_has_what_was_acknowledged() {
+    for fails in LOG_WRITES {
+        let folder = tempfile::tempdir().unwrap();
+        let mut filled = Filled::new(folder.path(), fails);
+        filled.fill();
+        filled.free();
+        filled.fill();
+        let Filled { store, next, .. } = filled;
+        drop(store);
+        let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+        assert_eq!(digest_of(&store), digest(&expected(next - 1)));
+    }
+}
+
+/// Another fsync could succeed although the data is gone, so the log goes on in a segment of its own.
+#[test]
+fn a_failed_fsync_of_the_log_is_uncertain_and_the_log_goes_on_elsewhere() {
+    let fails: Fails = |file, action| is_log(file) && matches!(action, FileAction::Sync);
+    let folder = tempfile::tempdir().unwrap();
+    let mut filled = Filled::new(folder.path(), fails);
+    let mut segments = vec![last_segment(folder.path())];
+    for _ in 0..3 {
+        let uncertain =
+            format!("the outcome of the write is unknown: writing the log failed: {FULL}");
+        assert_eq!(filled.fill().to_string(), uncertain);
+        assert_eq!(filled.write().unwrap_err().to_string(), FULL_TO_CLIENTS);
+        assert_eq!(filled.digest(), filled.written());
+        filled.free();
+        assert_eq!(filled.digest(), filled.written());
+        segments.push(last_segment(folder.path()));
+    }
+    assert!(
+        segments.is_sorted_by(|one, next| one < next),
+        "{segments:?}"
+    );
+    let Filled { store, next, .. } = filled;
+    drop(store);
+    let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(next - 1)));
+}
+
+/// The end of a log whose fsync failed has the frame that is uncertain, and the next segment has none of it.
+#[test]
+fn a_store_that_dies_after_a_failed_fsync_opens_with_all_that_was_acknowledged() {
+    for is_freed in [false, true] {
+        let fails: Fails = |file, action| is_log(file) && matches!(action, FileAction::Sync);
+        let folder = tempfile::tempdir().unwrap();
+        let mut filled = Filled::new(folder.path(), fails);
+        filled.fill();
+        if is_freed {
+            filled.free();
+        }
+        let acknowledged = filled.next - 1;
+        let copy = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_name() != "lock" {
+                fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+            }
+        }
+        let store = EmbeddedStore::open(copy.path(), &Options::default()).unwrap();
+        let found = digest_of(&store);
+        let allowed = [acknowledged, acknowledged + 1].map(|last| digest(&expected(last)));
+        assert!(allowed.contains(&found), "after {acknowledged}");
+    }
+}
+
+fn last_segment(folder: &Path) -> String {
+    let names = fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let segments = names.filter(|name| name.ends_with(".seg"));
+    segments.max().unwrap()
+}
+
+#[test]
+fn a_full_disk_under_the_state_refuses_writes_until_there_is_space_and_loses_nothing() {
+    let cases: [Fails; 2] = [
         |file, action| file == "state.redb" && matches!(action, FileAction::Write { .. }),
-        |file, action| file == "state.redb" && matches!(action, FileAction::Sync),
         |file, action| file == "state.redb" && matches!(action, FileAction::Resize { .. }),
     ];
     for fails in cases {
         let folder = tempfile::tempdir().unwrap();
-        let (acknowledged, told) = fill(folder.path(), fails);
-        let expected = format!("writing the state failed: I/O error: {FULL}");
-        for told in told {
-            assert!(told.ends_with(&expected), "{told}");
+        let mut filled = Filled::new(folder.path(), fails);
+        for _ in 0..3 {
+            assert_eq!(filled.fill().to_string(), FULL_TO_CLIENTS);
+            assert_eq!(filled.digest(), filled.written());
+            let outage = Some(format!("writing the state failed: I/O error: {FULL}"));
+            assert_eq!(filled.store.write_outage(), outage);
+            filled.free();
+            assert_eq!(filled.digest(), filled.written());
         }
-        check_after(folder.path(), acknowledged);
+        filled.runtime.block_on(filled.store.settle()).unwrap();
+        let Filled { store, next, .. } = filled;
+        drop(store);
+        let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+        assert_eq!(digest_of(&store), digest(&expected(next - 1)));
     }
+}
+
+/// The log still has all of it, which the next start reads.
+#[test]
+fn a_failed_fsync_of_the_state_refuses_writes_until_a_restart() {
+    let fails: Fails = |file, action| file == "state.redb" && matches!(action, FileAction::Sync);
+    let folder = tempfile::tempdir().unwrap();
+    let mut filled = Filled::new(folder.path(), fails);
+    filled.fill();
+    filled.is_full.store(false, Ordering::SeqCst);
+    let outage = Some(format!("writing the state failed: I/O error: {FULL}"));
+    for _ in 0..3 {
+        filled.write().unwrap_err();
+        assert_eq!(filled.store.write_outage(), outage);
+    }
+    let Filled { store, next, .. } = filled;
+    drop(store);
+    let store = EmbeddedStore::open(folder.path(), &Options::default()).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(next - 1)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use lockstep_mvcc::{
     CheckedTxn, Command, Compare, Comparison, DeleteRange, Key, KeyRange, LeaseId, LeaseTtl,
     Machine, Op, Predicate, Put, PutLease, Revision, Txn,
 };
-use lockstep_storage::{Store, WriteFailure};
+use lockstep_storage::{Store, WriteError, WriteFailure};
 use lockstep_storage_embedded::EmbeddedStore;
 
 /// A TTL long enough that no lease expires.
@@ -78,7 +78,8 @@ pub(crate) async fn send(store: &EmbeddedStore, command: Command) -> Result<(), 
         }
     };
     match outcome {
-        Err(WriteFailure::Refused(_)) => Ok(()),
+        // A full disk is no outcome of the command, which was not carried out.
+        Err(WriteFailure::Refused(error)) if error != WriteError::NoSpace => Ok(()),
         outcome => outcome,
     }
 }

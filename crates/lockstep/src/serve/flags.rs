@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
     pub(crate) store: StoreAddress,
     #[command(flatten)]
     pub(crate) etcd: EtcdFiles,
+    /// Time between compactions of the store, either kind, by one server of several: its history goes back so far, and
+    /// at most twice as far; 0 means that this server compacts nothing
+    #[arg(long, value_name = "DURATION", default_value = "5m0s", value_parser = duration)]
+    pub(crate) etcd_compaction_interval: Duration,
     /// Do not wait for the disk: a loss of power loses writes. For the embedded store
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) unsafe_no_fsync: bool,

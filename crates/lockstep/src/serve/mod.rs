@@ -91,7 +91,7 @@ async fn serve(
     let authorizer = arguments.authorizer()?;
     let oidc = arguments.oidc()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(
+    let opened = stores::open(
         &arguments.store,
         &arguments.etcd,
         arguments.durability(),
@@ -122,10 +122,11 @@ async fn serve(
         audit,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
-        store: Arc::clone(&store),
+        store: Arc::clone(&opened.store),
         client_ca: credentials
             .client_ca(Timestamp::now())
             .map_err(|error| configuration(&error))?,
+        compaction_interval: arguments.etcd_compaction_interval,
         event_ttl: arguments.event_ttl,
         service_range: arguments.service_cluster_ip_range,
         plugins: arguments.plugins()?,
@@ -159,12 +160,13 @@ async fn serve(
         std::future::pending().await
     };
     let exit = tokio::select! {
-        exit = run_until_told(server, listener, &mut signals) => exit,
+        exit = run_until_told(server, listener, &mut signals) => Ok(exit),
+        failure = opened.unusable() => Err(failure),
         never = reload(&credentials, address) => match never {},
         never = announcing => match never {},
     };
-    drop(store);
-    Ok(exit)
+    drop(opened);
+    exit
 }
 
 /// Binds the dashboard's listener and builds its connection to this server from the kubeconfig, without
