@@ -22,7 +22,7 @@ mod work;
 pub use classifier::{Classifier, Flow};
 pub use conditions::{Condition, dangling, with_condition};
 pub use level::{Kind, PriorityLevel, Queuing};
-pub use machine::{Arrival, LevelId, LevelReport, Limits, Machine, Verdict};
+pub use machine::{Arrival, LevelId, LevelReport, Limits, Lingering, Machine, Verdict};
 pub use queues::{Dispatched, Place, QueueReport, Reject, Seat};
 pub use schema::{Distinguisher, FlowSchema};
 pub use work::{SEATS_MAX, Work, list_seats, watched_write};

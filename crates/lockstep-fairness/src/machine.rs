@@ -19,6 +19,10 @@ const WIDTH_PERCENT: u64 = 15;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LevelId(u64);
 
+/// Seats of a request that was served and keeps them for a while: the end of that time, and a number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Lingering(Duration, u64);
+
 /// A request that arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
@@ -105,7 +109,7 @@ pub struct Machine<W> {
     levels: BTreeMap<LevelId, Level<W>>,
     last_id: u64,
     /// Seats of requests that were served and linger, by the time when they are given back.
-    lingering: BTreeMap<(Duration, u64), (LevelId, Work)>,
+    lingering: BTreeMap<Lingering, (LevelId, Work)>,
     lingered: u64,
     borrowed: Duration,
 }
@@ -113,17 +117,44 @@ pub struct Machine<W> {
 impl<W> Machine<W> {
     /// A server with this many seats, and the mandatory levels.
     pub fn new(seats: u32, now: Duration) -> Self {
-        let mut machine = Self {
+        let mut machine = Self::empty(seats, now);
+        let (_, dispatched) = machine.configure(&[], now);
+        debug_assert!(dispatched.is_empty());
+        machine
+    }
+
+    /// Seats of one level alone.
+    pub fn of_one(level: PriorityLevel, seats: u32, now: Duration) -> (Self, LevelId) {
+        let mut machine = Self::empty(seats, now);
+        let id = machine.add(Arc::new(level), now);
+        machine.divide();
+        let dispatched = machine.borrow(now);
+        debug_assert!(dispatched.is_empty());
+        (machine, id)
+    }
+
+    fn empty(seats: u32, now: Duration) -> Self {
+        Self {
             seats,
             levels: BTreeMap::new(),
             last_id: 0,
             lingering: BTreeMap::new(),
             lingered: 0,
             borrowed: now,
+        }
+    }
+
+    fn add(&mut self, config: Arc<PriorityLevel>, now: Duration) -> LevelId {
+        self.last_id += 1;
+        let id = LevelId(self.last_id);
+        let level = Level {
+            queues: Queues::new(id, config.kind, 0, now),
+            config,
+            is_quiescing: false,
+            limits: Limits::default(),
         };
-        let (_, dispatched) = machine.configure(&[], now);
-        debug_assert!(dispatched.is_empty());
-        machine
+        self.levels.insert(id, level);
+        id
     }
 
     /// Replaces the levels. A level that is gone stays until its last request has left.
@@ -150,15 +181,7 @@ impl<W> Machine<W> {
         self.levels
             .retain(|_, level| !(level.is_quiescing && level.queues.is_idle()));
         for config in fresh {
-            self.last_id += 1;
-            let id = LevelId(self.last_id);
-            let level = Level {
-                queues: Queues::new(id, config.kind, 0, now),
-                config,
-                is_quiescing: false,
-                limits: Limits::default(),
-            };
-            self.levels.insert(id, level);
+            self.add(config, now);
         }
         self.divide();
         let dispatched = self.borrow(now);
@@ -185,22 +208,36 @@ impl<W> Machine<W> {
     }
 
     /// A request was served. Its seats are given back now, or by [`Machine::advance`] once it has lingered.
-    #[expect(clippy::needless_pass_by_value, reason = "a seat is given back once")]
     pub fn finish(&mut self, seat: Seat, now: Duration) -> Vec<Dispatched<W>> {
-        let Seat {
-            level: id, work, ..
-        } = seat;
-        let Some(level) = self.levels.get_mut(&id) else {
-            return Vec::new();
-        };
-        level.queues.finish(&seat, now);
+        let Seat { level, work, .. } = seat;
         if work.linger.is_zero() {
-            return self.release(id, work, now);
+            if let Some(level) = self.levels.get_mut(&level) {
+                level.queues.finish(&seat, now);
+            }
+            return self.release(level, work, now);
+        }
+        let _until_due = self.linger(seat, now + work.linger, now);
+        Vec::new()
+    }
+
+    /// A request was served, and keeps its seats until a time, or until [`Machine::end`].
+    #[expect(clippy::needless_pass_by_value, reason = "a seat is given back once")]
+    pub fn linger(&mut self, seat: Seat, until: Duration, now: Duration) -> Lingering {
+        if let Some(level) = self.levels.get_mut(&seat.level) {
+            level.queues.finish(&seat, now);
         }
         self.lingered += 1;
-        let until = (now + work.linger, self.lingered);
-        self.lingering.insert(until, (id, work));
-        Vec::new()
+        let lingering = Lingering(until, self.lingered);
+        self.lingering.insert(lingering, (seat.level, seat.work));
+        lingering
+    }
+
+    /// Gives seats back before their time. Does nothing if that has passed.
+    pub fn end(&mut self, lingering: Lingering, now: Duration) -> Vec<Dispatched<W>> {
+        match self.lingering.remove(&lingering) {
+            Some((level, work)) => self.release(level, work, now),
+            None => Vec::new(),
+        }
     }
 
     /// A request gives up waiting. None if its turn has come already.
@@ -228,7 +265,7 @@ impl<W> Machine<W> {
 
     /// Time when [`Machine::advance`] has something to do.
     pub fn due(&self) -> Duration {
-        let lingers = self.lingering.keys().next().map(|(until, _)| *until);
+        let lingers = self.lingering.keys().next().map(|next| next.0);
         let borrows = self.borrowed + BORROWING_INTERVAL;
         lingers.map_or(borrows, |until| until.min(borrows))
     }
@@ -284,7 +321,8 @@ impl<W> Machine<W> {
             let borrowed = borrowed.map_or(self.seats, |percent| percentage(nominal, percent));
             level.limits = Limits {
                 nominal,
-                lower: nominal - percentage(nominal, config.lendable_percent),
+                // Of a small server's seats, rounding would lend the last one, and the level would starve.
+                lower: (nominal - percentage(nominal, config.lendable_percent)).max(nominal.min(1)),
                 upper: nominal.saturating_add(borrowed),
                 current: level.limits.current,
             };

@@ -20,6 +20,10 @@ use crate::work::Work;
 /// Time that a request is assumed to take until it is done.
 const ESTIMATED: Duration = Duration::from_millis(3);
 
+/// Most seat-time that a queue pays back later for seats that it used while others did not ask for them. Requests seldom
+/// take longer, and without a bound a queue that was busy for an hour would wait for an hour once others are.
+const DEBT_MAX: SeatTime = 60 * 1_000_000_000;
+
 /// Seat-time in nanoseconds. It never overflows, so there is no epoch to begin.
 type SeatTime = i128;
 
@@ -390,17 +394,21 @@ impl<W> Queues<W> {
         queue.work_waiting -= total(work);
     }
 
-    /// Removes a queue without requests, or keeps its next dispatch from being before the arrival of its oldest request.
+    /// Removes a queue without requests, or keeps its next dispatch from being before the arrival of its oldest request,
+    /// and from being too late.
     ///
     /// Else a queue that asks for less than its share would save up the rest, and then keep others waiting.
     fn settle(&mut self, index: u32) {
+        let latest = self.progress + DEBT_MAX;
         let Some(queue) = self.active.get_mut(&index) else {
             return;
         };
         match queue.waiting.values().next() {
-            Some(oldest) => queue.next_dispatch = queue.next_dispatch.max(oldest.arrival),
+            Some(oldest) => {
+                queue.next_dispatch = queue.next_dispatch.max(oldest.arrival).min(latest);
+            }
             None if queue.executing == 0 => drop(self.active.remove(&index)),
-            None => {}
+            None => queue.next_dispatch = queue.next_dispatch.min(latest),
         }
     }
 

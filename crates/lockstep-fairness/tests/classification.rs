@@ -53,7 +53,7 @@ fn resource<'a>(group: &'a str, namespace: &'a str, resource: &'a str) -> Target
     }
 }
 
-/// api-machinery.md §14/in flight.
+/// api-machinery.md §14/in-flight.
 #[test]
 fn rules_match_verbs_groups_resources_scopes_and_paths() {
     let user = |name: &str| json!([{ "kind": "User", "user": { "name": name } }]);

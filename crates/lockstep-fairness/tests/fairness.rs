@@ -79,6 +79,8 @@ struct Load {
     in_flight: usize,
     seats: u32,
     takes: Duration,
+    /// Requests that come on top at half-time. Only what is served afterwards counts then.
+    burst: usize,
 }
 
 /// Outcome of a flow.
@@ -99,7 +101,15 @@ fn simulate(seats: u32, level: Arc<PriorityLevel>, loads: &[Load], until: Durati
         to_send.extend(std::iter::repeat_n(flow, load.in_flight));
     }
     let (mut now, mut nth) = (Duration::ZERO, 0);
+    let mut is_calm = loads.iter().any(|load| load.burst > 0);
     while now < until {
+        if is_calm && now >= until / 2 {
+            is_calm = false;
+            served.fill(Served::default());
+            for (flow, load) in loads.iter().enumerate() {
+                to_send.extend(std::iter::repeat_n(flow, load.burst));
+            }
+        }
         let mut started = Vec::new();
         // A refused request is sent again at the next event, as an impatient client does.
         let mut again = Vec::new();
@@ -152,6 +162,7 @@ fn load(hash: u64, in_flight: usize) -> Load {
         in_flight,
         seats: 1,
         takes: ms(10),
+        burst: 0,
     }
 }
 
@@ -213,6 +224,26 @@ fn slow_and_wide_requests_are_paid_with_seat_time() {
     let served = simulate(6, level, &[load(1, 20), wide], ms(20_000));
     let share = served[1].seat_time / served[0].seat_time;
     assert!((0.8..=1.25).contains(&share), "{share} {served:?}");
+}
+
+/// Else a flow that asks for less than its share for a while would have all seats for as long afterwards, and one that
+/// used idle seats would have none.
+#[test]
+fn shares_that_were_not_used_or_exceeded_are_hardly_remembered() {
+    let level = queued("level", 10, 64, 1, 100);
+    let modest = Load {
+        burst: 50,
+        takes: ms(1_000),
+        ..load(1, 1)
+    };
+    let busy = Load {
+        burst: 50,
+        takes: ms(1_000),
+        ..load(2, 3)
+    };
+    let served = simulate(4, level, &[modest, busy], ms(2_000_000));
+    let (modest, busy) = (served[0].requests, served[1].requests);
+    assert!(modest.abs_diff(busy) <= busy / 20, "{served:?}");
 }
 
 #[test]
@@ -338,6 +369,28 @@ fn seats_of_a_request_that_lingers_are_free_later() {
     assert_eq!(turns(machine.advance(ms(52))).count(), 1);
 }
 
+#[test]
+fn seats_that_are_kept_until_a_time_can_be_given_back_earlier() {
+    let (mut machine, id) = one_level(1, queued("level", 1, 4, 1, 50));
+    let arrival = Arrival {
+        level: id,
+        hash: 0,
+        work: Work::of(1),
+    };
+    let Verdict::Executes(seat) = machine.arrive(arrival, ms(0), || 0) else {
+        panic!()
+    };
+    assert!(matches!(
+        machine.arrive(arrival, ms(0), || 1),
+        Verdict::Waits(..)
+    ));
+    let kept = machine.linger(seat, ms(1_000), ms(1));
+    assert_eq!(machine.advance(ms(999)), []);
+    assert_eq!(turns(machine.end(kept, ms(999))).count(), 1);
+    assert_eq!(machine.end(kept, ms(999)), []);
+    assert_eq!(machine.advance(ms(1_000)), []);
+}
+
 /// Upstream's division of 600 seats among its default levels.
 #[test]
 fn seats_are_divided_by_shares_and_rounded_up() {
@@ -437,6 +490,61 @@ fn a_busy_level_borrows_what_idle_ones_lend_and_no_more() {
     }
     let _dispatched = machine.advance(ms(20_000));
     assert_eq!(seats(&machine).1, 20);
+}
+
+#[test]
+fn a_level_keeps_the_nominal_seats_that_it_uses() {
+    let lends_all = |name: &str| {
+        let queuing = json!({ "queues": 8, "handSize": 1, "queueLengthLimit": 1000 });
+        let response = json!({ "type": "Queue", "queuing": queuing });
+        level(
+            name,
+            &json!({
+                "nominalConcurrencyShares": 10, "lendablePercent": 100, "limitResponse": response,
+            }),
+        )
+    };
+    let mut machine = Machine::new(40, ms(0));
+    let levels = [lends_all("flood"), lends_all("modest"), no_catch_all()];
+    let (ids, _) = configure(&mut machine, &levels, ms(0));
+    for (name, requests) in [("flood", 400), ("modest", 10)] {
+        let arrival = Arrival {
+            level: ids[name],
+            hash: 0,
+            work: Work::of(1),
+        };
+        for _ in 0..requests {
+            let _verdict = machine.arrive(arrival, ms(0), || ());
+        }
+    }
+    let _lent = machine.advance(ms(10_000));
+    let reports = machine.report();
+    let current = |name| of(&reports, name).limits.current;
+    assert_eq!((current("flood"), current("modest")), (30, 10));
+}
+
+/// However small the server, and however much exempt requests take.
+#[test]
+fn a_level_never_lends_its_last_seat() {
+    let lends_all = json!({
+        "nominalConcurrencyShares": 10,
+        "lendablePercent": 100,
+        "limitResponse": { "type": "Queue", "queuing": { "queues": 1, "handSize": 1 } },
+    });
+    let mut machine = Machine::new(2, ms(0));
+    let levels = [level("level", &lends_all)];
+    let (ids, _) = configure(&mut machine, &levels, ms(0));
+    let arrival = |level| Arrival {
+        level,
+        hash: 0,
+        work: Work::of(1),
+    };
+    for _ in 0..50 {
+        let _busy = machine.arrive(arrival(ids["exempt"]), ms(0), || ());
+    }
+    assert_eq!(machine.advance(ms(10_000)), []);
+    let verdict = machine.arrive(arrival(ids["level"]), ms(10_000), || ());
+    assert!(matches!(verdict, Verdict::Executes(_)));
 }
 
 #[test]

@@ -291,6 +291,11 @@ impl WatchStream {
         }
     }
 
+    /// True until the initial events were taken.
+    pub(crate) fn is_beginning(&self) -> bool {
+        !self.first.is_empty() || self.first_end.is_some()
+    }
+
     fn fail(&mut self) {
         self.ready.push_back(gone(self.told, self.cache.seen()));
         self.is_over = true;
