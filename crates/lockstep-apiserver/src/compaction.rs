@@ -16,6 +16,7 @@ use crate::cache::Cache;
 const FOLLOW_PAUSE: Duration = Duration::from_secs(1);
 
 /// Compactor of one server.
+#[derive(Clone)]
 pub(crate) struct Compactor {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) cache: Cache,

@@ -1,4 +1,4 @@
-//! Limits of concurrent requests, read-only and mutating.
+//! Limits of concurrent requests, read-only and mutating, for a server without priority and fairness.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use crate::request::Request;
 
 /// Slot of a request in flight, released on drop.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Slot {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -37,9 +37,9 @@ impl InFlight {
     }
 
     /// Waits briefly for a slot. None if the server is overloaded, which is answered with 429.
-    pub(crate) async fn enter(&self, request: &Request) -> Option<Turn> {
+    pub(crate) async fn enter(&self, request: &Request) -> Option<Slot> {
         if is_exempt(request) {
-            return Some(Turn { _permit: None });
+            return Some(Slot { _permit: None });
         }
         let lane = if request.info.is_read_only() {
             &self.read_only
@@ -60,12 +60,12 @@ impl Lane {
         }
     }
 
-    async fn enter(&self) -> Option<Turn> {
+    async fn enter(&self) -> Option<Slot> {
         let Some(places) = &self.places else {
-            return Some(Turn { _permit: None });
+            return Some(Slot { _permit: None });
         };
         if let Ok(permit) = Arc::clone(places).try_acquire_owned() {
-            return Some(Turn {
+            return Some(Slot {
                 _permit: Some(permit),
             });
         }
@@ -73,7 +73,7 @@ impl Lane {
         let permit = Arc::clone(places).acquire_owned();
         let permit = tokio::time::timeout(QUEUE_WAIT_MAX, permit).await;
         let permit = permit.ok()?.ok()?;
-        Some(Turn {
+        Some(Slot {
             _permit: Some(permit),
         })
     }

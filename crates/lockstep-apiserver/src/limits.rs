@@ -36,10 +36,19 @@ pub(crate) const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
 /// Longest time a request waits for a slot at the in-flight limit.
 pub(crate) const QUEUE_WAIT_MAX: Duration = Duration::from_secs(1);
-/// Most responses that are encoded as YAML or compressed concurrently.
-pub(crate) const REWRITES_MAX: usize = 4;
 /// Default time between compactions of the store, as upstream's.
 pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// Request bodies that the server holds at once, in all. A body counts from before its first byte is read until its
+/// request is answered.
+pub(crate) const BODIES_BYTES_MAX: usize = 256 << 20;
+/// Request bodies that the server holds at once for one user.
+pub(crate) const USER_BODIES_BYTES_MAX: usize = 64 << 20;
+/// Request bodies that the server holds at once for one connection.
+pub(crate) const CONNECTION_BODIES_BYTES_MAX: usize = 16 << 20;
+/// Size of a request body, or of the stored object that a patch changes, above which a request is served as heavy work.
+pub(crate) const HEAVY_BYTES: usize = 64 << 10;
+/// Number of objects above which a list is served as heavy work.
+pub(crate) const HEAVY_OBJECTS: usize = 500;
 /// Timeout of the health check of the store.
 pub(crate) const STORE_CHECK_MAX: Duration = Duration::from_secs(2);
 /// Longest time that running requests may take after shutdown begins.
@@ -54,6 +63,9 @@ pub struct Limits {
     pub requests_inflight_max: usize,
     /// Concurrent mutating requests; 0 means no limit.
     pub mutating_requests_inflight_max: usize,
+    /// True if requests are queued by the stored priority levels. Their seats are the sum of the two limits above; without
+    /// them, each limit counts alone.
+    pub priority_and_fairness: bool,
     /// Timeout of requests other than watches.
     pub request_timeout: Duration,
     /// Time between the shutdown signal, when `/readyz` begins to fail, and the end of the listener.
@@ -67,6 +79,7 @@ impl Default for Limits {
         Self {
             requests_inflight_max: 400,
             mutating_requests_inflight_max: 200,
+            priority_and_fairness: true,
             request_timeout: Duration::from_secs(60),
             shutdown_delay: Duration::ZERO,
             http2_streams_max: 1000,

@@ -19,7 +19,6 @@ use crate::admission::Plugins;
 use crate::audit::{Audit, AuditLog};
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
-use crate::blocking_pool::BlockingPool;
 use crate::builtin;
 use crate::cache::Cache;
 use crate::clock;
@@ -27,11 +26,12 @@ use crate::compaction::Compactor;
 use crate::crd::{FieldGates, Follower};
 use crate::drain::Drain;
 use crate::expressions;
+use crate::fairness;
 use crate::featuregates::{self, Publisher};
 use crate::frame::record_own;
 use crate::handler::Handler;
-use crate::in_flight::InFlight;
-use crate::limits::{DRAIN_MAX, Limits, REWRITES_MAX};
+use crate::heavy_work::HeavyWork;
+use crate::limits::{DRAIN_MAX, Limits};
 use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::milestones::{Milestone, Milestones};
@@ -42,6 +42,7 @@ use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
 use crate::state::Server;
 use crate::transport::{self, TlsVersion};
 use crate::trust::ServingIdentity;
+use crate::turn::Turns;
 
 /// Key prefix of all stored objects.
 const PREFIX: &str = "/registry/";
@@ -147,7 +148,8 @@ impl ApiServer {
         let server = Server {
             api,
             address: OnceLock::new(),
-            in_flight: InFlight::new(&config.limits),
+            turns: Turns::new(&config.limits, &metrics),
+            bodies: Arc::default(),
             gates: config.gates,
             flags: config.flags,
             limits: config.limits,
@@ -158,7 +160,7 @@ impl ApiServer {
             metrics,
             handler: config.handler,
             openapi: Documents::default(),
-            rewriters: BlockingPool::new(REWRITES_MAX),
+            heavy: HeavyWork::for_this_machine(),
             milestones: Milestones::default(),
             drain: Drain::default(),
             started: clock::now(),
@@ -227,18 +229,37 @@ impl ApiServer {
 
 impl Background {
     /// Feeds the watch cache and applies changes of CRDs and RBAC; never returns.
+    ///
+    /// Each is a task of its own, so that the compilation of a large CRD delays neither the others nor new connections.
     async fn keep_going(&self) -> Infallible {
+        let server = &self.server;
         let told = |failure: &_| tracing::error!(%failure, "the cache begins anew");
-        let feeding = self.server.api.cache().clone().feed(told);
-        let following = Follower::new(Arc::clone(&self.server.api), now).run();
-        let judging = self.server.rules.follow(self.server.api.cache());
-        let asking = async {
-            if let Some(oidc) = &self.server.authentication.oidc {
+        let mut going = JoinSet::new();
+        going.spawn(server.api.cache().clone().feed(told));
+        going.spawn(Follower::new(Arc::clone(&server.api), now).run());
+        let (rules, cache) = (Arc::clone(&server.rules), server.api.cache().clone());
+        going.spawn(async move { rules.follow(&cache).await });
+        if let Some(fairness) = server.turns.fairness().cloned() {
+            going.spawn(async move { fairness.keep().await });
+        }
+        let authentication = Arc::clone(&server.authentication);
+        going.spawn(async move {
+            if let Some(oidc) = &authentication.oidc {
                 oidc.begin().await;
             }
-        };
-        let compacting = self.compactor.run();
-        tokio::join!(feeding, following, judging, asking, compacting);
+        });
+        let compactor = self.compactor.clone();
+        going.spawn(async move {
+            compactor.run().await;
+        });
+        while let Some(ended) = going.join_next().await {
+            // Without one of them the server would serve an old state for ever.
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
         std::future::pending().await
     }
 
@@ -262,7 +283,8 @@ impl Background {
             self.ready.cancel();
         };
         let publishing = self.gate_publisher.keep(now);
-        let (never, _) = tokio::join!(self.loops.run(decided), publishing);
+        let conditions = fairness::keep_conditions(Arc::clone(&self.server.api), now);
+        let (never, ..) = tokio::join!(self.loops.run(decided), publishing, conditions);
         match never {}
     }
 

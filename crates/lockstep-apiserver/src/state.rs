@@ -7,16 +7,17 @@ use lockstep_featuregate::Gates;
 use crate::audit::AuditLog;
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
-use crate::blocking_pool::BlockingPool;
 use crate::clock::Moment;
 use crate::drain::Drain;
 use crate::handler::Handler;
-use crate::in_flight::InFlight;
+use crate::heavy_work::HeavyWork;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::milestones::Milestones;
 use crate::openapi::Documents;
+use crate::request::BodyBudget;
 use crate::resources::Api;
+use crate::turn::Turns;
 
 /// State shared by all requests.
 pub(crate) struct Server {
@@ -31,10 +32,11 @@ pub(crate) struct Server {
     pub(crate) api: Arc<Api>,
     pub(crate) handler: Option<Handler>,
     pub(crate) openapi: Documents,
-    pub(crate) rewriters: BlockingPool,
+    pub(crate) heavy: HeavyWork,
     /// Address of the listener, set when the server runs.
     pub(crate) address: OnceLock<String>,
-    pub(crate) in_flight: InFlight,
+    pub(crate) turns: Turns,
+    pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) milestones: Milestones,
     pub(crate) drain: Drain,
     pub(crate) started: Moment,

@@ -72,6 +72,8 @@ pub enum SpecialKind {
     CustomResourceDefinition,
     /// Webhook configurations.
     AdmissionConfiguration,
+    /// Flow schemas and priority levels.
+    FlowControl,
     /// Roles and cluster roles: users cannot grant permissions that they do not have.
     Role,
     /// Role bindings and cluster role bindings: users cannot bind roles whose permissions they do not have.
@@ -124,6 +126,8 @@ pub enum Configures {
     Admission,
     /// Authorization.
     Authorization,
+    /// Which requests are served now and which wait.
+    FlowControl,
 }
 
 impl SpecialKind {
@@ -132,6 +136,7 @@ impl SpecialKind {
         match self {
             Self::CustomResourceDefinition => Some(Configures::Registry),
             Self::AdmissionConfiguration => Some(Configures::Admission),
+            Self::FlowControl => Some(Configures::FlowControl),
             Self::Role | Self::RoleBinding => Some(Configures::Authorization),
             _ => None,
         }

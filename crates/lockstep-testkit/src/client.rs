@@ -210,15 +210,7 @@ impl Client {
         headers: &[(&str, &str)],
         body: Bytes,
     ) -> hyper::Result<http::Response<Incoming>> {
-        let mut request = Request::builder().method(method);
-        request = match self.sender {
-            Sender::Http1(_) => request.uri(path).header("host", self.address.to_string()),
-            Sender::Http2(_) => request.uri(format!("https://{}{path}", self.address)),
-        };
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Full::new(body)).expect("a request of HTTP");
+        let request = self.request(method, path, headers, body);
         match &mut self.sender {
             Sender::Http1(sender) => {
                 sender.ready().await?;
@@ -228,6 +220,46 @@ impl Client {
                 sender.ready().await?;
                 sender.send_request(request).await
             }
+        }
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Request<Full<Bytes>> {
+        let mut request = Request::builder().method(method);
+        request = match self.sender {
+            Sender::Http1(_) => request.uri(path).header("host", self.address.to_string()),
+            Sender::Http2(_) => request.uri(format!("https://{}{path}", self.address)),
+        };
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(Full::new(body)).expect("a request of HTTP")
+    }
+
+    /// Sends a GET on a stream of its own and returns its status, while others are under way.
+    ///
+    /// # Panics
+    ///
+    /// If the connection is not HTTP/2, or fails.
+    pub fn get_aside(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> impl Future<Output = StatusCode> + Send + use<> {
+        let request = self.request("GET", path, headers, Bytes::new());
+        let Sender::Http2(sender) = &self.sender else {
+            panic!("streams are of HTTP/2");
+        };
+        let mut sender = sender.clone();
+        async move {
+            sender.ready().await.expect("the connection stands");
+            let response = sender.send_request(request).await;
+            response.expect("the connection stands").status()
         }
     }
 

@@ -124,6 +124,27 @@ impl Bucket {
         receiver
     }
 
+    /// Number of watches that see a change of an object. An empty namespace or name stands for none.
+    pub fn watchers(&self, namespace: &str, name: &str) -> usize {
+        let watched = self.watched.lock();
+        let of = |scope: &Scope| watched.get(scope).map_or(0, watch::Sender::receiver_count);
+        let mut watchers = of(&Scope::All);
+        if watched.len() == usize::from(watchers > 0) {
+            return watchers;
+        }
+        if !namespace.is_empty() {
+            watchers += of(&Scope::Namespace(namespace.into()));
+        }
+        if !name.is_empty() {
+            let key = match namespace {
+                "" => name.into(),
+                namespace => [namespace, "/", name].concat().into(),
+            };
+            watchers += of(&Scope::Object(key));
+        }
+        watchers
+    }
+
     /// Unsubscribes a watcher, whose receiver is still counted, and drops the sender with the last one.
     pub(crate) fn unsubscribe(&self, scope: &Scope) {
         let mut watched = self.watched.lock();

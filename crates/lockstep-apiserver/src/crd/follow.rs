@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::conditions::{self, Acceptance, TakenNames};
 use super::{BUCKET, Definition, FieldGates, GROUP, PLURAL, cleanup, resource};
 use crate::cache::{BucketKey, Change, Object as Cached, Scope, Snapshot};
+use crate::heavy_work::in_place;
 use crate::metrics::GateLabels;
 use crate::resources::{Api, Origin, SchemaChange};
 use crate::webhooks::Clients;
@@ -104,13 +105,9 @@ impl Follower {
             .map(|same| Arc::clone(&same.schema_change))
             .unwrap_or_default();
         let field_gates = self.api.field_gates();
-        let custom = resource(
-            &crd,
-            stored.revision,
-            &self.clients,
-            Arc::clone(&schema_change),
-            field_gates,
-        );
+        let (clients, change) = (&self.clients, Arc::clone(&schema_change));
+        let compile = || resource(&crd, stored.revision, clients, change, field_gates);
+        let custom = in_place(compile);
         match custom {
             Ok(custom) if is_served => {
                 self.api.serve(custom);

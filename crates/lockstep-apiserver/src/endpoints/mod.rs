@@ -15,6 +15,7 @@ use lockstep_object::ApiError;
 use serde_json::json;
 
 use crate::failure::respond;
+use crate::fairness::Dump;
 use crate::metrics;
 use crate::request::Request;
 use crate::response::{self, Response};
@@ -31,6 +32,7 @@ enum Endpoint {
     Keys,
     Page(zpages::Page),
     Features,
+    Fairness(Dump),
     Metrics,
     OpenApiV2,
     OpenApiV3,
@@ -52,6 +54,14 @@ struct Row {
 const ROWS: &[Row] = &[
     row("/", Endpoint::Index),
     row("/.well-known/openid-configuration", Endpoint::Issuer),
+    row(
+        "/debug/api_priority_and_fairness/dump_priority_levels",
+        Endpoint::Fairness(Dump::Levels),
+    ),
+    row(
+        "/debug/api_priority_and_fairness/dump_queues",
+        Endpoint::Fairness(Dump::Queues),
+    ),
     row("/debug/features", Endpoint::Features),
     row("/flagz", Endpoint::Page(zpages::Page::Flagz)),
     row_and_below("/healthz", Endpoint::Health(health::Kind::Healthz)),
@@ -117,8 +127,17 @@ pub(crate) async fn route(server: &Server, request: &mut Request) -> Response {
         Endpoint::Index => index(server),
         Endpoint::Page(page) => zpages::answer(server, request, page),
         Endpoint::Features => features(server),
+        Endpoint::Fairness(dump) => match server.turns.fairness() {
+            Some(fairness) => {
+                response::text(StatusCode::OK, fairness.dump(dump, server.api.cache()))
+            }
+            None => response::page_not_found(),
+        },
         Endpoint::Metrics => {
-            let computed = Box::pin(object_metrics::families(&server.api)).await;
+            let mut computed = Box::pin(object_metrics::families(&server.api)).await;
+            if let Some(fairness) = server.turns.fairness() {
+                computed.extend(fairness.families(server.api.cache()));
+            }
             let started = server.started.wall;
             let text = server.metrics.text(&server.gates, started, computed);
             response::bytes(StatusCode::OK, metrics::TEXT_FORMAT, text)
@@ -203,6 +222,7 @@ impl Endpoint {
         match self {
             Endpoint::Page(zpages::Page::Flagz) => server.gates.enabled(COMPONENT_FLAGZ),
             Endpoint::Page(zpages::Page::Statusz) => server.gates.enabled(COMPONENT_STATUSZ),
+            Endpoint::Fairness(_) => server.turns.fairness().is_some(),
             _ => true,
         }
     }

@@ -1,5 +1,6 @@
 //! Endpoint of the resource API.
 
+use std::any::Any;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -174,7 +175,7 @@ fn asks_token(request: &resources::Request<'_>) -> bool {
 
 fn print(
     answer: Answer,
-    request: &Request,
+    request: &mut Request,
     encoding: Encoding,
     meters: Option<WatchMeters>,
 ) -> Response {
@@ -182,7 +183,14 @@ fn print(
     match answer.body {
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
-            let events = Box::pin(Events::new(stream, encoding, meters));
+            let turn = request.turn.take().filter(|_| stream.is_beginning());
+            let seat = turn.and_then(|turn| turn.for_initial_events());
+            let events = Box::pin(Events {
+                next: ReusableBoxFuture::new(step(stream)),
+                encoding,
+                meters,
+                seat,
+            });
             let body = ResponseBody::stream(events, request.stop.clone());
             let media_type = match encoding {
                 Encoding::Protobuf => PROTOBUF_STREAM,
@@ -200,16 +208,8 @@ struct Events {
     next: ReusableBoxFuture<'static, (Box<WatchStream>, Option<Bytes>)>,
     encoding: Encoding,
     meters: Option<WatchMeters>,
-}
-
-impl Events {
-    fn new(stream: Box<WatchStream>, encoding: Encoding, meters: Option<WatchMeters>) -> Self {
-        Self {
-            next: ReusableBoxFuture::new(step(stream)),
-            encoding,
-            meters,
-        }
-    }
+    /// Held until the initial events are sent.
+    seat: Option<Box<dyn Any + Send>>,
 }
 
 async fn step(mut stream: Box<WatchStream>) -> (Box<WatchStream>, Option<Bytes>) {
@@ -229,6 +229,9 @@ impl Body for Events {
             Poll::Pending => Poll::Pending,
             Poll::Ready((_, None)) => Poll::Ready(None),
             Poll::Ready((stream, Some(bytes))) => {
+                if !stream.is_beginning() {
+                    self.seat = None;
+                }
                 self.next.set(step(stream));
                 if let Some(meters) = &self.meters {
                     meters.sent(&bytes);

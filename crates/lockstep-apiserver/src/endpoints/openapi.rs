@@ -31,7 +31,7 @@ pub(super) async fn v2(server: &Server, request: &Request) -> Response {
     let Some((form, media_type)) = form else {
         return respond(&ApiError::not_acceptable(&[JSON, PROTOBUF_V2]));
     };
-    match server.openapi.v2(&server.api, form).await {
+    match server.openapi.v2(&server.api, &server.heavy, form).await {
         None => respond(&ApiError::internal("the document could not be made")),
         Some(document) => tagged(request, media_type, document),
     }
@@ -55,7 +55,7 @@ pub(super) async fn v3(server: &Server, request: &Request, path: &str) -> Respon
     if asked.is_some_and(|asked| asked != hash) {
         return moved(path, &hash);
     }
-    let Some(document) = server.openapi.v3(&server.api, path).await else {
+    let Some(document) = server.openapi.v3(&server.api, &server.heavy, path).await else {
         return response::page_not_found();
     };
     if asked.is_some_and(|asked| asked != document.hash) {

@@ -1,6 +1,7 @@
 //! Filter chain around every request.
 //!
-//! Audit ID, deadline, authentication, impersonation, in-flight limit, authorization, handler; then the unread body is
+//! Audit ID, deadline, authentication, impersonation, classification, authorization, receipt of the body, wait for a
+//! seat, handler; then the unread body is
 //! drained and headers, access log and metrics are written. A step that rejects the request produces the response; the
 //! steps around it still run.
 
@@ -14,6 +15,7 @@ mod warnings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
@@ -21,6 +23,7 @@ use http::header::{
 };
 use http::{HeaderName, Method, Version};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
 pub(crate) use own::record as record_own;
 
@@ -30,18 +33,26 @@ use crate::authz::{self, Attributes, Decision, forbidden};
 use crate::clock::{self, Moment};
 use crate::endpoints;
 use crate::failure::{Refusal, respond};
+use crate::fairness::is_heavy;
 use crate::limits::BODY_DRAIN_MAX;
 use crate::metrics::user_label;
-use crate::request::{Notes, Query, Request, RequestBody, RequestInfo};
+use crate::request::{ConnectionBudget, Notes, Query, Request, RequestBody, RequestInfo};
 use crate::response::{Response, ResponseBody};
 use crate::state::Server;
 use crate::views;
+
+/// Names the flow schema of a request.
+const FLOW_SCHEMA: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
+/// Names the priority level of a request.
+const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 
 /// Client address and certificate chain of a connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) chain: ClientChain,
+    /// Request bodies that the connection may have under way.
+    pub(crate) bodies: ConnectionBudget,
 }
 
 /// Answers one request. Every error becomes a response.
@@ -62,6 +73,10 @@ pub(crate) async fn answer(
             (views::mark_as_asked(response, &request), Some(refusal))
         }
     };
+    if !request.body.is_received() {
+        // A client that sends slowly must not keep its seat.
+        request.turn = None;
+    }
     let drained = tokio::time::timeout(BODY_DRAIN_MAX, request.body.drain()).await;
     if drained != Ok(true) && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");
@@ -79,7 +94,7 @@ pub(crate) async fn answer(
             _ => trail.answered(&mut request, &mut response),
         }
     }
-    views::finish(&server.rewriters, &request, &mut response).await;
+    views::finish(&server.heavy, &request, &mut response).await;
     record::count(server, &request, &mut response, received);
     access_log::record(&request, &response, received);
     if request.method == Method::HEAD {
@@ -112,6 +127,7 @@ fn open(server: &Server, connection: &Connection, incoming: http::Request<Incomi
         user: User::anonymous(),
         peer: connection.peer,
         stop: server.drain.closing.clone(),
+        turn: None,
     }
 }
 
@@ -123,8 +139,10 @@ async fn handle(
     trail: &mut Option<Trail>,
     received: Moment,
 ) -> Result<Response, Refusal> {
-    let deadline = deadline::of(request, server.limits.request_timeout)?;
-    let steps = Box::pin(steps(server, connection, request, trail, received));
+    let longest = server.limits.request_timeout;
+    let deadline = deadline::of(request, longest)?;
+    let timeout = deadline.unwrap_or(longest);
+    let steps = Box::pin(steps(server, connection, request, trail, received, timeout));
     let steps = panics::caught(steps);
     let outcome = match deadline {
         None => steps.await,
@@ -142,6 +160,7 @@ async fn steps(
     request: &mut Request,
     trail: &mut Option<Trail>,
     received: Moment,
+    timeout: Duration,
 ) -> Result<Response, Refusal> {
     if is_ambiguous(request) {
         return Err(Refusal::Ambiguous);
@@ -154,14 +173,42 @@ async fn steps(
         trail.received();
     }
     impersonate(server, request).await?;
-    let _turn = server
-        .in_flight
-        .enter(request)
-        .await
-        .ok_or(Refusal::TooBusy)?;
-    let _counted = in_flight(server, request);
+    let (api, turns) = (&server.api, &server.turns);
+    let class = turns.classify(request, api);
     authorize(server, request).await?;
+    receive(server, connection, request, received.steady + timeout).await?;
+    let turn = turns.enter(class, request, api, received.steady, timeout);
+    request.turn = turn.await?;
+    let _counted = in_flight(server, request);
+    if is_heavy(request, api) {
+        let user = Arc::clone(&request.user);
+        let mut answered = Box::pin(endpoints::route(server, request));
+        let answered = server.heavy.drive(&user.name, answered.as_mut()).await;
+        return answered.ok_or(Refusal::TooBusy);
+    }
     Ok(endpoints::route(server, request).await)
+}
+
+/// Receives the body of a request before it waits for its seat. Paths outside the resource API have no bodies, and those
+/// of long-running requests are streams.
+async fn receive(
+    server: &Server,
+    connection: &Connection,
+    request: &mut Request,
+    until: Instant,
+) -> Result<(), Refusal> {
+    if request.info.resource.is_none() || request.info.is_long_running() {
+        return Ok(());
+    }
+    let Some(bytes) = request.body.announced() else {
+        return Ok(());
+    };
+    let user = &request.user.name;
+    let reserved = server.bodies.reserve(&connection.bodies, user, bytes);
+    let reserved = tokio::time::timeout_at(until, reserved).await;
+    let reserved = reserved.ok().flatten().ok_or(Refusal::TooBusy)?;
+    request.body.receive(reserved).await;
+    Ok(())
 }
 
 /// True if a request has both `Transfer-Encoding` and `Content-Length`, which request smuggling exploits.
@@ -270,6 +317,10 @@ fn close(request: &Request, response: &mut Response) {
         // Each response has its own audit ID, so HPACK must not index the header.
         audit_id.set_sensitive(true);
         headers.insert(HeaderName::from_static("audit-id"), audit_id);
+    }
+    if let Some(flow) = request.notes.flow() {
+        headers.insert(FLOW_SCHEMA, flow.schema);
+        headers.insert(PRIORITY_LEVEL, flow.level);
     }
     if !headers.contains_key(CACHE_CONTROL) {
         let private = HeaderValue::from_static("no-cache, private");

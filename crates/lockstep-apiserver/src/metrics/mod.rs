@@ -2,6 +2,7 @@
 //! [`Metrics::new`].
 
 mod admission;
+mod fairness;
 mod gates;
 mod meters;
 mod process;
@@ -16,6 +17,7 @@ use prometheus::{
 };
 use serde_json::Value;
 
+pub(crate) use fairness::FairnessMeters;
 pub(crate) use meters::{GateLabels, LoopMeters, Meters, WatchMeters};
 pub(crate) use request::{RequestLabels, user_label};
 
@@ -56,6 +58,7 @@ pub(crate) struct Metrics {
     pub(crate) authorizations: IntCounterVec,
     pub(crate) audit_events: IntCounter,
     pub(crate) audit_errors: IntCounterVec,
+    pub(crate) fairness: FairnessMeters,
     pub(crate) meters: Meters,
 }
 
@@ -76,6 +79,7 @@ impl Metrics {
             authorizations: table.counters("authorization_attempts_total", "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', 'no-opinion' or 'error'.", &["result"]),
             audit_events: table.counter("apiserver_audit_event_total", "[ALPHA] Counter of audit events generated and sent to the audit backend."),
             audit_errors: table.counters("apiserver_audit_error_total", "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error.", &["plugin"]),
+            fairness: FairnessMeters::new(&table),
             meters: Meters::new(&table),
             registry: table.0,
         }

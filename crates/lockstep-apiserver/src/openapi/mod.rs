@@ -15,14 +15,16 @@ use lockstep_openapi::{gnostic, v2, v3};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use crate::blocking_pool::BlockingPool;
 use crate::discovery::group_versions;
+use crate::heavy_work::HeavyWork;
 use crate::resources::{Api, Registry, Resource};
 use crate::version::git_version;
 use describe::describe;
 
 /// Most cached documents: those of the built-in groups and some more.
 const DOCUMENTS_MAX: usize = 64;
+/// Flow of the heavy work: documents are made for all users.
+const OPENAPI: &str = "openapi";
 /// Title of the documents, as upstream.
 const TITLE: &str = "Kubernetes";
 
@@ -48,31 +50,28 @@ enum Name {
 }
 
 /// Cache of generated documents.
+#[derive(Default)]
 pub(crate) struct Documents {
-    kept: Arc<Mutex<BTreeMap<Name, Document>>>,
+    kept: Mutex<BTreeMap<Name, Document>>,
     /// One document is generated at a time, so that concurrent requests for it share the result.
-    makers: BlockingPool,
-}
-
-impl Default for Documents {
-    fn default() -> Self {
-        Self {
-            kept: Arc::default(),
-            makers: BlockingPool::new(1),
-        }
-    }
+    making: tokio::sync::Mutex<()>,
 }
 
 impl Documents {
     /// v3 document of a group and version by its path, such as `apis/apps/v1`; none if it is not served.
-    pub(crate) async fn v3(&self, api: &Arc<Api>, path: &str) -> Option<Document> {
+    pub(crate) async fn v3(
+        &self,
+        api: &Arc<Api>,
+        heavy: &HeavyWork,
+        path: &str,
+    ) -> Option<Document> {
         let registry = api.registry();
         let resources = group(&registry, path)?;
         let hash = hash(&resources);
         let name = Name::V3(path.to_owned());
         let served: Vec<_> = resources.into_iter().map(|(r, v)| (r.clone(), v)).collect();
         let api = Arc::clone(api);
-        let made = self.make(name, hash, move || {
+        let made = self.make(heavy, name, hash, move || {
             let resources = describe(&api, &served);
             json::encode_ordered(&v3::document(TITLE, &git_version(), resources))
         });
@@ -80,7 +79,7 @@ impl Documents {
     }
 
     /// v2 document of all resources.
-    pub(crate) async fn v2(&self, api: &Arc<Api>, form: V2) -> Option<Document> {
+    pub(crate) async fn v2(&self, api: &Arc<Api>, heavy: &HeavyWork, form: V2) -> Option<Document> {
         let registry = api.registry();
         let served: Vec<(Arc<Resource>, VersionIndex)> = groups(&registry)
             .into_iter()
@@ -89,7 +88,7 @@ impl Documents {
             .collect();
         let hash = self::hash(&served.iter().map(|(r, v)| (r, *v)).collect::<Vec<_>>());
         let api = Arc::clone(api);
-        let made = self.make(Name::V2(form), hash, move || {
+        let made = self.make(heavy, Name::V2(form), hash, move || {
             let resources = describe(&api, &served);
             let document = v2::document(TITLE, &git_version(), resources);
             match form {
@@ -100,25 +99,24 @@ impl Documents {
         made.await
     }
 
-    /// Cached document if its hash is current; otherwise a new one, generated on the blocking pool.
+    /// Cached document if its hash is current; otherwise a new one, generated as heavy work.
     async fn make(
         &self,
+        heavy: &HeavyWork,
         name: Name,
         hash: String,
-        print: impl FnOnce() -> Vec<u8> + Send + 'static,
+        print: impl FnOnce() -> Vec<u8>,
     ) -> Option<Document> {
         if let Some(kept) = find(&self.kept, &name, &hash) {
             return Some(kept);
         }
-        let kept = Arc::clone(&self.kept);
-        let work = move || {
-            // A concurrent request may have generated it while this one waited.
-            find(&kept, &name, &hash).unwrap_or_else(|| {
-                let bytes = print().into();
-                keep(&kept, name, Document { hash, bytes })
-            })
-        };
-        self.makers.run(work).await
+        let _one = self.making.lock().await;
+        // A concurrent request may have generated it while this one waited.
+        if let Some(kept) = find(&self.kept, &name, &hash) {
+            return Some(kept);
+        }
+        let bytes = heavy.run(OPENAPI, print).await?.into();
+        Some(keep(&self.kept, name, Document { hash, bytes }))
     }
 }
 
@@ -216,17 +214,19 @@ mod tests {
             Arc::new(Documents::default()),
             Arc::new(AtomicUsize::new(0)),
         );
+        let heavy = Arc::new(HeavyWork::new(1));
         for (hash, expected) in [("a", 1), ("a", 1), ("b", 2)] {
             let mut asking = tokio::task::JoinSet::new();
             for _ in 0..20 {
                 let (documents, made) = (Arc::clone(&documents), Arc::clone(&made));
+                let heavy = Arc::clone(&heavy);
                 asking.spawn(async move {
                     let print = move || {
                         made.fetch_add(1, Ordering::SeqCst);
                         b"document".to_vec()
                     };
                     let name = Name::V2(V2::Json);
-                    documents.make(name, hash.to_owned(), print).await
+                    documents.make(&heavy, name, hash.to_owned(), print).await
                 });
             }
             let document = Some(Document {

@@ -6,6 +6,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
+use super::budget::Reservation;
 use crate::limits::{BODY_BYTES_MAX, BODY_DRAIN_BYTES_MAX};
 
 /// Error reading a request body.
@@ -28,6 +29,10 @@ pub struct RequestBody {
     incoming: Incoming,
     waits_for_continue: bool,
     started: bool,
+    /// Result of [`RequestBody::receive`], until it is read.
+    received: Option<Result<Bytes, BodyError>>,
+    /// Part of the server's budget, until the request is answered.
+    reserved: Option<Reservation>,
     copy: Option<Bytes>,
     keep_copy: bool,
 }
@@ -39,6 +44,8 @@ impl RequestBody {
             incoming,
             waits_for_continue: expect.is_some(),
             started: false,
+            received: None,
+            reserved: None,
             copy: None,
             keep_copy: false,
         }
@@ -46,6 +53,43 @@ impl RequestBody {
 
     /// Reads the whole body. A second call returns an empty body.
     pub async fn read(&mut self) -> Result<Bytes, BodyError> {
+        match self.received.take() {
+            Some(received) => received,
+            None => self.incoming().await,
+        }
+    }
+
+    /// Bytes that the body may take; none if there is no body to receive.
+    pub(crate) fn announced(&self) -> Option<usize> {
+        if self.incoming.is_end_stream() {
+            return None;
+        }
+        let size = self.incoming.size_hint();
+        if size.lower() > BODY_BYTES_MAX as u64 {
+            return None;
+        }
+        let most = size.upper().and_then(|most| usize::try_from(most).ok());
+        Some(most.unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX))
+    }
+
+    /// Size of the body that was received ahead; 0 if none was.
+    pub(crate) fn received_bytes(&self) -> usize {
+        let received = self.received.as_ref();
+        received.map_or(0, |received| received.as_ref().map_or(0, Bytes::len))
+    }
+
+    /// True if no more of the body is to come.
+    pub(crate) fn is_received(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    /// Receives the whole body ahead of [`RequestBody::read`], so that a slow client holds nothing but its reservation.
+    pub(crate) async fn receive(&mut self, reserved: Reservation) {
+        self.reserved = Some(reserved);
+        self.received = Some(self.incoming().await);
+    }
+
+    async fn incoming(&mut self) -> Result<Bytes, BodyError> {
         let too_large = BodyError::TooLarge {
             bytes_max: BODY_BYTES_MAX,
         };

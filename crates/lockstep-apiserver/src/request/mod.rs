@@ -1,22 +1,34 @@
 //! HTTP requests as handlers receive them.
 
 mod body;
+mod budget;
 mod info;
 mod notes;
 mod query;
 
+use std::any::Any;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::{HeaderMap, Method, Uri};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use budget::{BodyBudget, ConnectionBudget};
+
 pub use body::{BodyError, RequestBody};
 pub use info::{RequestInfo, ResourcePath};
+pub(crate) use notes::FlowHeaders;
 pub use notes::Notes;
 pub use query::Query;
 
 use crate::authn::User;
+
+/// Right of a request to be served, given back on drop.
+pub(crate) trait Turn: fmt::Debug + Send + Sync {
+    /// Becomes what a watch holds until its initial events are sent.
+    fn for_initial_events(self: Box<Self>) -> Option<Box<dyn Any + Send>>;
+}
 
 /// One request after the filter chain.
 #[derive(Debug)]
@@ -41,4 +53,6 @@ pub struct Request {
     pub peer: SocketAddr,
     /// Cancelled at shutdown, which ends unbounded responses.
     pub stop: CancellationToken,
+    /// Seats of the request, until its response is complete.
+    pub(crate) turn: Option<Box<dyn Turn>>,
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use http::HeaderValue;
 use parking_lot::Mutex;
 
 use crate::authn::User;
@@ -20,6 +21,14 @@ pub struct Notes {
 struct Inner {
     requester: Option<Arc<User>>,
     facts: Facts,
+    flow: Option<FlowHeaders>,
+}
+
+/// Values of the response headers that name a request's flow schema and priority level.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowHeaders {
+    pub(crate) schema: HeaderValue,
+    pub(crate) level: HeaderValue,
 }
 
 /// Facts about a request that select metric labels.
@@ -93,6 +102,16 @@ impl Notes {
     /// Authenticated user of an impersonated request; none without impersonation.
     pub(crate) fn requester(&self) -> Option<Arc<User>> {
         self.inner.lock().requester.clone()
+    }
+
+    /// Records the flow of the request, for its response headers.
+    pub(crate) fn set_flow(&self, flow: Option<FlowHeaders>) {
+        self.inner.lock().flow = flow;
+    }
+
+    /// Response headers that name the flow of the request.
+    pub(crate) fn flow(&self) -> Option<FlowHeaders> {
+        self.inner.lock().flow.clone()
     }
 
     pub(crate) fn facts(&self) -> Facts {

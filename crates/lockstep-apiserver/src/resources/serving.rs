@@ -77,8 +77,8 @@ impl Api {
                 Configures::Authorization if self.rules.is_settled() => {
                     self.rules.in_force(&self.cache).await;
                 }
-                // Admission reads the watch cache itself.
-                Configures::Admission | Configures::Authorization => {}
+                // Admission and fairness read the watch cache themselves.
+                Configures::Admission | Configures::FlowControl | Configures::Authorization => {}
             }
         };
         let _in_time = tokio::time::timeout(FOLLOWING_MAX, followed).await;

@@ -316,6 +316,11 @@ impl WatchStream {
         }
     }
 
+    /// True until the initial events were taken.
+    pub(crate) fn is_beginning(&self) -> bool {
+        self.initial.is_some() || self.first_end.is_some()
+    }
+
     fn fail(&mut self, Expired { oldest }: Expired) {
         self.ready.push_back(gone(self.told, oldest));
         self.is_over = true;

@@ -1,18 +1,19 @@
-//! Default priority levels and flow schemas. They are stored for clients that read them; this server does not queue
-//! requests by them.
+//! Default priority levels and flow schemas.
 
+use lockstep_fairness::{CATCH_ALL, EXEMPT, dangling, with_condition};
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
 use super::Standard;
+use crate::resources::Api;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 /// Annotation that controls whether the stored spec is updated from the default. If absent, only an unmodified object
 /// (generation 1) is updated.
 const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
 /// Objects whose spec is always restored, whatever their annotation.
-const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
+const MANDATORY: [&str; 2] = [EXEMPT, CATCH_ALL];
 
 /// Name, nominal concurrency shares, lendable percentage, and queues with hand size.
 type Level = (&'static str, i64, i64, Option<(i64, i64)>);
@@ -86,15 +87,26 @@ pub(super) fn objects(now: Seconds) -> impl Iterator<Item = Standard> {
     let levels = LEVELS.iter().map(|level| (level.0, limited(level)));
     let levels = levels.chain([("exempt", exempt)]).map(|(name, spec)| {
         let kind = "PriorityLevelConfiguration";
-        let object = object(kind, name, &spec, &json!({}));
+        let object = object(kind, name, &spec);
         standard("prioritylevelconfigurations", name, object)
     });
     let schemas = SCHEMAS.iter().map(move |schema| {
         let (name, level, ..) = schema;
-        let object = object("FlowSchema", name, &spec(schema), &found(level, now));
-        standard("flowschemas", name, object)
+        let object = object("FlowSchema", name, &spec(schema));
+        standard("flowschemas", name, found(object, level, now))
     });
     levels.chain(schemas)
+}
+
+/// Creates mandatory objects that are missing. True if all are there.
+pub(crate) async fn make_mandatory(api: &Api, now: Seconds) -> bool {
+    let mut are_made = true;
+    for standard in objects(now).filter(|standard| MANDATORY.contains(&standard.key)) {
+        if api.cached(GROUP, standard.plural, standard.key).is_none() {
+            are_made &= super::make(api, &standard, now).await;
+        }
+    }
+    are_made
 }
 
 fn standard(plural: &'static str, key: &'static str, object: Value) -> Standard {
@@ -107,13 +119,13 @@ fn standard(plural: &'static str, key: &'static str, object: Value) -> Standard 
     }
 }
 
-fn object(kind: &str, name: &str, spec: &Value, status: &Value) -> Value {
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1"),
         "kind": kind,
         "metadata": { "name": name, "generation": 1, "annotations": { AUTO_UPDATE: "true" } },
         "spec": spec,
-        "status": status,
+        "status": {},
     })
 }
 
@@ -150,18 +162,11 @@ fn spec((_, level, precedence, told_apart, subjects, asked): &Schema) -> Value {
     spec
 }
 
-/// Status of a `FlowSchema` whose priority level exists.
-fn found(level: &str, now: Seconds) -> Value {
-    let message = format!(
-        "This FlowSchema references the PriorityLevelConfiguration object named {level:?} and it exists"
-    );
-    json!({ "conditions": [{
-        "type": "Dangling",
-        "status": "False",
-        "lastTransitionTime": now.to_string(),
-        "reason": "Found",
-        "message": message,
-    }] })
+/// A `FlowSchema` whose priority level exists.
+fn found(schema: Value, level: &str, now: Seconds) -> Value {
+    let written = Object::from_value(schema.clone()).ok();
+    let written = written.and_then(|schema| with_condition(&schema, &dangling(level, true), now));
+    written.map_or(schema, Object::into_value)
 }
 
 impl Subject {

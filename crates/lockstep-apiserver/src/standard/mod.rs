@@ -15,6 +15,8 @@ use crate::resources::Api;
 
 mod flow;
 
+pub(crate) use flow::make_mandatory as make_mandatory_flow_control;
+
 /// Most attempts to write an object under concurrent writes.
 const TRIES_MAX: usize = 5;
 /// Port of the `kubernetes` Service.

@@ -23,6 +23,7 @@ use crate::limits::{
     CONNECTION_WINDOW_BYTES, HANDSHAKE_MAX, HEADER_BYTES_MAX, HEADER_READ_MAX, HEADERS_MAX,
     PING_INTERVAL, PING_MAX, RESET_STREAMS_MAX, STREAM_SEND_BYTES_MAX, STREAM_WINDOW_BYTES,
 };
+use crate::request::ConnectionBudget;
 use crate::state::Server;
 
 /// Serves a connection until it ends. Errors affect only this client and are logged here.
@@ -47,6 +48,7 @@ pub(super) async fn serve(
                 .map(|one| one.clone().into_owned())
                 .collect(),
         ),
+        bodies: ConnectionBudget::default(),
     });
     let ended = if session.alpn_protocol() == Some(b"h2") {
         serve_http2(&server, connection, stream, tasks).await

@@ -9,12 +9,12 @@ use super::gzip::{self, GZIP_BYTES_MIN};
 use super::indent::indented;
 use super::message::as_message;
 use super::{Asked, Encoding, Form, JSON, PROTOBUF, YAML, on_deep_stack};
-use crate::blocking_pool::BlockingPool;
 use crate::failure::respond;
+use crate::heavy_work::HeavyWork;
 use crate::request::Request;
 use crate::response::{Response, ResponseBody};
 
-/// Largest body that is rewritten on the async thread; larger ones, and all YAML, go to the blocking pool.
+/// Largest body that is rewritten on the async thread; larger ones, and all YAML, are heavy work.
 const INLINE_BYTES_MAX: usize = 64 * 1024;
 /// Largest ratio of an indented response to its JSON, in addition to [`GROWTH_BYTES`].
 const GROWTH_MAX: usize = 8;
@@ -38,7 +38,7 @@ pub(crate) fn mark_as_asked(response: Response, request: &Request) -> Response {
 }
 
 /// Rewrites a complete response in its encoding and compresses it if it is large. Streams are not changed.
-pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response: &mut Response) {
+pub(crate) async fn finish(heavy: &HeavyWork, request: &Request, response: &mut Response) {
     let encoding = response.extensions_mut().remove::<Encoding>();
     let encoding = encoding.unwrap_or_default();
     let Some(body) = response.body().whole() else {
@@ -53,7 +53,9 @@ pub(crate) async fn finish(rewriters: &BlockingPool, request: &Request, response
     let rewritten = if is_quick {
         rewrite(body, encoding, compress)
     } else {
-        let work = rewriters.run(move || rewrite(body, encoding, compress));
+        let work = heavy.run(&request.user.name, move || {
+            rewrite(body, encoding, compress)
+        });
         let failed = || Err(ApiError::internal("the answer could not be written"));
         work.await.unwrap_or_else(failed)
     };

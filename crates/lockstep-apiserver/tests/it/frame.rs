@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lockstep_apiserver::authz::allow_all;
 use lockstep_apiserver::limits::{BODY_BYTES_MAX, Limits};
 
 use crate::server::{Setup, TestServer};
@@ -157,12 +158,13 @@ async fn the_longest_time_of_a_request_is_the_servers() {
     assert_eq!(first.into_data().unwrap(), "{\"type\":\"ADDED\"}\n");
 }
 
-/// api-machinery.md §14/in-flight and §5/too-busy.
+/// api-machinery.md §14/in-flight and §5/too-busy, without priority and fairness.
 #[tokio::test]
 async fn too_many_requests_are_told_to_come_back_and_health_is_exempt() {
     let limits = Limits {
         requests_inflight_max: 1,
         mutating_requests_inflight_max: 1,
+        priority_and_fairness: false,
         ..Limits::default()
     };
     let server = TestServer::with(Setup {
@@ -204,8 +206,8 @@ async fn too_many_requests_are_told_to_come_back_and_health_is_exempt() {
     );
 }
 
-/// api-machinery.md §14/in-flight: 400 who read and 200 who write; a watch has no place once it has
-/// begun, and leaders among the masters keep their leases.
+/// api-machinery.md §14/in-flight, without priority and fairness: 400 who read and 200 who write; a watch has no place
+/// once it has begun, and leaders among the masters keep their leases.
 #[tokio::test]
 async fn watches_take_no_place_and_leases_of_masters_need_none() {
     let limits = Limits::default();
@@ -216,10 +218,12 @@ async fn watches_take_no_place_and_leases_of_masters_need_none() {
     assert_eq!(places, (400, 200));
     let limits = Limits {
         requests_inflight_max: 1,
+        priority_and_fairness: false,
         ..limits
     };
     let server = TestServer::with(Setup {
         limits,
+        authorizer: allow_all(),
         tokens: Some("u,tom,1\n"),
         ..Setup::default()
     })

@@ -15,6 +15,7 @@ mod crowds;
 mod drain;
 mod emulation;
 mod endpoints;
+mod fairness;
 mod featuregates;
 mod field_gates;
 mod forms;

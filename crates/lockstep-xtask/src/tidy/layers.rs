@@ -97,6 +97,11 @@ const TABLE: &[Row] = &[
     ),
     row("lockstep-authz", Layer::Rules, MayUse::Words(&[])),
     row(
+        "lockstep-fairness",
+        Layer::Rules,
+        MayUse::Words(&["lockstep-authz"]),
+    ),
+    row(
         "lockstep-controllers",
         Layer::Rules,
         MayUse::Words(&["lockstep-authz", "lockstep-builtins"]),

@@ -316,6 +316,7 @@ mod tests {
         .unwrap();
         let honoured = [
             "--store=etcd://127.0.0.1:2379",
+            "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
             "--tls-cert-file=crt",
@@ -330,7 +331,6 @@ mod tests {
             .collect();
         let expected = [
             "--endpoint-reconciler-type",
-            "--enable-priority-and-fairness",
             "--requestheader-client-ca-file",
             "--requestheader-allowed-names",
             "--requestheader-extra-headers-prefix",

@@ -35,6 +35,7 @@ const CLASSIFIED: &str = "CLASSIFIED";
     next_line_help = true,
     after_help = "Examples:\n  lockstep serve\n  lockstep serve --data-dir /var/lib/lockstep --bind-address 0.0.0.0\n  lockstep serve --feature-gates CRDFieldLevelVersioning=true --emulated-version 1.36\n\nEvery flag can be given as a variable too: LOCKSTEP_DATA_DIR is --data-dir."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Arguments {
     /// Where everything is kept
     #[arg(long, value_name = "DIR", default_value = "./lockstep-data")]
@@ -148,10 +149,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CIDR", default_value_t = ServiceRange::default())]
     pub(crate) service_cluster_ip_range: ServiceRange,
 
-    /// Requests that read, at once; 0 means no limit
+    /// Let requests wait and be served as the stored FlowSchemas and PriorityLevelConfigurations say; their seats are the
+    /// sum of the two limits below. If not, each of the limits counts alone,
+    /// and 0 means none
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    enable_priority_and_fairness: bool,
+    /// Requests that read, at once
     #[arg(long, value_name = "N", default_value_t = 400)]
     max_requests_inflight: usize,
-    /// Requests that write, at once; 0 means no limit
+    /// Requests that write, at once
     #[arg(long, value_name = "N", default_value_t = 200)]
     max_mutating_requests_inflight: usize,
     /// Time limit of a request that is not a watch
@@ -256,14 +262,25 @@ impl Arguments {
         }
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
+    pub(crate) fn limits(&self) -> Result<Limits, Failure> {
+        let seats = self
+            .max_requests_inflight
+            .saturating_add(self.max_mutating_requests_inflight);
+        if self.enable_priority_and_fairness && seats == 0 {
+            let text = "`--max-requests-inflight` and `--max-mutating-requests-inflight` must add up to something \
+                        positive, because priority and fairness divides their sum";
+            let failure = Failure::of_server(Exit::ServerFlags, text);
+            let help = "for no limit at all, add `--enable-priority-and-fairness=false`";
+            return Err(failure.with_help(help));
+        }
+        Ok(Limits {
             requests_inflight_max: self.max_requests_inflight,
             mutating_requests_inflight_max: self.max_mutating_requests_inflight,
+            priority_and_fairness: self.enable_priority_and_fairness,
             request_timeout: self.request_timeout,
             shutdown_delay: self.shutdown_delay_duration,
             http2_streams_max: self.http2_max_streams_per_connection,
-        }
+        })
     }
 
     /// Configuration of the controllers. Machine and data directory make up this server's identity for leader election.

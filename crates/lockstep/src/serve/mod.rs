@@ -88,6 +88,7 @@ async fn serve(
 ) -> Result<Exit, Failure> {
     let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
+    let limits = arguments.limits()?;
     let authorizer = arguments.authorizer()?;
     let oidc = arguments.oidc()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
@@ -116,7 +117,7 @@ async fn serve(
             .into_iter()
             .map(|flag| (flag.name, flag.value))
             .collect(),
-        limits: arguments.limits(),
+        limits,
         authentication: credentials.authentication(),
         authorizer,
         audit,

@@ -125,6 +125,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "flowcontrol.apiserver.k8s.io",
         plural: "flowschemas",
+        special: SpecialKind::FlowControl,
         singular: "flowschema",
         kind: "FlowSchema",
         scope: Scope::Cluster,
@@ -136,6 +137,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
         group: "flowcontrol.apiserver.k8s.io",
         plural: "prioritylevelconfigurations",
+        special: SpecialKind::FlowControl,
         singular: "prioritylevelconfiguration",
         kind: "PriorityLevelConfiguration",
         scope: Scope::Cluster,
