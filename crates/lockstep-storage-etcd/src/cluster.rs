@@ -73,6 +73,10 @@ impl Cluster {
         })
     }
 
+    pub(crate) fn tls(&self) -> Option<&TlsFiles> {
+        self.tls.as_ref()
+    }
+
     pub(crate) fn timeouts(&self) -> Timeouts {
         self.timeouts
     }

@@ -17,7 +17,7 @@ use crate::call_error::{describe, unavailable};
 use crate::cluster::Cluster;
 use crate::options::{Options, OptionsError};
 use crate::request::needs_leader;
-use crate::{leases, reads, watch, writes};
+use crate::{leases, reads, tls, watch, writes};
 
 /// A store on an etcd v3 cluster.
 pub struct EtcdStore {
@@ -30,6 +30,12 @@ pub enum ConnectError {
     /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
+    /// The TLS files cannot be used.
+    #[error("{reason}")]
+    Tls {
+        /// The file, and what is wrong with it.
+        reason: String,
+    },
     /// No member is usable; the reason lists each member's error.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -48,10 +54,28 @@ impl EtcdStore {
     /// Connects to the first reachable member and checks that it supports every operation of the contract. Must be
     /// called inside a tokio runtime with IO and time enabled.
     pub async fn connect(options: Options) -> Result<Self, ConnectError> {
+        let store = Self::unconnected(options)?;
+        store.check().await?;
+        Ok(store)
+    }
+
+    /// Creates a store that connects with its first request, for a cluster that may not be there yet.
+    /// [`EtcdStore::check`] tells when it is.
+    pub fn unconnected(options: Options) -> Result<Self, ConnectError> {
         let cluster = Arc::new(Cluster::new(options)?);
-        cluster.connection().await?;
-        check_multi_compare(&cluster).await?;
         Ok(Self { cluster })
+    }
+
+    /// Checks that a member can be reached and supports every operation of the contract.
+    pub async fn check(&self) -> Result<(), ConnectError> {
+        if let Some(files) = self.cluster.tls() {
+            let read = tls::config(files).await;
+            read.map_err(|error| ConnectError::Tls {
+                reason: error.to_string(),
+            })?;
+        }
+        self.cluster.connection().await?;
+        check_multi_compare(&self.cluster).await
     }
 }
 

@@ -36,6 +36,8 @@ enum Condition {
     Answering,
     /// The store answers a linearizable read.
     Store,
+    /// The store accepts writes: its disk is not full, for example.
+    Writable,
     /// No shutdown has been requested.
     NotStopping,
     /// A startup milestone has been reached.
@@ -142,6 +144,7 @@ const CHECKS: &[Check] = &[
         Condition::Done(Milestone::Discovery),
     ),
     check("poststarthook/storage-readiness", Condition::Store),
+    readiness("store-writable", Condition::Writable),
     readiness("shutdown", Condition::NotStopping),
 ];
 
@@ -171,7 +174,7 @@ pub(super) async fn answer(
     let Some(check) = checks_of(kind).find(|check| check.name == below) else {
         return response::page_not_found();
     };
-    match Conditions::look(server, [check].into_iter())
+    match Conditions::look(server, kind, [check].into_iter())
         .await
         .judge(server, check)
     {
@@ -186,8 +189,8 @@ pub(super) async fn answer(
 async fn all(server: &Server, request: &Request, kind: Kind) -> Response {
     let excluded: Vec<&str> = request.query.all("exclude").collect();
     let is_excluded = |check: &&Check| excluded.contains(&check.name);
-    let looked =
-        Conditions::look(server, checks_of(kind).filter(|check| !is_excluded(check))).await;
+    let checks = checks_of(kind).filter(|check| !is_excluded(check));
+    let looked = Conditions::look(server, kind, checks).await;
     let (mut lines, mut failed) = (String::new(), Vec::new());
     for check in checks_of(kind) {
         let name = check.name;
@@ -198,7 +201,11 @@ async fn all(server: &Server, request: &Request, kind: Kind) -> Response {
                 Ok(()) => format!("[+]{name} ok\n"),
                 Err(why) => {
                     failed.push(format!("{name}: {why}"));
-                    format!("[-]{name} failed: reason withheld\n")
+                    let shown = match check.condition {
+                        Condition::Writable => &why,
+                        _ => "reason withheld",
+                    };
+                    format!("[-]{name} failed: {shown}\n")
                 }
             }
         };
@@ -231,22 +238,37 @@ async fn all(server: &Server, request: &Request, kind: Kind) -> Response {
 
 /// Results of expensive conditions, evaluated once per request.
 struct Conditions {
+    kind: Kind,
     store: Result<(), String>,
 }
 
 impl Conditions {
-    async fn look(server: &Server, mut checks: impl Iterator<Item = &Check>) -> Self {
-        let store = if checks.any(|check| check.condition == Condition::Store) {
+    async fn look(server: &Server, kind: Kind, mut checks: impl Iterator<Item = &Check>) -> Self {
+        let is_reached = |milestone| server.milestones.is_reached(milestone);
+        let needs_store = checks.any(|check| match check.condition {
+            Condition::Store => kind != Kind::Livez,
+            Condition::Done(milestone) => kind == Kind::Livez && !is_reached(milestone),
+            Condition::Answering | Condition::Writable | Condition::NotStopping => false,
+        });
+        let store = if needs_store {
             server.api.store_answers().await
         } else {
             Ok(())
         };
-        Self { store }
+        Self { kind, store }
+    }
+
+    /// True if `/livez` is asked, and does not depend on the store or the store is away.
+    fn is_excused(&self, condition: Condition) -> bool {
+        self.kind == Kind::Livez && (condition == Condition::Store || self.store.is_err())
     }
 
     fn judge(&self, server: &Server, check: &Check) -> Result<(), String> {
         match check.condition {
+            // A restart of this process brings no store back, and no start that waits for it comes further.
+            Condition::Store | Condition::Done(_) if self.is_excused(check.condition) => Ok(()),
             Condition::Store => self.store.clone(),
+            Condition::Writable => server.api.write_outage().map_or(Ok(()), Err),
             Condition::NotStopping if server.drain.stopping.is_cancelled() => {
                 Err("process is shutting down".to_owned())
             }

@@ -32,6 +32,11 @@ impl Api {
         }
     }
 
+    /// Reason why the store refuses all writes at present.
+    pub(crate) fn write_outage(&self) -> Option<String> {
+        self.store.write_outage()
+    }
+
     /// Answers a get or a list of components.
     pub(super) async fn components(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
         let (labels, fields) = (request.labels()?, request.fields()?);

@@ -1,7 +1,7 @@
 //! Health endpoints during failures: api-machinery.md §2/health.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use lockstep_storage::{
     CheckedTxn, Consistency, GrantedLease, LeaseId, LeaseStatus, LeaseTtl, Range, RangeResponse,
@@ -21,6 +21,8 @@ fn away() -> Unavailable {
 struct Moody {
     store: Arc<dyn Store>,
     is_away: Arc<AtomicBool>,
+    /// Reason why it refuses writes.
+    outage: Arc<Mutex<Option<String>>>,
 }
 
 impl Moody {
@@ -61,6 +63,10 @@ impl Store for Moody {
         self.unless_away(self.store.size())
     }
 
+    fn write_outage(&self) -> Option<String> {
+        self.outage.lock().unwrap().clone()
+    }
+
     fn compact(&self, at: Revision) -> StoreFuture<'_, Result<(), WriteFailure>> {
         self.store.compact(at)
     }
@@ -96,6 +102,7 @@ async fn a_store_that_is_away_is_told_until_it_is_back() {
     let store = Arc::new(Moody {
         store: memory(),
         is_away: Arc::clone(&is_away),
+        outage: Arc::default(),
     });
     let server = TestServer::with(Setup {
         store,
@@ -105,7 +112,15 @@ async fn a_store_that_is_away_is_told_until_it_is_back() {
     server.ready().await;
     let mut client = server.client(Some(server.admin())).await;
     is_away.store(true, Ordering::Relaxed);
-    for endpoint in ["healthz", "livez", "readyz"] {
+    for endpoint in ["/livez", "/livez/etcd"] {
+        let answer = client.get(endpoint).await;
+        assert_eq!(
+            answer.brief(),
+            (200, "ok"),
+            "a restart brings no store back"
+        );
+    }
+    for endpoint in ["healthz", "readyz"] {
         let answer = client.get(&format!("/{endpoint}")).await;
         assert_eq!(answer.status, 500, "{endpoint}");
         assert_eq!(
@@ -122,5 +137,42 @@ async fn a_store_that_is_away_is_told_until_it_is_back() {
     assert_eq!(single.status, 500);
     assert_eq!(client.get("/readyz/ping").await.brief(), (200, "ok"));
     is_away.store(false, Ordering::Relaxed);
+    assert_eq!(client.get("/readyz").await.brief(), (200, "ok"));
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_write_is_not_ready_and_says_why() {
+    let outage: Arc<Mutex<Option<String>>> = Arc::default();
+    let store = Arc::new(Moody {
+        store: memory(),
+        is_away: Arc::default(),
+        outage: Arc::clone(&outage),
+    });
+    let server = TestServer::with(Setup {
+        store,
+        ..Setup::own()
+    })
+    .await;
+    server.ready().await;
+    let mut client = server.client(Some(server.admin())).await;
+    *outage.lock().unwrap() = Some("the disk is full".to_owned());
+    let answer = client.get("/readyz").await;
+    let lines: Vec<_> = answer.body.lines().collect();
+    assert_eq!(answer.status, 500);
+    assert!(
+        lines.contains(&"[-]store-writable failed: the disk is full"),
+        "{lines:?}"
+    );
+    let single = client.get("/readyz/store-writable").await;
+    let told = "internal server error: the disk is full\n";
+    assert_eq!(single.brief(), (500, told));
+    for endpoint in ["/livez", "/healthz", "/readyz?exclude=store-writable"] {
+        assert_eq!(
+            client.get(endpoint).await.brief(),
+            (200, "ok"),
+            "{endpoint}"
+        );
+    }
+    *outage.lock().unwrap() = None;
     assert_eq!(client.get("/readyz").await.brief(), (200, "ok"));
 }

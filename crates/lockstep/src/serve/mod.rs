@@ -94,7 +94,7 @@ async fn serve(
     let authorizer = arguments.authorizer()?;
     let oidc = arguments.oidc()?;
     let mut directory = directory::Directory::claim(&arguments.data_dir)?;
-    let store = stores::open(
+    let opened = stores::open(
         &arguments.store,
         &arguments.etcd,
         arguments.durability(),
@@ -125,7 +125,7 @@ async fn serve(
         audit,
         identity: credentials.identity(),
         tls_min: arguments.tls_min(),
-        store: Arc::clone(&store),
+        store: Arc::clone(&opened.store),
         client_ca: credentials
             .client_ca(Timestamp::now())
             .map_err(|error| configuration(&error))?,
@@ -163,12 +163,13 @@ async fn serve(
         std::future::pending().await
     };
     let exit = tokio::select! {
-        exit = run_until_told(server, listener, &mut signals) => exit,
+        exit = run_until_told(server, listener, &mut signals) => Ok(exit),
+        failure = opened.unusable() => Err(failure),
         never = reload(&credentials, address) => match never {},
         never = announcing => match never {},
     };
-    drop(store);
-    Ok(exit)
+    drop(opened);
+    exit
 }
 
 /// Binds the dashboard's listener and builds its connection to this server from the kubeconfig, without

@@ -3,13 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lockstep_storage::Store;
 use lockstep_storage_embedded::{Durability, EmbeddedStore, OpenError, Options};
-use lockstep_storage_etcd::{EtcdStore, IdentityFiles, Options as EtcdOptions, TlsFiles};
+use lockstep_storage_etcd::{
+    ConnectError, EtcdStore, IdentityFiles, Options as EtcdOptions, TlsFiles,
+};
 
 use super::directory::Directory;
 use crate::failure::{Exit, Failure};
+
+/// Time between attempts to reach an etcd cluster.
+const AWAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The value of `--store`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,13 +93,44 @@ impl StoreAddress {
     }
 }
 
-/// Opens the store.
+/// A store, which may not be there yet.
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    /// The etcd cluster, if it could not be reached.
+    awaited: Option<Arc<EtcdStore>>,
+}
+
+impl Opened {
+    fn now(store: impl Store) -> Self {
+        Self {
+            store: Arc::new(store),
+            awaited: None,
+        }
+    }
+
+    /// Waits until the etcd cluster can be reached. Returns only if it cannot be used.
+    pub(crate) async fn unusable(&self) -> Failure {
+        if let Some(etcd) = &self.awaited {
+            loop {
+                tokio::time::sleep(AWAIT_INTERVAL).await;
+                match etcd.check().await {
+                    Ok(()) => break tracing::info!("the store can be reached"),
+                    Err(ConnectError::Unavailable(_)) => {}
+                    Err(error) => return unusable_etcd(&error),
+                }
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+/// Opens the store. An etcd cluster that cannot be reached is waited for with [`Opened::unusable`].
 pub(crate) async fn open(
     address: &StoreAddress,
     files: &EtcdFiles,
     durability: Durability,
     directory: &Directory,
-) -> Result<Arc<dyn Store>, Failure> {
+) -> Result<Opened, Failure> {
     match address {
         StoreAddress::Embedded if files.ca.is_some() => {
             let text = "`--etcd-cafile` says how to trust etcd, but the store is embedded";
@@ -107,23 +144,40 @@ pub(crate) async fn open(
                 ..Options::default()
             };
             let store = EmbeddedStore::open(&folder, &options);
-            Ok(Arc::new(store.map_err(|error| cannot_open(&error))?))
+            Ok(Opened::now(store.map_err(|error| cannot_open(&error))?))
         }
         StoreAddress::Etcd(members) if members.iter().any(|member| member.contains('@')) => {
             let text = "`--store etcd://` takes addresses without credentials";
             Err(Failure::of_server(Exit::ServerFlags, text))
         }
         StoreAddress::Etcd(members) => {
-            let store = EtcdStore::connect(files.options(members)).await;
-            Ok(Arc::new(store.map_err(|error| {
-                let failure = Failure::of_server(Exit::Configuration, error.to_string());
-                failure.with_help(match files.ca {
-                    Some(_) => "is etcd running, and is its certificate from `--etcd-cafile`?",
-                    None => "is etcd running, and reachable without TLS? With TLS it needs `--etcd-cafile`",
-                })
-            })?))
+            let store = EtcdStore::unconnected(files.options(members));
+            let store = Arc::new(store.map_err(|error| unusable_etcd(&error))?);
+            let awaited = match store.check().await {
+                Ok(()) => None,
+                Err(ConnectError::Unavailable(unavailable)) => {
+                    let reason = unavailable.to_string();
+                    let help = match files.ca {
+                        Some(_) => "is etcd running, and is its certificate from `--etcd-cafile`?",
+                        None => {
+                            "is etcd running, and reachable without TLS? With TLS it needs `--etcd-cafile`"
+                        }
+                    };
+                    tracing::error!(
+                        reason,
+                        "the store cannot be reached and is waited for; {help}"
+                    );
+                    Some(Arc::clone(&store))
+                }
+                Err(error) => return Err(unusable_etcd(&error)),
+            };
+            Ok(Opened { store, awaited })
         }
     }
+}
+
+fn unusable_etcd(error: &ConnectError) -> Failure {
+    Failure::of_server(Exit::Configuration, error.to_string())
 }
 
 fn cannot_open(error: &OpenError) -> Failure {
