@@ -157,6 +157,11 @@ impl Server {
         }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The kubeconfig of its administrator.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig

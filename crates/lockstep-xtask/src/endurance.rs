@@ -1,5 +1,6 @@
 //! `cargo xtask crash`, `cargo xtask histories` and `cargo xtask gated-writes`: random tests, for longer than
-//! CI has time for, with a seed that repeats a run.
+//! CI has time for, with a seed that repeats a run. `cargo xtask endurance` and `cargo xtask soak`: the growth of an
+//! optimised server over a longer time than in CI.
 
 use std::time::SystemTime;
 
@@ -84,6 +85,60 @@ pub(crate) fn run(
         }
     }
     Ok(Outcome::Green)
+}
+
+#[derive(Args)]
+pub(crate) struct EnduranceOptions {
+    /// Number of updates of 100 objects
+    #[arg(long, default_value_t = 500_000)]
+    updates: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct SoakOptions {
+    /// Duration of the churn
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
+}
+
+/// Compares what a server uses after many updates with what it used after few.
+pub(crate) fn endurance(
+    workspace: &Workspace,
+    options: &EnduranceOptions,
+) -> anyhow::Result<Outcome> {
+    let updates = options.updates.to_string();
+    bounded(
+        workspace,
+        "endurance::",
+        ("LOCKSTEP_ENDURANCE_UPDATES", &updates),
+    )
+}
+
+/// Compares what a server uses after a time of churn with what it used after the warm-up.
+pub(crate) fn soak(workspace: &Workspace, options: &SoakOptions) -> anyhow::Result<Outcome> {
+    let minutes = options.minutes.to_string();
+    bounded(workspace, "soak::", ("LOCKSTEP_SOAK_MINUTES", &minutes))
+}
+
+/// Runs tests of growth with optimisation, one after the other, and shows their tables.
+fn bounded(
+    workspace: &Workspace,
+    filter: &str,
+    (variable, value): (&str, &str),
+) -> anyhow::Result<Outcome> {
+    let mut cargo = process::cargo(workspace.root());
+    cargo.args(["test", "--locked", "--release", "--package", "lockstep"]);
+    cargo.args([
+        "--test",
+        "bounded",
+        "--",
+        filter,
+        "--nocapture",
+        "--test-threads",
+        "1",
+    ]);
+    cargo.env(variable, value);
+    Ok(Outcome::of(process::succeeds(&mut cargo)?))
 }
 
 /// Number of runs as in CI that give at least `wanted` rounds.

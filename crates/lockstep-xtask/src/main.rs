@@ -55,6 +55,10 @@ enum Chore {
     Histories(endurance::Options),
     /// Writes objects with gated fields at random, and compares with a server without gates
     GatedWrites(endurance::Options),
+    /// Update 100 objects 500,000 times, and check that memory, disk and start time stay where they were
+    Endurance(endurance::EnduranceOptions),
+    /// Create, change and delete objects of all kinds for an hour, and check that nothing of it is left
+    Soak(endurance::SoakOptions),
 }
 
 /// Result of a chore that ran to its end. A chore that could not run at all is an error.
@@ -94,6 +98,8 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         Chore::GatedWrites(options) => {
             endurance::run(&workspace, &endurance::GATED_WRITES, &options)
         }
+        Chore::Endurance(options) => endurance::endurance(&workspace, &options),
+        Chore::Soak(options) => endurance::soak(&workspace, &options),
         Chore::Crash(options) => endurance::run(&workspace, &endurance::CRASH, &options),
     }
 }
