@@ -208,7 +208,7 @@ fn a_store_that_dies_after_a_failed_fsync_opens_with_all_that_was_acknowledged()
 fn last_segment(folder: &Path) -> String {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let segments = names.filter(|name| name.ends_with(".seg"));
+    let segments = names.filter(|name| name.starts_with("log-"));
     segments.max().unwrap()
 }
 

@@ -78,6 +78,7 @@ async fn connect(
         .await
         .map_err(|error| match error {
             ConnectError::Unavailable(unavailable) => unavailable.reason,
+            ConnectError::Tls { reason } => reason,
             other => panic!("{other}"),
         })
 }
@@ -111,9 +112,8 @@ fn only_the_right_certificates_on_both_sides_open_a_store() {
 
         let nowhere = PathBuf::from("/nowhere/ca.pem");
         let refused = connect(&member, nowhere, ours()).await;
-        let error =
-            format!("`{url}`: reading `/nowhere/ca.pem`: No such file or directory (os error 2)");
-        assert_eq!(refused.err(), Some(error));
+        let error = "reading `/nowhere/ca.pem`: No such file or directory (os error 2)";
+        assert_eq!(refused.err().as_deref(), Some(error));
 
         let not_a_key = IdentityFiles {
             key: authority.certificate(),
@@ -121,10 +121,7 @@ fn only_the_right_certificates_on_both_sides_open_a_store() {
         };
         let refused = connect(&member, authority.certificate(), Some(not_a_key)).await;
         let path = authority.certificate();
-        let error = format!(
-            "`{url}`: `{}` holds no private key in PEM form",
-            path.display()
-        );
+        let error = format!("`{}` holds no private key in PEM form", path.display());
         assert_eq!(refused.err(), Some(error));
     });
 }
