@@ -373,6 +373,25 @@ fn the_mode_of_nodes_is_taken_beside_another() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// Priority and fairness divides the sum of the two limits; without it, 0 means no limit.
+#[test]
+fn a_server_without_seats_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = [
+        "--max-requests-inflight=0",
+        "--max-mutating-requests-inflight=0",
+    ];
+    let data = folder.path().join("refused");
+    let (data, port) = (data.to_str().unwrap(), "--secure-port=0");
+    let (code, told) = run(&["serve", port, "--data-dir", data, none[0], none[1]]);
+    let expected = "must add up to something positive";
+    assert_eq!((code, told.contains(expected)), (Some(64), true), "{told}");
+    let plain = ["--enable-priority-and-fairness=false", none[0], none[1]];
+    let server = Server::start(folder.path(), &plain);
+    server.signal("TERM");
+    assert_eq!(server.end(), Some(0));
+}
+
 /// A real client, when there is one.
 #[test]
 fn kubectl_reads_the_version_with_the_kubeconfig() {

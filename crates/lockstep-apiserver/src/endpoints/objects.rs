@@ -18,7 +18,7 @@ use crate::authz::{self, Attributes, forbidden};
 use crate::clock;
 use crate::failure::respond;
 use crate::metrics::WatchMeters;
-use crate::request::Request;
+use crate::request::{Request, Turn};
 use crate::resources::{self, Answer, Origin, Served, SpecialKind, WatchStream};
 use crate::response::{self, Response, ResponseBody};
 use crate::reviews::Review;
@@ -184,7 +184,7 @@ fn print(
         resources::Body::Whole(bytes) => response::bytes(code, JSON, bytes),
         resources::Body::Watch(stream) => {
             let turn = request.turn.take().filter(|_| stream.is_beginning());
-            let seat = turn.and_then(|turn| turn.for_initial_events());
+            let seat = turn.and_then(Turn::for_initial_events);
             let events = Box::pin(Events {
                 next: ReusableBoxFuture::new(step(stream)),
                 encoding,

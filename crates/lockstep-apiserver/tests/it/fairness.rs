@@ -432,6 +432,12 @@ async fn requests_that_are_given_up_leave_no_trace() {
     all_are_there(&mut client, "global-default", 20).await;
     tasks.shutdown().await;
     all_are_there(&mut client, "global-default", 0).await;
+    let dump = "/debug/api_priority_and_fairness/dump_queues";
+    eventually("no queue has a request", async || {
+        let queues = client.get(dump).await.body;
+        holds(!queues.contains("global-default"), queues)
+    })
+    .await;
     send_all(&server, &mut tasks, "bob", 1).await;
     stage.permits.add_permits(1);
     assert_eq!(
