@@ -10,7 +10,7 @@ pub(crate) fn default_root(value: &mut Value, root: &Node) {
         let mut filler = Filler {
             room: DEFAULTED_BYTES_MAX,
         };
-        // What has more defaults is too large to be stored even with those that fit.
+        // An object with more defaults is too large to be stored even with those that fit.
         let _filled: Result<(), TooMany> = filler.fill(value, root);
     }
 }

@@ -88,7 +88,7 @@ fn label_requirement(rule: &Value, values: Values, path: &Path<'_>, errors: &mut
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         other => {
-            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR))
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR));
         }
     }
     let key = text(rule, "key");
@@ -118,7 +118,7 @@ fn field_requirement(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
         }
         other => {
-            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR))
+            errors.push_with(|| FieldError::invalid(&path.field("operator"), other, NO_OPERATOR));
         }
     }
     let key = text(rule, "key");

@@ -30,7 +30,7 @@ pub(crate) struct Functions {
 /// The functions of the environments that were made: a process has few of them, and each of its expressions one.
 static SHARED: Mutex<Vec<(Key, Arc<Functions>)>> = Mutex::new(Vec::new());
 
-/// What decides which functions there are.
+/// Profile, version and mutation: they decide which functions there are.
 type Key = (Profile, Version, bool);
 
 impl Functions {

@@ -255,10 +255,21 @@ impl Set {
     /// Number of members.
     pub fn count(&self) -> usize {
         let mut count = 0;
-        for (_, node) in &self.nodes {
+        for node in self.nodes.values() {
             count += usize::from(node.is_member) + node.below.count();
         }
         count
+    }
+
+    /// Lists all paths; at each level the members come before deeper paths. Each path repeats the names above it.
+    pub fn paths(&self) -> Vec<Vec<Element>> {
+        let members = self.nodes.iter().filter(|(_, node)| node.is_member);
+        let mut paths: Vec<_> = members.map(|(element, _)| vec![element.clone()]).collect();
+        for (element, node) in &self.nodes {
+            let below = node.below.paths().into_iter();
+            paths.extend(below.map(|path| [std::slice::from_ref(element), &*path].concat()));
+        }
+        paths
     }
 
     /// The first paths as messages print them, each cut to [`FIELD_BYTES_MAX`]; at each level the members come before

@@ -37,7 +37,7 @@ impl Conflicts {
         (!rest.is_empty()).then_some(Self(rest))
     }
 
-    /// The fields, whoever owns them.
+    /// The fields of each owner.
     pub fn fields(&self) -> impl Iterator<Item = &Set> {
         self.0.iter().map(|(_, fields)| fields)
     }

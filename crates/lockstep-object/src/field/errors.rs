@@ -71,6 +71,7 @@ impl FieldErrors {
     }
 
     /// Takes away the errors from this one on, where [`len`](Self::len) was `from`.
+    #[must_use]
     pub fn split_off(&mut self, from: usize) -> Self {
         let kept = self.kept.split_off(from.min(self.kept.len()));
         let bytes = kept.iter().map(FieldError::bytes).sum();

@@ -27,7 +27,7 @@ struct Pair<'a> {
     is_unchanged: OnceCell<bool>,
 }
 
-impl<'a> Nearest<'a> {
+impl Nearest<'_> {
     pub(crate) const NONE: Nearest<'static> = Nearest(None);
 
     fn is_unchanged(self) -> bool {
