@@ -12,7 +12,7 @@ use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::admission::Plugins;
 use lockstep_apiserver::authz::stored_rules_only;
 use lockstep_apiserver::builtin::{ApiWishes, Apis};
-use lockstep_apiserver::limits::Limits;
+use lockstep_apiserver::limits::{COMPACTION_INTERVAL, Limits};
 use lockstep_apiserver::resources::EVENT_TTL;
 use lockstep_apiserver::trust::ServingNames;
 use lockstep_apiserver::{

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lockstep_authz::User;
-use lockstep_catalog::{Resource, Served, Verb};
+use lockstep_catalog::{Resource, Served, Verb, VersionIndex};
 use lockstep_kinds::{Table, TypeId};
 use lockstep_merge::managers::Force;
 use lockstep_object::incoming::FieldValidation;
@@ -92,7 +92,7 @@ fn route(resource: &Resource, verb: Verb, name: &str) -> ResourceRoute {
     ResourceRoute {
         verb,
         group: resource.group.to_string(),
-        version: resource.versions[0].name.to_string(),
+        version: resource.versions[VersionIndex::PREFERRED].name.to_string(),
         namespace: if is_namespaced { "default" } else { "" }.to_owned(),
         resource: resource.plural.to_string(),
         name: name.to_owned(),
@@ -152,7 +152,7 @@ fn submit(
     let patch = |media_type| {
         let served = Served {
             resource: Arc::clone(resource),
-            version: 0,
+            version: VersionIndex::PREFERRED,
         };
         decode_patch(&served, None, media_type, body.as_bytes()).map(Input::Patch)
     };
@@ -232,7 +232,7 @@ fn kinds(offline: &Offline) -> Vec<(Arc<Resource>, TypeId)> {
         resource.verbs.contains(&Verb::Create) && resource.verbs.contains(&Verb::Patch)
     });
     let typed = created.filter_map(|resource| {
-        let version = &resource.versions[0].name;
+        let version = &resource.versions[VersionIndex::PREFERRED].name;
         let id = Table::builtin().kind(&resource.group, version, &resource.kind)?;
         Some((Arc::clone(resource), id))
     });
@@ -240,7 +240,7 @@ fn kinds(offline: &Offline) -> Vec<(Arc<Resource>, TypeId)> {
 }
 
 fn api_version(resource: &Resource) -> String {
-    let version = &resource.versions[0].name;
+    let version = &resource.versions[VersionIndex::PREFERRED].name;
     match &*resource.group {
         "" => version.to_string(),
         group => format!("{group}/{version}"),
