@@ -1,5 +1,7 @@
 //! Lists, maps and objects: views over JSON or plan constants, or built during evaluation.
 
+use crate::program::EvalError;
+
 use super::{Arena, Constant, Eval, Fault, Value, equal, key_order, of_json, of_typed};
 use crate::schema::{Fields, Schema, Shape};
 use serde_json::Value as Json;
@@ -96,6 +98,11 @@ impl<'a> List<'a> {
     }
 
     /// All elements in order.
+    pub fn elements(self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> {
+        self.values().map(|value| value.map_err(EvalError::from))
+    }
+
+    /// All elements in order.
     pub(crate) fn values(self) -> impl Iterator<Item = Eval<'a>> {
         (0..self.len()).map(move |index| self.at(index))
     }
@@ -183,11 +190,17 @@ impl<'a> Map<'a> {
     }
 
     /// Keys written as `?key` whose value was empty.
-    pub(crate) fn omitted(&self) -> &'a [Value<'a>] {
+    pub fn omitted(&self) -> &'a [Value<'a>] {
         match self {
             Self::Built(map) => map.omitted,
             _ => &[],
         }
+    }
+
+    /// All entries, sorted by key.
+    pub fn pairs(self) -> impl Iterator<Item = (Value<'a>, Result<Value<'a>, EvalError>)> {
+        let entries = self.entries();
+        entries.map(|(key, value)| (key, value.map_err(EvalError::from)))
     }
 
     /// All entries, sorted by key.
@@ -277,6 +290,8 @@ pub struct Object<'a> {
     pub fields: &'a [(&'a str, Value<'a>)],
     /// Fields written as `?field` whose value was empty.
     pub omitted: &'a [&'a str],
+    /// True for the result of `objects.remove`: the element with these keys is to be removed.
+    pub is_removal: bool,
 }
 
 impl<'a> Object<'a> {
