@@ -95,6 +95,16 @@ const TABLE: &[Row] = &[
         Layer::Rules,
         MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
     ),
+    row(
+        "lockstep-admission",
+        Layer::Rules,
+        MayUse::Words(&[
+            "lockstep-builtins",
+            "lockstep-cel",
+            "lockstep-merge",
+            "lockstep-schema",
+        ]),
+    ),
     row("lockstep-authz", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-controllers",
@@ -106,6 +116,7 @@ const TABLE: &[Row] = &[
         "lockstep-catalog",
         Layer::Rules,
         MayUse::Words(&[
+            "lockstep-admission",
             "lockstep-authz",
             "lockstep-builtins",
             "lockstep-cel",
