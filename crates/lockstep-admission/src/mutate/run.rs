@@ -219,16 +219,32 @@ fn operations(list: List<'_>) -> Result<Value, Failure> {
         }
         if let Some(value) = patch.field("value") {
             check_type_names_within(&value).map_err(|error| type_mismatch(&error))?;
-            let value = value.to_json().map_err(|error| {
+            let unfit = |why: &dyn fmt::Display| {
                 Failure::invalid(format!(
-                    "JSONPath valueExpression evaluated to a type that could not marshal to JSON: {error}"
+                    "JSONPath valueExpression evaluated to a type that could not marshal to JSON: {why}"
                 ))
-            })?;
+            };
+            if let Some(name) = opaque(&value) {
+                return Err(unfit(&name));
+            }
+            let value = value.to_json().map_err(|error| unfit(&error))?;
             operation.insert("value".to_owned(), value);
         }
         operations.push(operation.into());
     }
     Ok(operations.into())
+}
+
+/// The type of a value without JSON form, such as a quantity, inside another value.
+fn opaque<'v>(value: &CelValue<'v>) -> Option<&'v str> {
+    match value {
+        CelValue::Opaque(_) => Some(value.type_name()),
+        CelValue::Optional(Some(value)) => opaque(value),
+        CelValue::Object(object) => object.fields.iter().find_map(|(_, value)| opaque(value)),
+        CelValue::List(list) => list.elements().flatten().find_map(|value| opaque(&value)),
+        CelValue::Map(map) => map.pairs().find_map(|(_, value)| opaque(&value.ok()?)),
+        _ => None,
+    }
 }
 
 /// Merge types of the kind, for the merge and for `objects.apply`.

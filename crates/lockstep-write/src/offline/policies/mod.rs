@@ -168,6 +168,7 @@ impl Workspace {
         let strategy = &served.resource.strategy;
         if strategy.status(served.version) == StatusField::Separate {
             separate_status(&request.subresource, object, old);
+            strategy.prune_and_default(served.version, object, old);
         }
         let subresource = served.resource.versions[served.version]
             .parts()
