@@ -93,7 +93,10 @@ fn result(objects: &[Object]) -> (Option<Object>, Option<String>) {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "c" }, "data": { "a": "", "b": "" },
     }));
     let reviewed = reviewed(&workspace, &map);
-    (reviewed.object, reviewed.error.map(|error| error.to_string()))
+    (
+        reviewed.object,
+        reviewed.error.map(|error| error.to_string()),
+    )
 }
 
 proptest! {
@@ -146,7 +149,10 @@ fn mutate(value: &mut Value, at: &mut usize, change: u8, other: &Value) {
             (0, _) => Value::Null,
             (1, _) => other.clone(),
             (2, Value::String(text)) => {
-                let end = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(end, _)| end);
+                let end = text
+                    .char_indices()
+                    .nth(text.chars().count() / 2)
+                    .map_or(0, |(end, _)| end);
                 text[..end].into()
             }
             (3, Value::String(text)) => format!("{text}{text}").into(),
@@ -163,9 +169,13 @@ fn mutate(value: &mut Value, at: &mut usize, change: u8, other: &Value) {
     }
     *at -= 1;
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| mutate(item, at, change, other)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| mutate(item, at, change, other)),
         Value::Object(fields) => {
-            fields.values_mut().for_each(|field| mutate(field, at, change, other));
+            fields
+                .values_mut()
+                .for_each(|field| mutate(field, at, change, other));
         }
         _ => {}
     }

@@ -10,6 +10,17 @@ use lockstep_object::{ApiError, GroupVersionResource, Object};
 /// A resource in one version.
 pub(super) struct OfServed(pub(super) Served);
 
+impl OfServed {
+    /// Checks the types of an object from outside, drops unknown fields and applies defaults.
+    pub(super) fn read(&self, object: &mut Object) -> Result<(), String> {
+        let Served { resource, version } = &self.0;
+        let strategy = &resource.strategy;
+        strategy.check_types(*version, object, &mut Vec::new())?;
+        strategy.prune_and_default(*version, object, None);
+        Ok(())
+    }
+}
+
 impl Kind for OfServed {
     fn merge_type(&self) -> Option<Type<'_>> {
         self.0.resource.strategy.merge_type(self.0.version)

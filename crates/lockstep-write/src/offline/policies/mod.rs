@@ -242,14 +242,8 @@ fn decode(
     object: Option<&mut Object>,
     old: Option<&mut Object>,
 ) -> Result<(), ApiError> {
-    let Served { resource, version } = &kind.0;
     for object in [old, object].into_iter().flatten() {
-        let mut unknown = Vec::new();
-        let typed = resource
-            .strategy
-            .check_types(*version, object, &mut unknown);
-        typed.map_err(ApiError::bad_request)?;
-        resource.strategy.prune_and_default(*version, object, None);
+        kind.read(object).map_err(ApiError::bad_request)?;
     }
     Ok(())
 }

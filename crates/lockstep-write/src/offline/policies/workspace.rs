@@ -18,6 +18,7 @@ use lockstep_object::names::{NameRule, Part};
 use lockstep_object::{ApiError, GroupKind, Object, Value};
 
 use super::super::compile;
+use super::kinds::OfServed;
 use super::{bindings_to_everything, shown_kind};
 
 /// Policies, bindings, definitions, parameters and namespaces.
@@ -53,6 +54,16 @@ pub enum WorkspaceError {
         /// Name of the definition.
         name: String,
         /// The reason.
+        why: String,
+    },
+    /// A parameter or namespace has fields of a wrong type.
+    #[error("{kind} {name}: {why}")]
+    Malformed {
+        /// Version and kind.
+        kind: String,
+        /// The name.
+        name: String,
+        /// The problem.
         why: String,
     },
     /// No schema is known.
@@ -95,7 +106,7 @@ impl Workspace {
                     }),
                 },
                 None if object.kind() == "CustomResourceDefinition" => {}
-                None => workspace.keep(object),
+                None => workspace.keep(object)?,
             }
         }
         if !rejections.is_empty() {
@@ -210,15 +221,17 @@ impl Workspace {
     }
 
     /// Keeps a parameter or namespace with its defaults. Objects of unknown kinds cannot be parameters.
-    fn keep(&mut self, object: &Object) {
+    fn keep(&mut self, object: &Object) -> Result<(), WorkspaceError> {
         let mut object = object.clone();
-        if let Ok(Served { resource, version }) = self.served(&object) {
-            resource
-                .strategy
-                .prune_and_default(version, &mut object, None);
+        if let Ok(served) = self.served(&object) {
+            let name = object.name().to_owned();
+            let kind = shown_kind(&object);
+            let read = OfServed(served).read(&mut object);
+            read.map_err(|why| WorkspaceError::Malformed { kind, name, why })?;
         }
         let value = Arc::new(object.as_value().clone());
         self.objects.push((object, value));
+        Ok(())
     }
 }
 
@@ -240,15 +253,15 @@ fn registry(objects: &[Object]) -> Result<Registry, WorkspaceError> {
             why,
         };
         if let Some(Served { resource, version }) = served {
-            let mut defaulted = object.clone();
-            resource
-                .strategy
-                .prune_and_default(version, &mut defaulted, None);
-            let valid = resource.strategy.validate(version, &defaulted, None, None);
+            let strategy = Arc::clone(&resource.strategy);
+            let mut read = object.clone();
+            let kind = OfServed(Served { resource, version });
+            kind.read(&mut read).map_err(wrong)?;
+            let valid = strategy.validate(version, &read, None, None);
             if let Some(error) = valid.errors.first() {
                 return Err(wrong(error.to_string()));
             }
-            object = defaulted;
+            object = read;
         }
         let resource = compile(&object, Revision::NONE);
         let resource = resource.map_err(|error| WorkspaceError::Definition {
