@@ -91,7 +91,6 @@ impl Mutating<'_> {
     ) {
         let names = (&*tuple.policy.common.name, Some(&*tuple.binding.name));
         match found {
-            Ok(None) => {}
             Ok(Some(message)) if mutation.safety.action == SafetyAction::Warn => {
                 let (policy, binding) = (names.0, &tuple.binding.name);
                 self.outcome.warnings.push(format!(
@@ -103,7 +102,7 @@ impl Mutating<'_> {
                 self.denials
                     .add(names, &failure.message, Some(Reason::Invalid));
             }
-            Err(_) => {}
+            Ok(None) | Err(_) => {}
         }
     }
 

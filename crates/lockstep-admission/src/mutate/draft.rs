@@ -137,7 +137,7 @@ impl Builder<'_> {
                 let omitted = object.omitted.iter().copied();
                 Some(self.map(fields, omitted, ty, live, reach))
             }
-            CelValue::Map(map) => self.plain_map(*map, ty, live, reach),
+            CelValue::Map(map) => Some(self.plain_map(*map, ty, live, reach)),
             CelValue::List(list) => self.list(*list, ty, live, reach),
             CelValue::Uint(_)
             | CelValue::Bytes(_)
@@ -158,7 +158,7 @@ impl Builder<'_> {
         ty: Option<Type<'_>>,
         live: Option<&Value>,
         reach: Reach,
-    ) -> Option<Value> {
+    ) -> Value {
         let mut fields = Vec::with_capacity(map.len());
         for (key, value) in map.pairs() {
             match (key, value) {
@@ -174,7 +174,7 @@ impl Builder<'_> {
             CelValue::String(key) => Some(*key),
             _ => None,
         });
-        Some(self.map(fields.into_iter(), omitted, ty, live, reach))
+        self.map(fields.into_iter(), omitted, ty, live, reach)
     }
 
     fn map<'v>(

@@ -198,12 +198,12 @@ impl Mutation {
         index: usize,
     ) -> Option<Self> {
         let configuration = path.field("applyConfiguration");
-        let patch = path.field("jsonPatch");
+        let operations = path.field("jsonPatch");
         let (form, expression, place) = if some(mutation, "apply").is_some() {
             (Form::Apply, text(mutation, "apply"), path.field("apply"))
         } else if text(mutation, "patchType") == "JSONPatch" {
             let expression = text(&mutation["jsonPatch"], "expression");
-            (Form::JsonPatch, expression, patch.field("expression"))
+            (Form::JsonPatch, expression, operations.field("expression"))
         } else {
             let settings = &mutation["applyConfiguration"];
             let dialect = Dialect {

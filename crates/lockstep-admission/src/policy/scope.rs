@@ -117,7 +117,7 @@ fn bracket(inside: &str) -> Result<(ScopePathStep, &str), ScopePathError> {
     let (value, rest) = quoted(value).ok_or(ScopePathError::Grammar)?;
     let rest = rest.strip_prefix(']').ok_or(ScopePathError::Grammar)?;
     Ok(match key {
-        Some(key) if key.is_empty() => return Err(ScopePathError::Grammar),
+        Some("") => return Err(ScopePathError::Grammar),
         Some(key) => (ScopePathStep::With(key.into(), value.into()), rest),
         None => (ScopePathStep::Key(value.into()), rest),
     })

@@ -149,8 +149,7 @@ fn check_safety(safety: &Value, path: &Path<'_>, errors: &mut FieldErrors) {
         ("Conditional", count) if count > SAFETY_CONDITIONS_MAX => {
             errors.push(FieldError::too_many(&path, count, SAFETY_CONDITIONS_MAX));
         }
-        ("Conditional", _) => {}
-        (_, 0) => {}
+        ("Conditional", _) | (_, 0) => {}
         _ => {
             let why = "may only be set when mode is Conditional";
             errors.push(FieldError::forbidden(&path, why));

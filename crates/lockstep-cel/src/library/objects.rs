@@ -26,6 +26,7 @@ pub(super) const ROWS: &[Row] = &[
 const WORK_PER_MERGED_VALUE: u64 = 400;
 
 /// Marks an element of a list for removal.
+#[expect(clippy::unnecessary_wraps, reason = "the type of all functions")]
 fn remove<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
     let object = match args[0] {
         Value::Object(object) => *object,
@@ -50,12 +51,12 @@ fn apply<'a>(scope: &Scope<'a>, args: &[Value<'a>]) -> Eval<'a> {
             "objects.apply: the second argument must be an Object",
         ));
     };
-    let Some(merger) = scope.merger() else {
+    let Some(by_schema) = scope.merger() else {
         return Err(Fault::Fixed("objects.apply: no schema is known"));
     };
     let work = cost::nodes(args).saturating_mul(WORK_PER_MERGED_VALUE);
     scope.work(usize::try_from(work).unwrap_or(usize::MAX))?;
-    let merged = merger.merge(&args[0], patch);
+    let merged = by_schema.merge(&args[0], patch);
     let merged = merged.map_err(|why| scope.fault(format_args!("objects.apply: {why}")))?;
     let Json::Object(entries) = scope.arena.document(merged) else {
         return Err(Fault::Fixed(

@@ -128,7 +128,7 @@ fn compare(case: &Value, workspace: &Workspace, reviewed: &Reviewed) -> Vec<Stri
     let mut problems = Vec::new();
     match (&reviewed.error, expected["error"].is_null()) {
         (None, false) => {
-            problems.push("expected an error, but the request was accepted".to_owned())
+            problems.push("expected an error, but the request was accepted".to_owned());
         }
         (Some(error), true) => {
             let causes = causes(error).join("\n  ");

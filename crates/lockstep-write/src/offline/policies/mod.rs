@@ -82,7 +82,7 @@ impl Workspace {
         }
         let served = self.served(subject)?;
         let versions = OfResource::new(self.registry(), &served);
-        let request = self.request(review, subject, &served, &versions);
+        let request = request(review, subject, &served, &versions);
         let is_namespaced = served.resource.is_namespaced();
         let mut object = review.object.cloned();
         let mut old = review.old.cloned();
@@ -181,47 +181,46 @@ impl Workspace {
         let kind = served.resource.group_kind();
         Err(ApiError::invalid(&kind, object.name(), valid.errors))
     }
+}
 
-    fn request(
-        &self,
-        review: &Review<'_>,
-        subject: &Object,
-        served: &Served,
-        versions: &OfResource,
-    ) -> Request {
-        let operation = review.operation.unwrap_or(match review.old {
-            Some(_) => Operation::Update,
-            None => Operation::Create,
-        });
-        let requested = resource_version(served);
-        let is_of_namespace = served.resource.is_namespace();
-        let namespace = match (served.resource.is_namespaced(), subject.namespace()) {
-            _ if is_of_namespace => subject.name(),
-            (true, "") => "default",
-            (true, namespace) => namespace,
-            (false, _) => "",
-        };
-        let user = review.user;
-        let options = match operation {
-            Operation::Create => "CreateOptions",
-            Operation::Update => "UpdateOptions",
-            Operation::Delete => "DeleteOptions",
-            Operation::Connect => "",
-        };
-        Request {
-            operation,
-            equivalents: versions.equivalents(&requested),
-            requested,
-            subresource: review.subresource.to_owned(),
-            name: subject.name().to_owned(),
-            namespace: namespace.to_owned(),
-            user_info: user_info(&user.name, &user.uid, &user.groups, &json!(user.extra)),
-            is_dry_run: review.is_dry_run,
-            options: match options {
-                "" => Value::Null,
-                kind => json!({ "apiVersion": "meta.k8s.io/v1", "kind": kind }),
-            },
-        }
+fn request(
+    review: &Review<'_>,
+    subject: &Object,
+    served: &Served,
+    versions: &OfResource,
+) -> Request {
+    let operation = review.operation.unwrap_or(match review.old {
+        Some(_) => Operation::Update,
+        None => Operation::Create,
+    });
+    let requested = resource_version(served);
+    let is_of_namespace = served.resource.is_namespace();
+    let namespace = match (served.resource.is_namespaced(), subject.namespace()) {
+        _ if is_of_namespace => subject.name(),
+        (true, "") => "default",
+        (true, namespace) => namespace,
+        (false, _) => "",
+    };
+    let user = review.user;
+    let options = match operation {
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
+        Operation::Delete => "DeleteOptions",
+        Operation::Connect => "",
+    };
+    Request {
+        operation,
+        equivalents: versions.equivalents(&requested),
+        requested,
+        subresource: review.subresource.to_owned(),
+        name: subject.name().to_owned(),
+        namespace: namespace.to_owned(),
+        user_info: user_info(&user.name, &user.uid, &user.groups, &json!(user.extra)),
+        is_dry_run: review.is_dry_run,
+        options: match options {
+            "" => Value::Null,
+            kind => json!({ "apiVersion": "meta.k8s.io/v1", "kind": kind }),
+        },
     }
 }
 
