@@ -33,7 +33,7 @@ pub fn mutate(
         return Ok(Outcome::default());
     }
     let mut old = old.cloned();
-    for _ in 0..2 {
+    loop {
         phase.begin_pass(object.as_deref(), old.as_ref());
         run_turns(
             &mut phase,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use lockstep_object::Object;
 
-use crate::binding::{Binding, Param, ParamForm};
+use crate::binding::{Binding, Enforcement, Param, ParamForm};
 use crate::facts::Facts;
 use crate::matching::Mismatch;
-use crate::policy::Common;
+use crate::policy::{Common, FailurePolicy};
 use crate::request::{Request, ResourceVersion};
 use crate::set::Bound;
 use crate::trace::Event;
@@ -59,6 +59,8 @@ impl<P> Tuple<P> {
 pub(crate) struct Miss {
     pub(crate) policy: Box<str>,
     pub(crate) binding: Option<Box<str>>,
+    /// The error of a configuration that denies the request.
+    pub(crate) denial: Option<String>,
     pub(crate) event: Event,
 }
 
@@ -75,10 +77,20 @@ pub(crate) fn collect<P>(
     let (mut tuples, mut misses) = (Vec::new(), Vec::new());
     for bound in bound {
         let policy = common(&bound.policy);
-        let mut miss = |binding: Option<&Binding>, event| {
+        let mut miss = |binding: Option<&Binding>, event: Event| {
+            let is_applied = binding.is_none_or(|it| it.enforcement == Enforcement::Apply);
+            let fails = policy.failure_policy == FailurePolicy::Fail && is_applied;
+            let what = binding.map_or("policy", |_| "binding");
+            let denial = match &event {
+                Event::Unconfigured(error) if fails => {
+                    Some(format!("failed to configure {what}: {error}"))
+                }
+                _ => None,
+            };
             misses.push(Miss {
                 policy: policy.name.clone(),
                 binding: binding.map(|binding| binding.name.clone()),
+                denial,
                 event,
             });
         };

@@ -34,6 +34,9 @@ use crate::tuples::{self, Tuple, TupleKey};
 use journal::{Journal, Paths};
 use run::{Context, Ran};
 
+/// Most passes over the chain of one request, as upstream.
+const PASSES_MAX: usize = 2;
+
 /// Longest patch in a warning about a dry run, in bytes.
 const WARNED_PATCH_BYTES_MAX: usize = 256;
 
@@ -53,7 +56,7 @@ pub enum PassEnd {
     Denied,
     /// A policy changed the object: the chain runs once more after its end.
     Again,
-    /// No policy changed the object.
+    /// The chain does not run again: no policy changed the object, or this was the last pass.
     Settled,
 }
 
@@ -184,7 +187,7 @@ impl<'a> Mutating<'a> {
         self.left = after.clone();
     }
 
-    /// Starts a pass: matches all policies with the object as it is now.
+    /// Starts a pass: matches all policies with the object as it is now. The objects are in the requested version.
     pub fn begin_pass(&mut self, object: Option<&Object>, old: Option<&Object>) {
         if self.is_idle() {
             return;
@@ -223,25 +226,12 @@ impl<'a> Mutating<'a> {
         let tuples::Miss {
             policy,
             binding,
+            denial,
             event,
         } = miss;
-        if let Event::Unconfigured(error) = &event {
-            let bound = self
-                .bound
-                .iter()
-                .find(|bound| bound.policy.common.name == policy);
-            let fails = bound
-                .is_some_and(|bound| bound.policy.common.failure_policy == FailurePolicy::Fail);
-            let what = if binding.is_some() {
-                "binding"
-            } else {
-                "policy"
-            };
-            if fails {
-                let message = format!("failed to configure {what}: {error}");
-                self.denials
-                    .add((&policy, binding.as_deref()), &message, None);
-            }
+        if let Some(message) = denial {
+            self.denials
+                .add((&policy, binding.as_deref()), &message, None);
         }
         if self.tracing == Tracing::On {
             self.outcome.trace.push(Trace {
@@ -582,7 +572,7 @@ impl<'a> Mutating<'a> {
         }
     }
 
-    /// Ends a pass.
+    /// Ends a pass, with the object in the requested version again.
     pub fn end_pass(&mut self, object: Option<&Object>) -> PassEnd {
         if self.is_idle() {
             return PassEnd::Settled;
@@ -595,7 +585,7 @@ impl<'a> Mutating<'a> {
         self.pass += 1;
         if !self.denials.is_empty() || self.outcome.error.is_some() {
             PassEnd::Denied
-        } else if self.is_changed {
+        } else if self.is_changed && self.pass < PASSES_MAX {
             PassEnd::Again
         } else {
             PassEnd::Settled

@@ -113,22 +113,11 @@ impl<'a> Validating<'a> {
         let Miss {
             policy,
             binding,
+            denial,
             event,
         } = miss;
-        if let Event::Unconfigured(error) = &event {
-            let mut bound = self.bound.iter();
-            let bound = bound.find(|bound| bound.policy.common.name == policy);
-            let fails = bound
-                .is_some_and(|bound| bound.policy.common.failure_policy == FailurePolicy::Fail);
-            let what = if binding.is_some() {
-                "binding"
-            } else {
-                "policy"
-            };
-            if fails {
-                let message = format!("failed to configure {what}: {error}");
-                self.deny(&policy, binding.as_deref(), &message, Reason::Invalid);
-            }
+        if let Some(message) = denial {
+            self.deny(&policy, binding.as_deref(), &message, Reason::Invalid);
         }
         if self.tracing == Tracing::On {
             self.outcome.trace.push(Trace {

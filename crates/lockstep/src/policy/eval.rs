@@ -197,7 +197,7 @@ impl Arguments {
 
     fn subjects(&self) -> Result<Vec<Subject>, Failure> {
         if let Some(path) = &self.review {
-            return self.subject_of_review(path).map(|subject| vec![subject]);
+            return subject_of_review(path).map(|subject| vec![subject]);
         }
         let old = match &self.old_object {
             Some(path) => {
@@ -239,44 +239,6 @@ impl Arguments {
         Ok(pairs
             .map(|(manifest, object)| subject(file(manifest), Some(object)))
             .collect())
-    }
-
-    /// The request of an `AdmissionReview`.
-    fn subject_of_review(&self, path: &Path) -> Result<Subject, Failure> {
-        let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", path.display()));
-        let review = document::read(path)?;
-        let request = &review["request"];
-        if review["kind"] != "AdmissionReview" || !request.is_object() {
-            return Err(wrong("it is no AdmissionReview with a request"));
-        }
-        let object = |field: &str| match &request[field] {
-            Value::Null => Ok(None),
-            value => Object::from_value(value.clone())
-                .map(Some)
-                .map_err(|_| wrong(&format!("request.{field} is not an object"))),
-        };
-        let text = |field: &str| request[field].as_str().unwrap_or_default();
-        let info = &request["userInfo"];
-        let groups = info["groups"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        Ok(Subject {
-            file: path.display().to_string(),
-            object: object("object")?,
-            old: object("oldObject")?,
-            operation: Some(match text("operation") {
-                "CREATE" => Operation::Create,
-                "UPDATE" => Operation::Update,
-                "DELETE" => Operation::Delete,
-                "CONNECT" => Operation::Connect,
-                _ => return Err(wrong("request.operation is unknown")),
-            }),
-            subresource: text("subResource").to_owned(),
-            user: User::new(info["username"].as_str().unwrap_or_default(), groups),
-            is_dry_run: request["dryRun"] == true,
-        })
     }
 
     fn authorizer(&self, workspace: &Workspace) -> Result<Authorizer, Failure> {
@@ -347,6 +309,44 @@ impl Arguments {
             }
         }
     }
+}
+
+/// The request of an `AdmissionReview`.
+fn subject_of_review(path: &Path) -> Result<Subject, Failure> {
+    let wrong = |what: &str| Failure::bad_input(format!("{}: {what}", path.display()));
+    let review = document::read(path)?;
+    let request = &review["request"];
+    if review["kind"] != "AdmissionReview" || !request.is_object() {
+        return Err(wrong("it is no AdmissionReview with a request"));
+    }
+    let object = |field: &str| match &request[field] {
+        Value::Null => Ok(None),
+        value => Object::from_value(value.clone())
+            .map(Some)
+            .map_err(|_| wrong(&format!("request.{field} is not an object"))),
+    };
+    let text = |field: &str| request[field].as_str().unwrap_or_default();
+    let info = &request["userInfo"];
+    let groups = info["groups"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    Ok(Subject {
+        file: path.display().to_string(),
+        object: object("object")?,
+        old: object("oldObject")?,
+        operation: Some(match text("operation") {
+            "CREATE" => Operation::Create,
+            "UPDATE" => Operation::Update,
+            "DELETE" => Operation::Delete,
+            "CONNECT" => Operation::Connect,
+            _ => return Err(wrong("request.operation is unknown")),
+        }),
+        subresource: text("subResource").to_owned(),
+        user: User::new(info["username"].as_str().unwrap_or_default(), groups),
+        is_dry_run: request["dryRun"] == true,
+    })
 }
 
 /// A block for each object, and a line for all.

@@ -4,6 +4,7 @@ mod diff;
 mod eval;
 mod input;
 mod locate;
+mod order;
 mod report;
 mod test;
 
@@ -13,6 +14,8 @@ use crate::failure::{Exit, Failure};
 pub(crate) enum Command {
     /// Evaluate policies on objects, as the server would
     Eval(Box<eval::Arguments>),
+    /// Show in which order mutating policies run, and what they read
+    Order(order::Arguments),
     /// Run case files and compare object, error and warnings
     Test(test::Arguments),
 }
@@ -20,6 +23,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, quiet: bool) -> Result<Exit, Failure> {
     match command {
         Command::Eval(arguments) => eval::run(arguments, quiet),
+        Command::Order(arguments) => order::run(arguments, quiet),
         Command::Test(arguments) => test::run(arguments, quiet),
     }
 }
