@@ -9,7 +9,7 @@ use crate::request::{Request, ResourceVersion};
 use crate::set::PolicySet;
 use crate::validating::Validating;
 
-/// What a whole evaluation needs to know of the versions of a resource.
+/// Versions of a resource, for a whole evaluation.
 pub trait Versions {
     /// Types and defaults of a version.
     fn kind(&self, version: &ResourceVersion) -> Result<&dyn Kind, ApiError>;

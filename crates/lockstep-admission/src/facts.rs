@@ -16,7 +16,7 @@ pub struct ParamKind {
     pub kind: Box<str>,
 }
 
-/// What the server knows of the kind of parameters.
+/// The resource of a kind of parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParamResource {
     /// Whether parameters are namespaced.

@@ -1,4 +1,4 @@
-//! What a phase leaves for the server: the error, warnings, annotations, conflicts and counts.
+//! Outcome of a phase for the server: the error, warnings, annotations, conflicts and counts.
 
 use lockstep_object::ApiError;
 

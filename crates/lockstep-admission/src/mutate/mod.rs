@@ -49,7 +49,7 @@ pub enum Tracing {
     Off,
 }
 
-/// What follows a pass.
+/// Continuation after a pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PassEnd {
     /// The request is denied: conclude.

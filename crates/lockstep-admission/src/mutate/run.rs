@@ -64,9 +64,14 @@ pub(crate) fn run(mutation: &Mutation, context: Context<'_>) -> Result<Ran, Fail
     if object.as_value() == before {
         return Ok(unchanged(false));
     }
-    let defaulted = context.kind.prune_and_default(&mut object, context.old);
-    defaulted.map_err(Failure::invalid)?;
-    let writes = diff::changed_paths(before, object.as_value());
+    let merged = diff::changed_paths(before, object.as_value());
+    let writes = if keeps_defaults(mutation, &merged) {
+        merged
+    } else {
+        let defaulted = context.kind.prune_and_default(&mut object, context.old);
+        defaulted.map_err(Failure::invalid)?;
+        diff::changed_paths(before, object.as_value())
+    };
     if let Some(declared) = &mutation.declared_scope
         && let Some(outside) = writes
             .iter()
@@ -82,6 +87,26 @@ pub(crate) fn run(mutation: &Mutation, context: Context<'_>) -> Result<Ran, Fail
         writes,
         is_untested: false,
     })
+}
+
+/// True if the object has its defaults after a merge as it had before: labels and annotations were added, and their
+/// types are those of the schema. Defaulting a large object takes longer than everything else.
+fn keeps_defaults(mutation: &Mutation, writes: &BTreeSet<Vec<Segment>>) -> bool {
+    let only_adds = matches!(
+        mutation.form,
+        Form::ApplyConfiguration(Dialect {
+            removes_unset: false,
+            ..
+        })
+    );
+    let is_plain = |path: &[Segment]| {
+        let name = |at: usize| match path.get(at) {
+            Some(Segment::Field(name)) => &**name,
+            _ => "",
+        };
+        name(0) == "metadata" && ["labels", "annotations"].contains(&name(1))
+    };
+    only_adds && writes.iter().all(|path| is_plain(path))
 }
 
 /// The object after the mutation, without defaults; none if a `test` of a patch failed.

@@ -47,7 +47,7 @@ pub struct Variable {
     pub program: Result<Arc<Program>, String>,
 }
 
-/// What mutating and validating policies have in common.
+/// Common parts of mutating and validating policies.
 #[derive(Debug)]
 pub struct Common {
     /// Name of the policy.

@@ -57,7 +57,7 @@ pub struct Dialect {
     pub replaces_atomics: bool,
 }
 
-/// How the result of the expression becomes the object.
+/// Kind of the expression, which decides what its result does to the object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// `applyConfiguration`: merged by the schema.

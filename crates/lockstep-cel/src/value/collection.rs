@@ -1,7 +1,5 @@
 //! Lists, maps and objects: views over JSON or plan constants, or built during evaluation.
 
-use crate::program::EvalError;
-
 use super::{Arena, Constant, Eval, Fault, Value, equal, key_order, of_json, of_typed};
 use crate::schema::{Fields, Schema, Shape};
 use serde_json::Value as Json;
@@ -98,11 +96,6 @@ impl<'a> List<'a> {
     }
 
     /// All elements in order.
-    pub fn elements(self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> {
-        self.values().map(|value| value.map_err(EvalError::from))
-    }
-
-    /// All elements in order.
     pub(crate) fn values(self) -> impl Iterator<Item = Eval<'a>> {
         (0..self.len()).map(move |index| self.at(index))
     }
@@ -195,12 +188,6 @@ impl<'a> Map<'a> {
             Self::Built(map) => map.omitted,
             _ => &[],
         }
-    }
-
-    /// All entries, sorted by key.
-    pub fn pairs(self) -> impl Iterator<Item = (Value<'a>, Result<Value<'a>, EvalError>)> {
-        let entries = self.entries();
-        entries.map(|(key, value)| (key, value.map_err(EvalError::from)))
     }
 
     /// All entries, sorted by key.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Fields, Relation, Scalar, Type};
 use crate::fields::Element;
 
-/// How a map or struct is merged.
+/// Granularity of a map or struct in merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapRelation {
     /// Field by field.
@@ -14,7 +14,7 @@ pub enum MapRelation {
     Atomic,
 }
 
-/// How a list is merged.
+/// Relation of the items of a list in merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListRelation {
     /// Replaced as a whole.
@@ -35,7 +35,7 @@ pub struct FieldType<'t> {
 }
 
 impl<'t> Type<'t> {
-    /// How maps of the type are merged; none if the type has no maps.
+    /// Granularity of maps of the type; none if the type has no maps.
     pub fn map_relation(self) -> Option<MapRelation> {
         let Fields { is_atomic, .. } = self.def().map.as_ref()?;
         Some(if *is_atomic {
@@ -45,7 +45,7 @@ impl<'t> Type<'t> {
         })
     }
 
-    /// How lists of the type are merged; none if the type has no lists.
+    /// Relation of items in lists of the type; none if the type has no lists.
     pub fn list_relation(self) -> Option<ListRelation> {
         Some(match self.def().list.as_ref()?.relation {
             Relation::Atomic => ListRelation::Atomic,

@@ -44,7 +44,7 @@ impl Evaluated {
             .chain(&self.reviewed.validating.trace)
     }
 
-    /// What each policy did, in order; policies that do not name the resource come last.
+    /// Outcome of each policy, in order; policies that do not name the resource come last.
     pub(super) fn lines(&self, workspace: &Workspace) -> Vec<Line> {
         let mut lines: Vec<Line> = self.traces().map(|trace| line(trace, workspace)).collect();
         let seen: BTreeSet<&str> = self.traces().map(|trace| &*trace.policy).collect();
