@@ -213,7 +213,7 @@ mod tests {
         find(&source, field, inside).map(|found| (found.line, found.column))
     }
 
-    /// ux.md §7/M1
+    /// ux.md §7: positions are those of the file, also inside of block scalars.
     #[test]
     fn positions_are_those_of_the_file_in_every_style_of_scalar() {
         let text = "spec:\n  a: object.x\n  b: 'object.x'\n  c: |\n    one\n    two.x\n  d: >\n    one\n    two.x\n  e:\n  - f: 1\n";
