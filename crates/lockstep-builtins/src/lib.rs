@@ -20,4 +20,10 @@ mod statuses;
 mod strategy;
 mod validate;
 
+pub mod admission {
+    //! Validation that webhook configurations and admission policies share.
+
+    pub use crate::validate::webhooks::{check_conditions, check_rule};
+}
+
 pub use strategy::{KindStrategy, WriteEndpoint};

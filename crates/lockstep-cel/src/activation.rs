@@ -1,5 +1,6 @@
 //! Evaluation inputs: variable bindings and the cost budget.
 
+use crate::mutation::Merger;
 use crate::plan::Plan;
 use crate::value::{Fault, Opaque, Value};
 use serde_json::Value as Json;
@@ -21,6 +22,7 @@ pub struct Activation<'a> {
     count: usize,
     more: Vec<(&'a str, Binding<'a>)>,
     lazies: Vec<Lazy<'a>>,
+    merger: Option<&'a dyn Merger>,
 }
 
 /// As many as policies have.
@@ -83,6 +85,17 @@ impl<'a> Activation<'a> {
         self
     }
 
+    /// Merges objects with this in `objects.apply`.
+    #[must_use]
+    pub fn with_merger(self, merger: &'a dyn Merger) -> Self {
+        let merger = Some(merger);
+        Self { merger, ..self }
+    }
+
+    pub(crate) fn merger(&self) -> Option<&'a dyn Merger> {
+        self.merger
+    }
+
     fn bind(&mut self, name: &'a str, binding: Binding<'a>) {
         if let Some(slot) = self.first.get_mut(self.count) {
             *slot = (name, binding);
@@ -112,6 +125,10 @@ impl<'a> Activation<'a> {
 pub struct Budget<'a> {
     limit: u64,
     spent: u64,
+    /// Limit of the expression and of its variables together, if each of them has the limit for itself.
+    total_limit: Option<u64>,
+    /// Spent by variables that have the limit for themselves.
+    spent_by_variables: u64,
     steps: u32,
     cancelled: Option<&'a dyn Fn() -> bool>,
 }
@@ -120,7 +137,7 @@ impl std::fmt::Debug for Budget<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Budget")
             .field("limit", &self.limit)
-            .field("spent", &self.spent)
+            .field("spent", &self.spent())
             .finish_non_exhaustive()
     }
 }
@@ -137,8 +154,18 @@ impl<'a> Budget<'a> {
         Self {
             limit,
             spent: 0,
+            total_limit: None,
+            spent_by_variables: 0,
             steps: 0,
             cancelled: None,
+        }
+    }
+
+    /// Gives this many units to the expression and to each of its variables, and `total_limit` to all together.
+    pub fn of_policy(limit: u64, total_limit: u64) -> Self {
+        Self {
+            total_limit: Some(total_limit),
+            ..Self::new(limit)
         }
     }
 
@@ -151,13 +178,34 @@ impl<'a> Budget<'a> {
 
     /// Units spent so far.
     pub fn spent(&self) -> u64 {
-        self.spent
+        self.spent.saturating_add(self.spent_by_variables)
+    }
+
+    /// True if the units of all expressions together are used up.
+    pub fn is_out_of_total(&self) -> bool {
+        self.total_limit.is_some_and(|total| self.spent() > total)
+    }
+
+    /// Starts the evaluation of a variable; returns what [`end_variable`](Self::end_variable) needs.
+    pub(crate) fn begin_variable(&mut self) -> u64 {
+        match self.total_limit {
+            None => self.spent,
+            Some(_) => std::mem::take(&mut self.spent),
+        }
+    }
+
+    /// Ends the evaluation of a variable.
+    pub(crate) fn end_variable(&mut self, before: u64) {
+        if self.total_limit.is_some() {
+            let spent = std::mem::replace(&mut self.spent, before);
+            self.spent_by_variables = self.spent_by_variables.saturating_add(spent);
+        }
     }
 
     #[inline]
     pub(crate) fn charge<'v>(&mut self, cost: u64) -> Result<(), Fault<'v>> {
         self.spent = self.spent.saturating_add(cost);
-        if self.spent > self.limit {
+        if self.spent > self.limit || self.is_out_of_total() {
             Err(Fault::CostLimit)
         } else {
             Ok(())

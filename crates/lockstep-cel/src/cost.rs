@@ -41,6 +41,8 @@ pub(crate) enum Cost {
     ContainsCidr,
     /// Variant that parses the other network from a string.
     ContainsCidrText,
+    /// A tenth of all values inside two arguments.
+    Nodes,
     /// A selector is parsed.
     Selector,
     /// A text is checked against a named format.
@@ -58,6 +60,22 @@ const NEW_LIST: u64 = 11;
 /// `ceil(size / 10)`
 pub(crate) fn tenth(size: u64) -> u64 {
     size.div_ceil(10)
+}
+
+/// Number of values inside these values, themselves included.
+pub(crate) fn nodes(values: &[Value<'_>]) -> u64 {
+    let mut open: Vec<Value<'_>> = values.to_vec();
+    let mut count: u64 = 0;
+    while let Some(value) = open.pop() {
+        count += 1;
+        match value {
+            Value::List(list) => open.extend(list.values().flatten()),
+            Value::Map(map) => open.extend(map.entries().filter_map(|(_, value)| value.ok())),
+            Value::Object(object) => open.extend(object.fields.iter().map(|(_, value)| *value)),
+            _ => {}
+        }
+    }
+    count
 }
 
 fn fifth(size: u64) -> u64 {
@@ -104,6 +122,7 @@ impl Cost {
                 [left, right] => tenth(left.smaller_cost_size(right)),
                 _ => 1,
             },
+            Self::Nodes => nodes(args) / 10 + 1,
             Self::Both => tenth(size(0).saturating_add(size(1))),
             Self::Second => size(1),
             Self::Search => tenth(size(0)).saturating_mul(tenth(size(1))),

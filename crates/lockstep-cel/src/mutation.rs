@@ -3,7 +3,18 @@
 use crate::schema::{Fields, ObjectType, Property, Schema, Shape};
 use crate::types::Type;
 use crate::value::{Object, Value};
+use serde_json::Value as Json;
+use std::fmt;
 use std::sync::Arc;
+
+/// Type name of the mark around an element that is no object and is to be removed.
+pub const REMOVAL: &str = "objects.remove";
+
+/// Merges objects by the schema of the resource that a mutation runs on, for `objects.apply`.
+pub trait Merger: fmt::Debug {
+    /// Merges an object literal into a value. The type name of the literal tells its position in the resource.
+    fn merge(&self, base: &Value<'_>, patch: &Object<'_>) -> Result<Json, String>;
+}
 
 /// The name of the patch type.
 pub(crate) const JSON_PATCH: &str = "JSONPatch";
@@ -34,6 +45,11 @@ pub(crate) fn object_type(name: &str) -> Option<Type> {
     })))
 }
 
+/// The static type with a name: `Object`, `Object.spec.containers` or `JSONPatch`.
+pub fn type_named(name: &str) -> Option<Type> {
+    object_type(name)
+}
+
 /// Items of lists carry the name of the list; `….item` is another spelling of it.
 pub(crate) fn canonical_name(name: &str) -> Box<str> {
     name.strip_suffix(".item").unwrap_or(name).into()
@@ -61,37 +77,107 @@ pub struct TypeNameError {
 }
 
 /// Checks that each object inside a mutation's result carries the name of its path; maps and lists in between
-/// are transparent.
+/// are transparent. Below a list, `.item` may follow the name of the list.
 pub fn check_type_names(value: &Value<'_>) -> Result<(), TypeNameError> {
-    check_at(value, "Object")
+    check_at(value, &mut vec![Step::field("Object")])
 }
 
-fn check_at(value: &Value<'_>, expected: &str) -> Result<(), TypeNameError> {
+/// Variant of [`check_type_names`] for a value of a patch, which may start at any path: only what lies inside an
+/// object literal is checked, against the path that the literal names.
+pub fn check_type_names_within(value: &Value<'_>) -> Result<(), TypeNameError> {
     match value {
         _ if value.is_plain_data() => Ok(()),
         Value::Object(object) => {
-            if object.type_name != expected {
-                let found = object.type_name.to_owned();
-                return Err(TypeNameError {
-                    found,
-                    expected: expected.to_owned(),
-                });
-            }
-            object
-                .fields
-                .iter()
-                .try_for_each(|(name, value)| check_at(value, &format!("{expected}.{name}")))
+            let names = object.type_name.split('.');
+            let mut path: Vec<Step<'_>> = names.map(Step::field).collect();
+            check_fields(object, &mut path)
         }
         Value::List(list) => list
             .values()
             .flatten()
-            .try_for_each(|value| check_at(&value, expected)),
-        Value::Map(map) => map
-            .entries()
-            .try_for_each(|(_, value)| value.map_or(Ok(()), |value| check_at(&value, expected))),
-        Value::Optional(Some(value)) => check_at(value, expected),
+            .try_for_each(|value| check_type_names_within(&value)),
+        Value::Map(map) => map.entries().try_for_each(|(_, value)| {
+            value.map_or(Ok(()), |value| check_type_names_within(&value))
+        }),
+        Value::Optional(Some(value)) => check_type_names_within(value),
         _ => Ok(()),
     }
+}
+
+/// A field on the way to a value.
+struct Step<'a> {
+    name: &'a str,
+    is_list: bool,
+}
+
+impl<'a> Step<'a> {
+    fn field(name: &'a str) -> Self {
+        Self {
+            name,
+            is_list: false,
+        }
+    }
+}
+
+fn check_at<'v>(value: &Value<'v>, path: &mut Vec<Step<'v>>) -> Result<(), TypeNameError> {
+    match value {
+        _ if value.is_plain_data() => Ok(()),
+        Value::Object(object) if object.type_name == REMOVAL => Ok(()),
+        Value::Object(object) => {
+            let segments: Vec<&str> = object.type_name.split('.').collect();
+            // The last `.item` is already cut off, also from a field that is called so.
+            let uncut: Vec<&str> = segments.iter().copied().chain(["item"]).collect();
+            if !names(&segments, path) && !names(&uncut, path) {
+                let expected: Vec<&str> = path.iter().map(|step| step.name).collect();
+                return Err(TypeNameError {
+                    found: object.type_name.to_owned(),
+                    expected: expected.join("."),
+                });
+            }
+            check_fields(object, path)
+        }
+        Value::List(list) => {
+            let was_list = path
+                .last_mut()
+                .map(|step| std::mem::replace(&mut step.is_list, true));
+            let checked = list
+                .values()
+                .flatten()
+                .try_for_each(|value| check_at(&value, path));
+            if let (Some(step), Some(was_list)) = (path.last_mut(), was_list) {
+                step.is_list = was_list;
+            }
+            checked
+        }
+        Value::Map(map) => map
+            .entries()
+            .try_for_each(|(_, value)| value.map_or(Ok(()), |value| check_at(&value, path))),
+        Value::Optional(Some(value)) => check_at(value, path),
+        _ => Ok(()),
+    }
+}
+
+fn check_fields<'v>(object: &Object<'v>, path: &mut Vec<Step<'v>>) -> Result<(), TypeNameError> {
+    object.fields.iter().try_for_each(|(name, value)| {
+        path.push(Step::field(name));
+        let checked = check_at(value, path);
+        path.pop();
+        checked
+    })
+}
+
+/// True if a type name consists of the names of a path, each list followed by `item` or not.
+fn names(segments: &[&str], path: &[Step<'_>]) -> bool {
+    let (Some((segment, segments)), Some((step, path))) =
+        (segments.split_first(), path.split_first())
+    else {
+        return segments.is_empty() && path.is_empty();
+    };
+    let after_item = || match segments.split_first() {
+        Some((&"item", rest)) if step.is_list => names(rest, path),
+        _ => false,
+    };
+    *segment == step.name && (names(segments, path) || after_item())
 }
 
 /// Paths of fields and map keys that were written as `?f` and left out, such as `spec.replicas`; each is a list of

@@ -10,7 +10,7 @@ use crate::issue::{Issue, Phase};
 use crate::parser;
 use crate::plan::{self, Plan};
 use crate::types::Type;
-use crate::value::{Arena, Fault, Value};
+use crate::value::{Arena, Fault, List, Map, Value};
 use std::sync::Arc;
 
 /// A compiled expression. It can be shared between threads and run any number of times.
@@ -169,6 +169,21 @@ impl Program {
         budget: &mut Budget<'_>,
     ) -> Result<Value<'a>, EvalError> {
         eval::run(&self.plan, activation, arena, budget, 0).map_err(EvalError::from)
+    }
+}
+
+impl<'a> List<'a> {
+    /// All elements in order.
+    pub fn elements(self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> {
+        self.values().map(|value| value.map_err(EvalError::from))
+    }
+}
+
+impl<'a> Map<'a> {
+    /// All entries, sorted by key.
+    pub fn pairs(self) -> impl Iterator<Item = (Value<'a>, Result<Value<'a>, EvalError>)> {
+        let entries = self.entries();
+        entries.map(|(key, value)| (key, value.map_err(EvalError::from)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Context of library functions during an evaluation.
 
 use crate::dialect::Profile;
+use crate::mutation::Merger;
 use crate::value::{Arena, Eval, Fault, Value, code_points, decode, equal_counted};
 use lockstep_gotext::re2::Pattern;
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,8 @@ pub(crate) struct Scope<'a> {
     /// The string measured last, by address and length, and its code points. Strings stay where they are while an
     /// evaluation borrows them.
     measured: Cell<(*const u8, usize, u64)>,
+    /// Merges objects for `objects.apply`.
+    merger: Option<&'a dyn Merger>,
     /// The pattern compiled last, by the address and length of its text.
     compiled: RefCell<Option<(*const u8, usize, Rc<Pattern>)>>,
 }
@@ -37,8 +40,19 @@ impl<'a> Scope<'a> {
             profile,
             work,
             measured,
+            merger: None,
             compiled: RefCell::new(None),
         }
+    }
+
+    /// Merges objects with this in `objects.apply`.
+    pub(crate) fn with_merger(self, merger: Option<&'a dyn Merger>) -> Self {
+        Self { merger, ..self }
+    }
+
+    /// Merges objects for `objects.apply`; none where no schema is known.
+    pub(crate) fn merger(&self) -> Option<&'a dyn Merger> {
+        self.merger
     }
 
     /// Compiles a pattern computed at run time; the last one is cached for loops. `complaint` is the prefix of

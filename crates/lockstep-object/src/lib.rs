@@ -37,7 +37,7 @@ pub use lockstep_gotext::print as go;
 pub use object::Object;
 pub use serde_json::{Map, Number, Value};
 pub use status::{
-    ApiError, ApplyConflict, Cause, Details, InvalidObject, ObjectRef, Outcome, PreconditionFailed,
-    Reason, Status, Success, WebhookDenial,
+    ApiError, ApplyConflict, Cause, Details, InvalidObject, ObjectRef, Outcome, PolicyDenial,
+    PreconditionFailed, Reason, Status, Success, WebhookDenial,
 };
 pub use version::compare_versions;

@@ -115,7 +115,9 @@ pub fn decode(
         JsonPatchError::NotAList(_) => {
             ApiError::bad_request(format!("error decoding patch: {error}"))
         }
-        JsonPatchError::Operation { .. } => ApiError::PatchRejected,
+        JsonPatchError::Operation { .. } | JsonPatchError::TestFailed { .. } => {
+            ApiError::PatchRejected
+        }
     })?;
     let duplicates = decoded.duplicates.iter();
     let duplicates = duplicates.map(|path| format!("json patch duplicate field {path:?}"));

@@ -53,6 +53,11 @@ const BENCHES: &[Bench] = &[
         is_versus: false,
     },
     Bench {
+        name: "policies",
+        package: "lockstep-write",
+        is_versus: false,
+    },
+    Bench {
         name: "mvcc",
         package: "lockstep-mvcc",
         is_versus: false,

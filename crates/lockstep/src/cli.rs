@@ -7,7 +7,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     cel, completion, crd, dropin, envtest,
     failure::{Exit, Failure},
-    features, output, run, serve, store, usage, version,
+    features, output, policy, run, serve, store, usage, version,
 };
 
 /// A Kubernetes-compatible control plane in one binary, built for safe change
@@ -43,6 +43,9 @@ enum Command {
     /// Look at feature gates: what is on, why, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
+    /// Evaluate and test admission policies without a cluster
+    #[command(subcommand)]
+    Policy(policy::Command),
     /// Run the API server
     Serve(Box<serve::Arguments>),
     /// Run a command with an API server of its own
@@ -87,6 +90,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Command::Cel(command) => cel::run(command),
         Command::Crd(command) => crd::run(command, cli.quiet),
         Command::Features(command) => features::run(command, cli.quiet),
+        Command::Policy(command) => policy::run(&command, cli.quiet),
         Command::Serve(arguments) => {
             let words = if cli.quiet {
                 serve::Words::None

@@ -15,6 +15,7 @@ mod gate_flags;
 mod manifests;
 mod orphan;
 mod output;
+mod policy;
 mod remote;
 mod run;
 mod serve;

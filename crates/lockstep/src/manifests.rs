@@ -1,6 +1,7 @@
 //! Objects from files: files of several documents, lists, directories of both, and standard input.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lockstep_object::yaml;
 use serde_json::Value;
@@ -15,6 +16,17 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 pub(crate) struct Manifest {
     pub(crate) path: PathBuf,
     pub(crate) value: Value,
+    pub(crate) source: Source,
+}
+
+/// Text of the document that an object stands in.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) text: Arc<str>,
+    /// Lines of the file before the document.
+    pub(crate) lines_before: usize,
+    /// Position in a list of objects.
+    pub(crate) item: Option<usize>,
 }
 
 impl Manifest {
@@ -66,39 +78,46 @@ fn read_file(path: &Path, manifests: &mut Vec<Manifest>) -> Result<(), Failure> 
     let wrong =
         |what: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {what}", path.display()));
     let text = document::read_text(path)?;
-    for part in documents(&text) {
+    for (lines_before, part) in documents(&text) {
         let value = yaml::decode(part.as_bytes())
             .map_err(|error| wrong(&error))?
             .value;
-        let manifest = |value| Manifest {
+        let text: Arc<str> = part.into();
+        let manifest = |value, item| Manifest {
             path: path.to_owned(),
             value,
+            source: Source {
+                text: Arc::clone(&text),
+                lines_before,
+                item,
+            },
         };
         match value {
             Value::Null => {}
             Value::Object(_) if value["kind"] == "List" => {
                 let items = value["items"].as_array().cloned().unwrap_or_default();
-                manifests.extend(items.into_iter().map(manifest));
+                let items = items.into_iter().enumerate();
+                manifests.extend(items.map(|(at, item)| manifest(item, Some(at))));
             }
-            Value::Object(_) => manifests.push(manifest(value)),
+            Value::Object(_) => manifests.push(manifest(value, None)),
             _ => return Err(wrong(&"expected objects")),
         }
     }
     Ok(())
 }
 
-/// The documents of a file, which lines of three dashes part.
-fn documents(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    for line in text.lines() {
+/// The documents of a file, which lines of three dashes part, each with the number of lines before it.
+fn documents(text: &str) -> Vec<(usize, String)> {
+    let mut parts = vec![(0, String::new())];
+    for (at, line) in text.lines().enumerate() {
         if line.trim_end() == "---" || line.starts_with("--- ") {
-            parts.push(String::new());
-        } else if let Some(part) = parts.last_mut() {
+            parts.push((at + 1, String::new()));
+        } else if let Some((_, part)) = parts.last_mut() {
             part.push_str(line);
             part.push('\n');
         }
     }
-    parts.retain(|part| !part.trim().is_empty());
+    parts.retain(|(_, part)| !part.trim().is_empty());
     parts
 }
 
@@ -109,6 +128,10 @@ mod tests {
     #[test]
     fn three_dashes_part_documents_and_empty_ones_are_none() {
         let parts = documents("---\na: 1\n---\n\n---\nb: |\n  ----\n--- # c\nc: 3");
-        assert_eq!(parts, ["a: 1\n", "b: |\n  ----\n", "c: 3\n"]);
+        let expected = [(1, "a: 1\n"), (5, "b: |\n  ----\n"), (8, "c: 3\n")];
+        assert_eq!(
+            parts,
+            expected.map(|(before, text)| (before, text.to_owned()))
+        );
     }
 }

@@ -88,17 +88,16 @@ fn check(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     let policy = of("reinvocationPolicy");
     let place = path.field("reinvocationPolicy");
     one_of_or_none(policy, &["IfNeeded", "Never"], &place, errors);
-    conditions(webhook, &path.field("matchConditions"), errors);
+    check_conditions(
+        list(webhook, "matchConditions"),
+        &path.field("matchConditions"),
+        errors,
+    );
 }
 
 /// Validates names and presence of match conditions. The CEL expressions are compiled by the API server.
-fn conditions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let all = at_most(
-        list(webhook, "matchConditions"),
-        CONDITIONS_MAX,
-        path,
-        errors,
-    );
+pub fn check_conditions(all: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    let all = at_most(all, CONDITIONS_MAX, path, errors);
     let mut seen = BTreeSet::new();
     for (index, condition) in all.iter().enumerate() {
         let path = path.index(index);
@@ -143,7 +142,8 @@ fn reviews(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// Validates a rule of a webhook or policy.
+pub fn check_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
     let lists = [
         ("operations", "operations"),

@@ -103,6 +103,13 @@ impl Env {
         self
     }
 
+    /// Takes a variable away.
+    #[must_use]
+    pub fn without_variable(mut self, name: &str) -> Self {
+        self.variables.remove(name);
+        self
+    }
+
     /// Declares a variable whose JSON is typed and read by a schema.
     #[must_use]
     pub fn with_schema_variable(mut self, name: &str, schema: Arc<Schema>) -> Self {

@@ -108,6 +108,7 @@ impl<'a> Estimator<'a> {
                 }
                 .tenths(1)
             }
+            Cost::Nodes => size(0).plus(size(1)).tenths(1).plus(Estimate::ONE),
             Cost::Both => size(0).plus(size(1)).tenths(1),
             Cost::Second => size(1),
             Cost::Search => size(0).tenths(1).times(size(1).tenths(1)),

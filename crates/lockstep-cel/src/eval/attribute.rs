@@ -154,6 +154,7 @@ impl<'a> Machine<'a, '_, '_> {
             return *outcome;
         }
         let plan = lazy.plan;
+        let before = self.budget.begin_variable();
         let outcome = super::run(
             plan,
             self.activation,
@@ -161,6 +162,7 @@ impl<'a> Machine<'a, '_, '_> {
             self.budget,
             self.nested_depth,
         );
+        self.budget.end_variable(before);
         let outcome = match outcome {
             Err(fault) if !fault.is_final() => {
                 let name = lazy.name;

@@ -69,6 +69,7 @@ impl<'a> Machine<'a, '_, '_> {
             type_name: name,
             fields: fields.into_bump_slice(),
             omitted: omitted.into_bump_slice(),
+            is_removal: false,
         };
         Ok(Value::Object(self.arena().put(object)))
     }

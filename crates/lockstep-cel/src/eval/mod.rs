@@ -46,7 +46,7 @@ pub(crate) fn run<'a>(
     } else {
         arena.slots(plan.slots)
     };
-    let scope = Scope::new(arena, plan.profile);
+    let scope = Scope::new(arena, plan.profile).with_merger(activation.merger());
     let mut machine = Machine {
         plan,
         activation,

@@ -10,6 +10,7 @@ mod lists_ext;
 mod math;
 mod named_format;
 mod network;
+mod objects;
 mod operators;
 mod optionals;
 mod quantity;
@@ -85,7 +86,7 @@ impl Library {
 pub(crate) fn all() -> impl Iterator<Item = Library> {
     use Availability::{KubernetesSince, Mutation, Since, SpecOnly};
     use Feature as F;
-    let libraries: [(Availability, &'static [Row]); 28] = [
+    let libraries: [(Availability, &'static [Row]); 29] = [
         (Since(F::Base), operators::ROWS),
         (Since(F::CrossTypeComparison), operators::CROSS_TYPE_ROWS),
         (Since(F::Base), arithmetic::ROWS),
@@ -117,6 +118,7 @@ pub(crate) fn all() -> impl Iterator<Item = Library> {
         (SpecOnly, encoders::ROWS),
         (SpecOnly, math::ROWS),
         (Mutation, strings::JSON_PATCH_ROWS),
+        (Mutation, objects::ROWS),
     ];
     libraries
         .into_iter()

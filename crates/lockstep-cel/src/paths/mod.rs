@@ -2,6 +2,7 @@
 //!
 //! The result is conservative: if a path cannot be followed, the whole value at its start counts as read or written.
 
+mod own;
 mod pointer;
 mod read;
 mod scope;

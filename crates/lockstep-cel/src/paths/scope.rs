@@ -76,9 +76,11 @@ impl Program {
     /// The scope of the mutation that this expression produces; none if it produces none.
     ///
     /// `list_keys` returns the key fields of the list at a scope: setting them selects an element and writes nothing.
+    /// `objects` names the variables that hold the object that is mutated.
     pub fn mutation_scope(
         &self,
         list_keys: &dyn Fn(&MutationScope) -> Vec<String>,
+        objects: &[&str],
     ) -> Option<MutationScope> {
         let (ty, patches) = match self.static_type() {
             Type::List(element) => (&**element, true),
@@ -90,6 +92,7 @@ impl Program {
         let finder = Finder {
             ast: &self.expression.ast,
             list_keys,
+            objects,
         };
         let root = self.expression.ast.root();
         match &*object.name {
@@ -112,6 +115,8 @@ fn named(type_name: &str) -> MutationScope {
 struct Finder<'a> {
     ast: &'a Ast,
     list_keys: &'a dyn Fn(&MutationScope) -> Vec<String>,
+    /// Variables that hold the object that is mutated.
+    objects: &'a [&'a str],
 }
 
 impl Finder<'_> {
@@ -155,16 +160,23 @@ impl Finder<'_> {
         if !each || !self.is_object_at(fold.range, &at.steps) {
             return at;
         }
-        let keys = (self.list_keys)(&at);
+        let mut ignored = (self.list_keys)(&at);
+        // A field that is copied from the element writes nothing; keys are named that way.
+        let copied = fields.iter().filter(|field| {
+            matches!(self.ast.expr(field.value), Expr::Select { operand, field: from, mode: SelectMode::Value }
+                if *from == field.name
+                    && matches!(self.ast.expr(*operand), Expr::Ident(name) if *name == fold.variable))
+        });
+        ignored.extend(copied.map(|field| field.name.to_string()));
         let mut at = at;
         at.steps.push(ScopeStep::Each);
-        self.fields(fields, at, &keys)
+        self.fields(fields, at, &ignored)
     }
 
     /// True if an expression selects `object` at these steps.
     fn is_object_at(&self, node: NodeId, steps: &[ScopeStep]) -> bool {
         let Some((last, before)) = steps.split_last() else {
-            return matches!(self.ast.expr(node), Expr::Ident(name) if &**name == "object");
+            return matches!(self.ast.expr(node), Expr::Ident(name) if self.objects.contains(&&**name));
         };
         match self.ast.expr(node) {
             Expr::Select {

@@ -2,6 +2,7 @@
 
 use super::{Fault, Opaque, Value};
 use bumpalo::Bump;
+use serde_json::Value as Json;
 use std::fmt;
 
 /// Most bytes one evaluation may build.
@@ -15,6 +16,16 @@ const OPAQUES_KEPT_MAX: usize = 1_000;
 pub struct Arena {
     bump: Bump,
     opaques: OpaqueArena,
+    documents: Documents,
+}
+
+/// JSON made during an evaluation.
+struct Documents(typed_arena::Arena<Json>);
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self(typed_arena::Arena::with_capacity(0))
+    }
 }
 
 struct OpaqueArena(typed_arena::Arena<Opaque>);
@@ -42,6 +53,9 @@ impl Arena {
     /// Forgets all values but keeps the memory.
     pub fn reset(&mut self) {
         self.bump.reset();
+        if self.documents.0.len() > 0 {
+            self.documents = Documents::default();
+        }
         let used = self.opaques.0.len();
         if used > 0 {
             let kept = used.min(OPAQUES_KEPT_MAX);
@@ -102,6 +116,10 @@ impl Arena {
 
     pub(crate) fn vec_with<T>(&self, capacity: usize) -> bumpalo::collections::Vec<'_, T> {
         bumpalo::collections::Vec::with_capacity_in(capacity, &self.bump)
+    }
+
+    pub(crate) fn document(&self, document: Json) -> &Json {
+        self.documents.0.alloc(document)
     }
 
     pub(crate) fn opaque(&self, opaque: Opaque) -> Value<'_> {

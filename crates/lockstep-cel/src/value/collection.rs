@@ -183,7 +183,7 @@ impl<'a> Map<'a> {
     }
 
     /// Keys written as `?key` whose value was empty.
-    pub(crate) fn omitted(&self) -> &'a [Value<'a>] {
+    pub fn omitted(&self) -> &'a [Value<'a>] {
         match self {
             Self::Built(map) => map.omitted,
             _ => &[],
@@ -277,6 +277,8 @@ pub struct Object<'a> {
     pub fields: &'a [(&'a str, Value<'a>)],
     /// Fields written as `?field` whose value was empty.
     pub omitted: &'a [&'a str],
+    /// True for the result of `objects.remove`: the element with these keys is to be removed.
+    pub is_removal: bool,
 }
 
 impl<'a> Object<'a> {

@@ -28,6 +28,14 @@ pub enum JsonPatchError {
     /// More operations than [`OPERATIONS_MAX`]: 413.
     #[error("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {0}")]
     TooManyOperations(usize),
+    /// A `test` operation found another value: 422.
+    #[error("operation {index}: testing value {path} failed")]
+    TestFailed {
+        /// Index of the operation.
+        index: usize,
+        /// The path that was tested.
+        path: String,
+    },
     /// An operation has an unknown `op` or lacks a member: 422.
     #[error("operation {index}: {problem}")]
     Operation {
@@ -59,14 +67,33 @@ enum Operation {
     Add(Pointer, Value),
     Remove(Pointer),
     Replace(Pointer, Value),
-    Move { from: Pointer, to: Pointer },
-    Copy { from: Pointer, to: Pointer },
-    Test(Pointer, Value),
+    Move {
+        from: Pointer,
+        to: Pointer,
+    },
+    Copy {
+        from: Pointer,
+        to: Pointer,
+    },
+    /// Without a value the field must be absent or null.
+    Test(Pointer, Option<Value>),
 }
 
 impl JsonPatch {
-    /// Decodes a patch.
+    /// Decodes a patch. A `test` for null passes on an absent field, since clients cannot tell one from the other.
     pub fn from_value(patch: &Value) -> Result<Self, JsonPatchError> {
+        Self::decode(patch, |value| value.filter(|value| !value.is_null()))
+    }
+
+    /// Decodes a patch that an expression built. A `test` for null fails on an absent field.
+    pub fn from_expression(patch: &Value) -> Result<Self, JsonPatchError> {
+        Self::decode(patch, |value| value)
+    }
+
+    fn decode(
+        patch: &Value,
+        tested: impl Fn(Option<&Value>) -> Option<&Value>,
+    ) -> Result<Self, JsonPatchError> {
         let Value::Array(operations) = patch else {
             return Err(JsonPatchError::NotAList(type_name(patch)));
         };
@@ -88,7 +115,7 @@ impl JsonPatch {
             for field in others {
                 report_unknown(&Path::ROOT.index(index).field(field), &mut unknown);
             }
-            let operation = Operation::from_value(operation)
+            let operation = Operation::from_value(operation, &tested)
                 .map_err(|problem| JsonPatchError::at(index, problem))?;
             parsed.push(operation);
         }
@@ -107,6 +134,15 @@ impl JsonPatch {
     pub fn apply(&self, target: &mut Value) -> Result<(), JsonPatchError> {
         let mut limits = Limits::default();
         for (index, operation) in self.operations.iter().enumerate() {
+            if let Operation::Test(path, wanted) = operation {
+                let found = path.get(target);
+                let found = found.map_err(|problem| JsonPatchError::at(index, problem))?;
+                if !test(found, wanted.as_ref()) {
+                    let path = path.to_string();
+                    return Err(JsonPatchError::TestFailed { index, path });
+                }
+                continue;
+            }
             operation
                 .apply(target, &mut limits)
                 .map_err(|problem| JsonPatchError::at(index, problem))?;
@@ -124,7 +160,10 @@ struct Limits {
 }
 
 impl Operation {
-    fn from_value(operation: &Value) -> Result<Self, String> {
+    fn from_value(
+        operation: &Value,
+        tested: impl Fn(Option<&Value>) -> Option<&Value>,
+    ) -> Result<Self, String> {
         let pointer = |field: &str| match operation.get(field) {
             Some(Value::String(text)) => Pointer::parse(text),
             _ => Err(format!("missing {field}")),
@@ -149,7 +188,10 @@ impl Operation {
                     from: pointer(from)?,
                     to: pointer(to)?,
                 },
-                "test" => Self::Test(pointer(to)?, value()),
+                "test" => {
+                    let value = tested(operation.get("value"));
+                    Self::Test(pointer(to)?, value.cloned())
+                }
                 other => return Err(format!("Unexpected kind: {other}")),
             },
         )
@@ -185,12 +227,16 @@ impl Operation {
                 limits.shifted(to.behind(target))?;
                 to.add(target, value)
             }
-            Self::Test(path, wanted) => match path.get(target)? {
-                Some(found) if found == wanted => Ok(()),
-                None if wanted.is_null() => Ok(()),
-                _ => Err(format!("testing value {path} failed")),
-            },
+            Self::Test(..) => Ok(()),
         }
+    }
+}
+
+/// True if a value is the wanted one.
+fn test(found: Option<&Value>, wanted: Option<&Value>) -> bool {
+    match (found, wanted) {
+        (found, None) => found.is_none_or(Value::is_null),
+        (found, wanted) => found == wanted,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::types::{Key, List, Relation};
 
 impl List {
     /// The path element that identifies an item.
-    pub(super) fn element(&self, item: &Value) -> Result<Element, String> {
+    pub(crate) fn element(&self, item: &Value) -> Result<Element, String> {
         match &self.relation {
             Relation::Keys(keys) => by_keys(keys, item),
             Relation::Set | Relation::Atomic => by_value(item),

@@ -2,12 +2,14 @@
 
 mod builtin;
 mod custom;
+mod walk;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 pub use builtin::BuiltInTypes;
+pub use walk::{FieldType, ListRelation, MapRelation};
 
 /// A closed set of types that refer to each other; immutable once built.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use crate::field::{FieldError, FieldErrors};
 use crate::go::quote;
 use crate::kinds::{GroupKind, GroupResource};
 
-use super::{Cause, Details};
+use super::{Cause, Details, Reason};
 
 /// Failure of an API request. The text of an error is the `message` of its `Status`.
 ///
@@ -176,6 +176,9 @@ pub enum ApiError {
     /// An admission webhook denied the request, with a code of its choice.
     #[error("{}", .0.message)]
     DeniedByWebhook(Box<WebhookDenial>),
+    /// An admission policy denied the request.
+    #[error("{}", .0.message)]
+    DeniedByPolicy(Box<PolicyDenial>),
 }
 
 // An error is a part of nearly every `Result` of the write path.
@@ -224,6 +227,21 @@ pub struct InvalidObject {
     pub name: String,
     /// The field errors; equal ones are shown once.
     pub errors: FieldErrors,
+}
+
+/// Denial by admission policies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyDenial {
+    /// The object of the request.
+    pub object: ObjectRef,
+    /// Message of the first policy that denied.
+    pub message: String,
+    /// Reason of the first policy that denied.
+    pub reason: Reason,
+    /// HTTP status code.
+    pub code: u16,
+    /// Messages of all policies that denied, in order.
+    pub causes: Vec<String>,
 }
 
 /// `Status` of a denial by an admission webhook, as far as it is valid.

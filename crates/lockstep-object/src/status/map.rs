@@ -65,6 +65,7 @@ impl ApiError {
             Self::ConversionFailed(_) => 500,
             Self::NotImplemented(_) => 501,
             Self::DeniedByWebhook(denial) => denial.code,
+            Self::DeniedByPolicy(denial) => denial.code,
             other => other.reason().map_or(500, Reason::code),
         }
     }
@@ -98,6 +99,7 @@ impl ApiError {
             Self::Internal(_) => Reason::InternalError,
             Self::ServiceUnavailable { .. } => Reason::ServiceUnavailable,
             Self::Timeout { .. } | Self::ResourceVersionTooLarge { .. } => Reason::Timeout,
+            Self::DeniedByPolicy(denial) => denial.reason,
             Self::ConversionFailed(_) | Self::NotImplemented(_) | Self::DeniedByWebhook(_) => {
                 return None;
             }
@@ -194,6 +196,13 @@ fn details(error: &ApiError) -> Option<Box<Details>> {
             ..Details::default()
         },
         ApiError::DeniedByWebhook(denial) => return denial.details.clone(),
+        ApiError::DeniedByPolicy(denial) => {
+            let messages = denial.causes.iter();
+            Details {
+                causes: messages.map(|text| cause("", text.clone(), "")).collect(),
+                ..denial.object.details()
+            }
+        }
     };
     Some(Box::new(details))
 }

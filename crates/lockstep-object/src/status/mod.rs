@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::kinds::GroupResource;
 
 pub use error::{
-    ApiError, ApplyConflict, InvalidObject, ObjectRef, PreconditionFailed, WebhookDenial,
+    ApiError, ApplyConflict, InvalidObject, ObjectRef, PolicyDenial, PreconditionFailed,
+    WebhookDenial,
 };
 
 /// `status` of a `Status`: success or failure.

@@ -1,32 +1,11 @@
 //! Admission attributes: the description of a write that every admission plugin receives.
 
+use lockstep_admission::request::Operation;
 use lockstep_mvcc::Revision;
 use lockstep_object::{GroupVersionKind, Object, Value};
 
 use super::super::{DryRun, InFlight};
 use lockstep_catalog::{SpecialKind, Subresource};
-
-/// Operation of an admission request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operation {
-    /// Creation of an object or of a subresource such as `binding`.
-    Create,
-    /// Update, patch or apply of an existing object.
-    Update,
-    /// Deletion.
-    Delete,
-}
-
-impl Operation {
-    /// Spelling in rules and in `AdmissionRequest`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-        }
-    }
-}
 
 /// One write under admission; unchanged through all plugins.
 pub struct Attributes<'a> {

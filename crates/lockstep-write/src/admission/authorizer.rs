@@ -1,18 +1,28 @@
 //! The CEL `authorizer` library, backed by the authorizer of this server.
 
 use std::fmt;
+use std::sync::Arc;
 
 use lockstep_cel::authorizer::{
-    Attributes as CelAttributes, Authorizer as CelAuthorizer, Decision, Target as CelTarget,
+    Attributes as CelAttributes, Authorization, Authorizer as CelAuthorizer, Decision,
+    Target as CelTarget,
 };
 
 use lockstep_authz::User;
 use lockstep_authz::{Attributes, Authorizer, Target};
 
+/// Binds a user to the authorizer, for use in CEL expressions.
+pub(crate) fn authorization(authorizer: Authorizer, user: &User) -> Authorization {
+    Authorization::new(Arc::new(OfRequest {
+        authorizer,
+        user: user.clone(),
+    }))
+}
+
 /// Authorization checks for the user of one request.
-pub(super) struct OfRequest {
-    pub(super) authorizer: Authorizer,
-    pub(crate) user: User,
+struct OfRequest {
+    authorizer: Authorizer,
+    user: User,
 }
 
 impl fmt::Debug for OfRequest {

@@ -13,15 +13,13 @@
 
 mod accounts;
 mod attributes;
-mod authorizer;
+pub(crate) mod authorizer;
 mod certificates;
 mod classes;
-pub mod conditions;
 mod limits;
 mod plugins;
 mod priority;
 mod request;
-pub mod rules;
 mod runtimes;
 pub mod webhooks;
 
@@ -29,7 +27,8 @@ use std::time::Duration;
 
 use lockstep_object::{ApiError, Object};
 
-pub use attributes::{Attributes, Operation};
+pub use attributes::Attributes;
+pub use lockstep_admission::request::Operation;
 pub use plugins::{Ineffective, Plugin, PluginError, Plugins};
 pub use webhooks::{Hook, Phase, ReviewVersion, WebhookCall};
 

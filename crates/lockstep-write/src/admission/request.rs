@@ -1,64 +1,52 @@
-//! The `AdmissionRequest` of a write, without `object` and `oldObject`, as webhooks and CEL expressions receive it.
+//! The facts of a write that webhooks and policies match and see.
 
-use lockstep_object::{GroupVersionKind, Value};
+use lockstep_admission::request::{Operation, Request, ResourceVersion, user_info};
+use lockstep_object::{GroupVersionResource, Value};
 use serde_json::json;
 
 use super::super::DryRun;
-use super::{Attributes, Operation};
+use super::Attributes;
 use lockstep_catalog::{Served, Subresource};
 
-/// Builds the `AdmissionRequest` in the version of the resource that the webhook or policy matched.
+impl Attributes<'_> {
+    /// The facts of the write, without equivalent versions.
+    fn facts(&self) -> Request {
+        let request = self.request;
+        let user = request.user;
+        Request {
+            operation: self.operation,
+            requested: self.resource_version(&request.served),
+            equivalents: Vec::new(),
+            subresource: request.route.subresource.clone(),
+            name: self.name.to_owned(),
+            namespace: self.namespace().to_owned(),
+            user_info: user_info(&user.name, &user.uid, &user.groups, &json!(user.extra)),
+            is_dry_run: self.dry_run == DryRun::All,
+            options: options(self),
+        }
+    }
+
+    /// A version of the resource, and the kind of the body there.
+    fn resource_version(&self, served: &Served) -> ResourceVersion {
+        let kind = match self.subresource.and_then(Subresource::own_kind) {
+            Some(_) => self.kind(),
+            None => served.gvk(),
+        };
+        ResourceVersion {
+            resource: GroupVersionResource::new(
+                &*served.resource.group,
+                &*served.resource.versions[served.version].name,
+                &*served.resource.plural,
+            ),
+            kind,
+        }
+    }
+}
+
+/// Builds the `AdmissionRequest` in the version of the resource that the webhook matched.
 pub(super) fn describe(attributes: &Attributes<'_>, served: &Served) -> Value {
-    let request = attributes.request;
-    let subresource = request.route.subresource.as_str();
-    let kind = match attributes.subresource.and_then(Subresource::own_kind) {
-        Some(_) => attributes.kind(),
-        None => served.gvk(),
-    };
-    let user = request.user;
-    let mut described = json!({
-        "kind": kind_of(&kind),
-        "resource": resource_of(served),
-        "requestKind": kind_of(&attributes.kind()),
-        "requestResource": resource_of(&request.served),
-        "operation": attributes.operation.as_str(),
-        "userInfo": { "username": user.name },
-        "dryRun": attributes.dry_run == DryRun::All,
-        "options": options(attributes),
-    });
-    let texts = [
-        ("subResource", subresource),
-        ("requestSubResource", subresource),
-        ("name", attributes.name),
-        ("namespace", attributes.namespace()),
-    ];
-    for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        described[field] = text.into();
-    }
-    let user_info = &mut described["userInfo"];
-    if !user.uid.is_empty() {
-        user_info["uid"] = user.uid.as_str().into();
-    }
-    if !user.groups.is_empty() {
-        user_info["groups"] = json!(user.groups);
-    }
-    if !user.extra.is_empty() {
-        user_info["extra"] = json!(user.extra);
-    }
-    described
-}
-
-fn kind_of(kind: &GroupVersionKind) -> Value {
-    json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
-}
-
-fn resource_of(served: &Served) -> Value {
-    let resource = &served.resource;
-    json!({
-        "group": resource.group,
-        "version": resource.versions[served.version].name,
-        "resource": resource.plural,
-    })
+    let matched = attributes.resource_version(served);
+    attributes.facts().describe(&matched)
 }
 
 /// `options` of the `AdmissionRequest`. Upstream sends those of a patch as `CreateOptions` or `UpdateOptions` too.
@@ -67,6 +55,7 @@ fn options(attributes: &Attributes<'_>) -> Value {
         Operation::Create => "CreateOptions",
         Operation::Update => "UpdateOptions",
         Operation::Delete => "DeleteOptions",
+        Operation::Connect => return Value::Null,
     };
     let mut options = match attributes.delete_options {
         Some(Value::Object(given)) => given.clone(),

@@ -4,6 +4,7 @@
 //! authorized, and randomness is a counter, so equal input gives equal output.
 
 mod evaluate;
+pub mod policies;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

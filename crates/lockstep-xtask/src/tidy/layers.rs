@@ -95,6 +95,16 @@ const TABLE: &[Row] = &[
         Layer::Rules,
         MayUse::Words(&["lockstep-cel", "lockstep-schema", "lockstep-merge"]),
     ),
+    row(
+        "lockstep-admission",
+        Layer::Rules,
+        MayUse::Words(&[
+            "lockstep-builtins",
+            "lockstep-cel",
+            "lockstep-merge",
+            "lockstep-schema",
+        ]),
+    ),
     row("lockstep-authz", Layer::Rules, MayUse::Words(&[])),
     row(
         "lockstep-fairness",
@@ -111,6 +121,7 @@ const TABLE: &[Row] = &[
         "lockstep-catalog",
         Layer::Rules,
         MayUse::Words(&[
+            "lockstep-admission",
             "lockstep-authz",
             "lockstep-builtins",
             "lockstep-cel",

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let writes: Vec<String> = paths.writes.iter().map(ToString::to_string).collect();
     let ty = subject.program.static_type().to_string();
     // No schema of the object is known here, so no field selects an element.
-    let scope = subject.program.mutation_scope(&|_| Vec::new());
+    let scope = subject.program.mutation_scope(&|_| Vec::new(), &["object"]);
     let scope = scope.map(|scope| scope.to_string());
     output::data(&match arguments.output {
         Format::Table => {

@@ -10,7 +10,7 @@ fn scope(expression: &str) -> Option<(String, usize)> {
         Some(ScopeStep::Field(name)) if &**name == "containers" => vec!["name".to_owned()],
         _ => Vec::new(),
     };
-    let scope = program.mutation_scope(&keys)?;
+    let scope = program.mutation_scope(&keys, &["object"])?;
     Some((scope.to_string(), scope.depth()))
 }
 
@@ -202,7 +202,9 @@ fn what_is_no_mutation_has_no_scope() {
 fn scopes_are_compared_by_name() {
     let scope = |text: &str| {
         let program = env().compile(text).unwrap();
-        program.mutation_scope(&|_| Vec::new()).unwrap()
+        program
+            .mutation_scope(&|_| Vec::new(), &["object"])
+            .unwrap()
     };
     let label = scope("Object{metadata: Object.metadata{labels: {'a': 'b'}}}");
     let patch = scope("[JSONPatch{op: 'remove', path: '/metadata/labels/a'}]");

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use lockstep_object::selector::{LabelSelector, from_label_selector};
-use lockstep_object::{Map, Object, Value};
+use lockstep_admission::conditions::Conditions;
+use lockstep_admission::envs::HasParams;
+use lockstep_admission::matching::Selector;
+use lockstep_admission::rules::{MatchPolicy, Rule};
+use lockstep_object::{Object, Value};
 
-use super::super::conditions::Conditions;
-use super::super::rules::{Rule, Target};
 use super::review::ReviewVersion;
 use lockstep_object::webhook::{ClientConfig, ClientConfigError};
 
@@ -20,11 +21,14 @@ pub struct Hook {
     pub configuration: Box<str>,
     /// Name of the webhook.
     pub name: Box<str>,
-    rules: Vec<Rule>,
+    /// `rules`.
+    pub rules: Vec<Rule>,
     /// `matchPolicy`.
     pub match_policy: MatchPolicy,
-    namespaces: Selector,
-    objects: Selector,
+    /// `namespaceSelector`.
+    pub namespaces: Selector,
+    /// `objectSelector`.
+    pub objects: Selector,
     /// Compiled `matchConditions`.
     pub conditions: Conditions,
     /// Effect of a failed call on the write.
@@ -41,15 +45,6 @@ pub struct Hook {
     pub client: Result<ClientConfig, ClientConfigError>,
 }
 
-/// `matchPolicy`: versions of a resource that rules match.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MatchPolicy {
-    /// Only the versions that rules name.
-    Exact,
-    /// Also equivalent versions and resources.
-    Equivalent,
-}
-
 /// `failurePolicy`: effect of a failed webhook call on the write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailurePolicy {
@@ -58,9 +53,6 @@ pub enum FailurePolicy {
     /// The failure is ignored.
     Ignore,
 }
-
-/// Parsed label selector, or its error.
-type Selector = Result<LabelSelector, String>;
 
 impl Hook {
     /// Parses the webhooks of a stored configuration, in order.
@@ -79,13 +71,10 @@ impl Hook {
             configuration: configuration.into(),
             name: text("name").into(),
             rules: items("rules").map(Rule::read).collect(),
-            match_policy: match text("matchPolicy") {
-                "Exact" => MatchPolicy::Exact,
-                _ => MatchPolicy::Equivalent,
-            },
-            namespaces: selector(&webhook["namespaceSelector"]),
-            objects: selector(&webhook["objectSelector"]),
-            conditions: Conditions::read(&webhook["matchConditions"]),
+            match_policy: MatchPolicy::read(&webhook["matchPolicy"]),
+            namespaces: Selector::read(&webhook["namespaceSelector"]),
+            objects: Selector::read(&webhook["objectSelector"]),
+            conditions: Conditions::read(&webhook["matchConditions"], HasParams::No),
             failure_policy: match text("failurePolicy") {
                 "Ignore" => FailurePolicy::Ignore,
                 _ => FailurePolicy::Fail,
@@ -99,54 +88,4 @@ impl Hook {
             client: ClientConfig::read(&webhook["clientConfig"]),
         }
     }
-
-    /// True if a rule matches the write.
-    pub fn is_about(&self, target: &Target<'_>) -> bool {
-        self.rules.iter().any(|rule| rule.matches(target))
-    }
-
-    /// Index of the equivalent target that the first matching rule selects.
-    pub fn first_of(&self, targets: &[Target<'_>]) -> Option<usize> {
-        let mut found = self
-            .rules
-            .iter()
-            .map(|rule| targets.iter().position(|target| rule.matches(target)));
-        found.find_map(|found| found)
-    }
-
-    /// True if `namespaceSelector` restricts the webhook.
-    pub fn looks_at_namespaces(&self) -> bool {
-        self.namespaces
-            .as_ref()
-            .is_ok_and(|all| !all.is_everything())
-    }
-
-    /// True if `namespaceSelector` matches the labels of a namespace.
-    pub fn selects_namespace(&self, labels: &Map<String, Value>) -> Result<bool, String> {
-        let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
-        Ok(selector.matches(labels))
-    }
-
-    /// True if `objectSelector` matches the new or the current object.
-    pub fn selects_objects(
-        &self,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<bool, String> {
-        let selector = self.objects.as_ref().map_err(Clone::clone)?;
-        let is_selected = |object: &Object| selector.matches(object.labels());
-        Ok(selector.is_everything()
-            || object.is_some_and(is_selected)
-            || old.is_some_and(is_selected))
-    }
-}
-
-fn selector(selector: &Value) -> Selector {
-    if selector.is_null() {
-        return Ok(LabelSelector::default());
-    }
-    from_label_selector(selector).map_err(|errors| {
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        texts.join(", ")
-    })
 }

@@ -47,6 +47,7 @@ pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
 pub(super) fn problem(error: JsonPatchError) -> String {
     match error {
         JsonPatchError::Operation { problem, .. } => problem,
+        JsonPatchError::TestFailed { path, .. } => format!("testing value {path} failed"),
         other => other.to_string(),
     }
 }

@@ -1,14 +1,16 @@
 //! Matches a webhook against a write, and selects the version of the resource to send.
 
+use lockstep_admission::conditions::{Bindings, MatchResult};
+use lockstep_admission::rules::{self, MatchedVersion, Target};
+use lockstep_cel::Opaque;
 use lockstep_cel::authorizer::ResourceAttributes;
 use lockstep_object::{ApiError, GroupResource, Map, Object, Value};
 
 use super::super::super::WritePath;
 use super::super::super::environment::Observation;
-use super::super::conditions::{Bindings, MatchResult, authorization};
-use super::super::rules::Target;
+use super::super::authorizer::authorization;
 use super::super::{Attributes, Operation};
-use super::hook::{FailurePolicy, Hook, MatchPolicy};
+use super::hook::{FailurePolicy, Hook};
 use super::review::Phase;
 use super::view::{View, is_of_namespace};
 use lockstep_catalog::Served;
@@ -25,9 +27,9 @@ pub(super) async fn select(
         return Ok(None);
     };
     let internal = |why: String| ApiError::internal(why);
-    if hook.looks_at_namespaces() {
+    if hook.namespaces.is_selective() {
         let labels = namespace_labels(path, view).await?;
-        let is_selected = |labels| hook.selects_namespace(labels);
+        let is_selected = |labels| hook.namespaces.selects(labels);
         if !labels
             .as_ref()
             .map_or(Ok(true), is_selected)
@@ -36,7 +38,7 @@ pub(super) async fn select(
             return Ok(None);
         }
     }
-    let is_selected = hook.selects_objects(view.object(), view.old());
+    let is_selected = hook.objects.selects_objects(view.object(), view.old());
     if !is_selected.map_err(internal)? {
         return Ok(None);
     }
@@ -52,19 +54,23 @@ pub(super) async fn select(
 /// Equivalent`.
 fn matched(path: &WritePath<'_>, hook: &Hook, attributes: &Attributes<'_>) -> Option<Served> {
     let requested = &attributes.request.served;
-    if hook.is_about(&target(attributes, requested)) {
-        return Some(requested.clone());
+    let mut others = Vec::new();
+    let matched = rules::matched_version(
+        &hook.rules,
+        hook.match_policy,
+        &target(attributes, requested),
+        || {
+            others = path.equivalents(requested, attributes.subresource);
+            others
+                .iter()
+                .map(|served| target(attributes, served))
+                .collect()
+        },
+    );
+    match matched? {
+        MatchedVersion::Requested => Some(requested.clone()),
+        MatchedVersion::Equivalent(index) => others.get(index).cloned(),
     }
-    if hook.match_policy == MatchPolicy::Exact {
-        return None;
-    }
-    let equivalents = path.equivalents(requested, attributes.subresource);
-    let targets: Vec<Target<'_>> = equivalents
-        .iter()
-        .map(|served| target(attributes, served))
-        .collect();
-    let found = hook.first_of(&targets)?;
-    Some(equivalents[found].clone())
 }
 
 fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> {
@@ -75,6 +81,7 @@ fn target<'t>(attributes: &'t Attributes<'_>, served: &'t Served) -> Target<'t> 
         version: &served.resource.versions[served.version].name,
         resource: &served.resource.plural,
         subresource: &request.route.subresource,
+        name: attributes.name,
         is_namespaced: !is_of_namespace(request) && !request.route.namespace.is_empty(),
     }
 }
@@ -120,19 +127,22 @@ fn meets_conditions(
     let resource = &request.served.resource;
     let authorization = authorization(path.env.authorizer().clone(), request.user);
     let began = path.env.elapsed();
+    let check = authorization.resource(ResourceAttributes {
+        group: resource.group.to_string(),
+        resource: resource.plural.to_string(),
+        subresource: request.route.subresource.clone(),
+        namespace: attributes.namespace().to_owned(),
+        name: attributes.name.to_owned(),
+        ..ResourceAttributes::default()
+    });
     let evaluation = hook.conditions.evaluate(&Bindings {
         object: view.value(),
         old_object: view.old_value(),
         request: &view.request(),
-        authorization: &authorization,
-        resource: &ResourceAttributes {
-            group: resource.group.to_string(),
-            resource: resource.plural.to_string(),
-            subresource: request.route.subresource.clone(),
-            namespace: attributes.namespace().to_owned(),
-            name: attributes.name.to_owned(),
-            ..ResourceAttributes::default()
-        },
+        namespace: &Value::Null,
+        params: &Value::Null,
+        authorizer: &Opaque::Authorizer(authorization.clone()),
+        check: &Opaque::ResourceCheck(check),
     });
     let took = path.env.elapsed().saturating_sub(began);
     let (name, operation) = (&*hook.name, attributes.operation.as_str());
@@ -149,7 +159,7 @@ fn meets_conditions(
             let resource = resource.group_resource();
             return Err(ApiError::forbidden(&resource, attributes.name, why));
         }
-        MatchResult::DoesNotMatch | MatchResult::Error(_) => {}
+        MatchResult::DoesNotMatch(_) | MatchResult::Error(_) => {}
     }
     path.env.observe(&Observation::Excluded {
         name,

@@ -1,22 +1,15 @@
 //! `matchConditions`: CEL expressions that evaluate whether a webhook or policy applies to a request.
 
-use std::sync::{Arc, LazyLock};
-
-use lockstep_cel::authorizer::{Authorization, ResourceAttributes};
-pub use lockstep_cel::context::admission_environment as environment;
+use lockstep_cel::rule::{MATCH_CONDITIONS_COST_MAX, OUT_OF_BUDGET};
 use lockstep_cel::{
     Activation, Arena, Budget, EXPRESSION_COST_MAX, Env, EvalError, Opaque, Program, Type,
-    Value as CelValue, Version, issue,
+    Value as CelValue, issue,
 };
 use lockstep_object::Value;
 
-/// CEL cost budget of all conditions of one webhook together.
-const COST_MAX: u64 = 2_500_000;
-/// Error message once the cost budget is exhausted.
-const OUT_OF_BUDGET: &str =
-    "validation failed due to running out of cost budget, no further validation rules will be run";
+use crate::envs::{self, HasParams, Use};
 
-/// Compiled match conditions of a webhook.
+/// Compiled match conditions of a webhook or policy.
 #[derive(Debug, Default)]
 pub struct Conditions {
     all: Vec<Condition>,
@@ -24,7 +17,8 @@ pub struct Conditions {
 
 #[derive(Debug)]
 struct Condition {
-    expression: String,
+    name: Box<str>,
+    expression: Box<str>,
     program: Result<Program, String>,
 }
 
@@ -36,10 +30,14 @@ pub struct Bindings<'a> {
     pub old_object: &'a Value,
     /// `AdmissionRequest` without its objects.
     pub request: &'a Value,
-    /// Authorizer behind the `authorizer` variable.
-    pub authorization: &'a Authorization,
-    /// Resource of the request, for `authorizer.requestResource`.
-    pub resource: &'a ResourceAttributes,
+    /// Namespace of the object, or null.
+    pub namespace: &'a Value,
+    /// Parameters of a policy, or null.
+    pub params: &'a Value,
+    /// The `authorizer` variable.
+    pub authorizer: &'a Opaque,
+    /// The `authorizer.requestResource` variable.
+    pub check: &'a Opaque,
 }
 
 /// Result of evaluating match conditions.
@@ -56,28 +54,25 @@ pub struct Evaluation {
 pub enum MatchResult {
     /// All conditions are true.
     Matches,
-    /// At least one condition is false.
-    DoesNotMatch,
+    /// This condition is false.
+    DoesNotMatch(Box<str>),
     /// No condition is false, but the evaluation of at least one failed.
     Error(String),
 }
 
 impl Conditions {
-    /// Compiles the conditions of a stored webhook. Uses the newest CEL environment, since a newer server may have
-    /// accepted it.
-    pub fn read(conditions: &Value) -> Self {
-        static STORED: LazyLock<Env> = LazyLock::new(|| environment(Version::LATEST));
+    /// Compiles stored conditions, which may use every CEL feature, since a newer server may have accepted them.
+    pub fn read(conditions: &Value, params: HasParams) -> Self {
         let all = conditions.as_array().into_iter().flatten();
-        let all = all.map(|condition| {
-            let expression = condition["expression"].as_str().unwrap_or_default();
-            Condition {
-                expression: expression.to_owned(),
-                program: STORED
-                    .compile_to(expression, &[Type::Bool], "must evaluate to bool")
-                    .map_err(|issues| format!("compilation error: {}", issue::render(&issues))),
-            }
-        });
+        let env = envs::stored(Use::Conditions, params);
+        let all = all.map(|condition| Condition::compile(condition, &env));
         Self { all: all.collect() }
+    }
+
+    /// True if a condition uses the variable.
+    pub fn use_variable(&self, name: &str) -> bool {
+        let mut programs = self.all.iter().flat_map(|condition| &condition.program);
+        programs.any(|program| program.uses_variable(name))
     }
 
     /// True if there are no conditions.
@@ -91,21 +86,21 @@ impl Conditions {
             object,
             old_object,
             request,
-            authorization,
-            resource,
+            namespace,
+            params,
+            authorizer,
+            check,
         } = bindings;
-        let check = Opaque::ResourceCheck(authorization.resource((*resource).clone()));
-        let authorizer = Opaque::Authorizer((*authorization).clone());
-        let null = Value::Null;
         let activation = Activation::new()
             .with_json("object", object)
             .with_json("oldObject", old_object)
-            .with_json("namespaceObject", &null)
+            .with_json("namespaceObject", namespace)
+            .with_json("params", params)
             .with_json("request", request)
-            .with_opaque("authorizer", &authorizer)
-            .with_opaque("authorizer.requestResource", &check);
+            .with_opaque("authorizer", authorizer)
+            .with_opaque("authorizer.requestResource", check);
         let arena = Arena::new();
-        let mut left = COST_MAX;
+        let mut left = MATCH_CONDITIONS_COST_MAX;
         let mut errors = Vec::new();
         let evaluation = |result, errors: &[String]| Evaluation {
             result,
@@ -124,7 +119,10 @@ impl Conditions {
             left = left.saturating_sub(budget.spent());
             match value {
                 Ok(CelValue::Bool(true)) => {}
-                Ok(CelValue::Bool(false)) => return evaluation(MatchResult::DoesNotMatch, &errors),
+                Ok(CelValue::Bool(false)) => {
+                    let result = MatchResult::DoesNotMatch(condition.name.clone());
+                    return evaluation(result, &errors);
+                }
                 Ok(_) => errors.push(condition.failed("it is no bool")),
                 Err(EvalError::CostLimit) if left == 0 => {
                     let result = MatchResult::Error(OUT_OF_BUDGET.to_owned());
@@ -145,21 +143,21 @@ impl Conditions {
 }
 
 impl Condition {
+    fn compile(condition: &Value, env: &Env) -> Self {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default();
+        let program = env.compile_to(text("expression"), &[Type::Bool], "must evaluate to bool");
+        Self {
+            name: text("name").into(),
+            expression: text("expression").into(),
+            program: program
+                .map_err(|issues| format!("compilation error: {}", issue::render(&issues))),
+        }
+    }
+
     fn failed(&self, error: &str) -> String {
         format!(
             "expression '{}' resulted in error: {error}",
             self.expression
         )
     }
-}
-
-/// Binds a user to the authorizer, for use in CEL expressions.
-pub(super) fn authorization(
-    authorizer: lockstep_authz::Authorizer,
-    user: &lockstep_authz::User,
-) -> Authorization {
-    Authorization::new(Arc::new(super::authorizer::OfRequest {
-        authorizer,
-        user: user.clone(),
-    }))
 }

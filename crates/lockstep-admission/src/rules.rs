@@ -18,17 +18,21 @@ pub struct Target<'a> {
     pub resource: &'a str,
     /// The subresource; or empty.
     pub subresource: &'a str,
+    /// The name in the request; empty if it is generated.
+    pub name: &'a str,
     /// True for namespaced requests; false for Namespace objects themselves.
     pub is_namespaced: bool,
 }
 
-/// One of the `rules` of a webhook.
+/// One of the `rules` of a webhook, or of the `resourceRules` of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
     operations: Vec<String>,
     groups: Vec<String>,
     versions: Vec<String>,
     resources: Vec<String>,
+    /// `resourceNames`; empty for all names. Webhooks have none.
+    names: Vec<String>,
     scope: Scope,
 }
 
@@ -51,6 +55,7 @@ impl Rule {
             groups: texts("apiGroups"),
             versions: texts("apiVersions"),
             resources: texts("resources"),
+            names: texts("resourceNames"),
             scope: match rule["scope"].as_str() {
                 Some("Cluster") => Scope::Cluster,
                 Some("Namespaced") => Scope::Namespaced,
@@ -66,11 +71,22 @@ impl Rule {
             Scope::Cluster => !target.is_namespaced,
             Scope::Namespaced => target.is_namespaced,
         };
+        let is_named = self.names.is_empty() || self.names.iter().any(|name| name == target.name);
         in_scope
+            && is_named
             && has(&self.operations, target.operation)
             && has(&self.groups, target.group)
             && has(&self.versions, target.version)
             && self.has_resource(target.resource, target.subresource)
+    }
+
+    /// Pairs of group and resource that the rule names, each possibly `*`.
+    pub fn resources(&self) -> impl Iterator<Item = (&str, &str)> {
+        let plural = |named: &'_ String| -> usize { named.find('/').unwrap_or(named.len()) };
+        self.groups.iter().flat_map(move |group| {
+            let resources = self.resources.iter();
+            resources.map(move |named| (&**group, &named[..plural(named)]))
+        })
     }
 
     /// `pods` matches pods without subresources, `pods/*` pods with all of them, `*` all resources without
@@ -81,6 +97,55 @@ impl Rule {
             (own == ALL || own == resource) && (part == ALL || part == subresource)
         })
     }
+}
+
+/// `matchPolicy`: versions of a resource that rules match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MatchPolicy {
+    /// Only the versions that rules name.
+    Exact,
+    /// Also equivalent versions and resources.
+    Equivalent,
+}
+
+impl MatchPolicy {
+    /// Reads a stored `matchPolicy`, whose default is `Equivalent`.
+    pub fn read(text: &Value) -> Self {
+        match text.as_str() {
+            Some("Exact") => Self::Exact,
+            _ => Self::Equivalent,
+        }
+    }
+}
+
+/// The version of a resource that rules match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MatchedVersion {
+    /// The version in the request.
+    Requested,
+    /// The equivalent version with this index.
+    Equivalent(usize),
+}
+
+/// The version that rules match: the requested one, else the equivalent one that the first matching rule selects.
+pub fn matched_version<'t>(
+    rules: &[Rule],
+    policy: MatchPolicy,
+    requested: &Target<'_>,
+    equivalents: impl FnOnce() -> Vec<Target<'t>>,
+) -> Option<MatchedVersion> {
+    if rules.iter().any(|rule| rule.matches(requested)) {
+        return Some(MatchedVersion::Requested);
+    }
+    if policy == MatchPolicy::Exact || rules.is_empty() {
+        return None;
+    }
+    let equivalents = equivalents();
+    let of_rule = |rule: &Rule| equivalents.iter().position(|target| rule.matches(target));
+    rules
+        .iter()
+        .find_map(of_rule)
+        .map(MatchedVersion::Equivalent)
 }
 
 fn has(items: &[String], requested: &str) -> bool {

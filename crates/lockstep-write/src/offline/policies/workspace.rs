@@ -1,0 +1,448 @@
+//! Everything that policies are evaluated with, from manifests in any order.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lockstep_admission::api::{self, ApiKind};
+use lockstep_admission::binding::Binding;
+use lockstep_admission::facts::{Facts, ParamKind, ParamResource};
+use lockstep_admission::policy::{MutatingPolicy, PolicyKind, ValidatingPolicy};
+use lockstep_admission::set::PolicySet;
+use lockstep_catalog::builtin::{self, Apis};
+use lockstep_catalog::{Origin, Registry, ResourceId, Served};
+use lockstep_cel::Version;
+use lockstep_cel::authorizer::Authorization;
+use lockstep_mvcc::Revision;
+use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::names::{NameRule, Part};
+use lockstep_object::{ApiError, GroupKind, Object, Value};
+
+use super::super::compile;
+use super::kinds::OfServed;
+use super::{bindings_to_everything, shown_kind};
+
+/// Policies, bindings, definitions, parameters and namespaces.
+pub struct Workspace {
+    registry: Arc<Registry>,
+    set: PolicySet,
+    /// Parameters and namespaces, with their defaults.
+    objects: Vec<(Object, Arc<Value>)>,
+    /// Warnings for the authors of policies and bindings.
+    warnings: Vec<String>,
+}
+
+/// A policy or binding that a server would refuse.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rejection {
+    /// Position among the given objects.
+    pub index: usize,
+    /// The refusal.
+    pub error: ApiError,
+    /// Its field errors.
+    pub fields: FieldErrors,
+}
+
+/// Errors of a workspace.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// Policies or bindings are not valid.
+    #[error("{}", .0.first().map(|rejection| rejection.error.to_string()).unwrap_or_default())]
+    Rejected(Vec<Rejection>),
+    /// A definition cannot be served.
+    #[error("definition {name} cannot be served: {why}")]
+    Definition {
+        /// Name of the definition.
+        name: String,
+        /// The reason.
+        why: String,
+    },
+    /// A parameter or namespace has fields of a wrong type.
+    #[error("{kind} {name}: {why}")]
+    Malformed {
+        /// Version and kind.
+        kind: String,
+        /// The name.
+        name: String,
+        /// The problem.
+        why: String,
+    },
+    /// No schema is known.
+    #[error("the kind {0} is unknown; its CustomResourceDefinition is missing")]
+    UnknownKind(String),
+    /// There is no object in the request.
+    #[error("the request has no object")]
+    Nothing,
+}
+
+/// Treatment of policies without bindings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unbound {
+    /// They have no effect, as on a server.
+    Inert,
+    /// If there are no bindings at all, each policy is applied to everything it matches.
+    Bound,
+}
+
+impl Workspace {
+    /// Reads objects. Policies and bindings are validated as a server would.
+    pub fn new(objects: &[Object], unbound: Unbound) -> Result<Self, WorkspaceError> {
+        let registry = registry(objects)?;
+        let mut workspace = Self {
+            registry: Arc::new(registry),
+            set: PolicySet::default(),
+            objects: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let mut stored = Stored::default();
+        let mut rejections = Vec::new();
+        for (index, object) in objects.iter().enumerate() {
+            match ApiKind::of(object) {
+                Some(kind) => match workspace.accept(kind, object) {
+                    Ok(object) => stored.add(kind, &object),
+                    Err((error, fields)) => rejections.push(Rejection {
+                        index,
+                        error,
+                        fields,
+                    }),
+                },
+                None if object.kind() == "CustomResourceDefinition" => {}
+                None => workspace.keep(object)?,
+            }
+        }
+        if !rejections.is_empty() {
+            return Err(WorkspaceError::Rejected(rejections));
+        }
+        if unbound == Unbound::Bound {
+            workspace.warnings.extend(stored.bind_all());
+        }
+        workspace.set = stored.into_set();
+        Ok(workspace)
+    }
+
+    /// The bound policies.
+    pub fn policies(&self) -> &PolicySet {
+        &self.set
+    }
+
+    /// Warnings for the authors of policies and bindings.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// True if an expression of a policy asks the authorizer.
+    pub fn uses_authorizer(&self) -> bool {
+        ["authorizer", "authorizer.requestResource"]
+            .iter()
+            .any(|name| {
+                let mut mutating = self.set.mutating().iter();
+                let mut validating = self.set.validating().iter();
+                mutating.any(|bound| bound.policy.uses_variable(name))
+                    || validating.any(|bound| bound.policy.uses_variable(name))
+            })
+    }
+
+    /// The resource of an object.
+    pub(super) fn served(&self, object: &Object) -> Result<Served, WorkspaceError> {
+        let unknown = || WorkspaceError::UnknownKind(shown_kind(object));
+        let gvk = object.gvk().ok_or_else(unknown)?;
+        let mut resources = self.registry.iter();
+        let found = resources.find_map(|resource| {
+            let is_kind = resource.group == gvk.group && resource.kind == gvk.kind;
+            let version = resource.served_version(&gvk.version).filter(|_| is_kind)?;
+            Some(Served {
+                resource: Arc::clone(resource),
+                version,
+            })
+        });
+        found.ok_or_else(unknown)
+    }
+
+    /// Defaults and validates a policy or binding.
+    fn accept(
+        &mut self,
+        kind: ApiKind,
+        object: &Object,
+    ) -> Result<Object, (ApiError, FieldErrors)> {
+        let mut object = object.clone();
+        let name = object.name().to_owned();
+        let mut warnings = Vec::new();
+        if api::convert_early_shape(&mut object) {
+            warnings.push(
+                "spec.paramKind: group and version are read as apiVersion; write apiVersion"
+                    .to_owned(),
+            );
+        }
+        let (unknown, mut errors) = api::check_fields(kind, &mut object);
+        let unknown = unknown
+            .into_iter()
+            .map(|field| format!("unknown field {field:?}"));
+        warnings.extend(unknown);
+        if errors.is_empty() {
+            api::apply_defaults(kind, &mut object);
+            let place = Path::ROOT.field("metadata");
+            let place = place.field("name");
+            let problems = match name.as_str() {
+                "" => vec![FieldError::required(
+                    &place,
+                    "name or generateName is required",
+                )],
+                name => {
+                    let problems = NameRule::Subdomain.check(name, Part::Whole).into_iter();
+                    problems
+                        .map(|why| FieldError::invalid(&place, name, why))
+                        .collect()
+                }
+            };
+            errors.extend(problems);
+            errors.extend(lockstep_admission::validate(
+                kind,
+                &object,
+                None,
+                Version::LATEST,
+            ));
+        }
+        if !errors.is_empty() {
+            let group_kind = GroupKind::new(api::GROUP, object.kind());
+            return Err((
+                ApiError::invalid(&group_kind, &name, errors.clone()),
+                errors,
+            ));
+        }
+        warnings.extend(api::warnings(kind, &object));
+        let shown = warnings
+            .into_iter()
+            .map(|warning| format!("{}/{name}: {warning}", object.kind()));
+        self.warnings.extend(shown);
+        Ok(object)
+    }
+
+    /// Keeps a parameter or namespace with its defaults. Objects of unknown kinds cannot be parameters.
+    fn keep(&mut self, object: &Object) -> Result<(), WorkspaceError> {
+        let mut object = object.clone();
+        if let Ok(served) = self.served(&object) {
+            let name = object.name().to_owned();
+            let kind = shown_kind(&object);
+            let read = OfServed(served).read(&mut object);
+            read.map_err(|why| WorkspaceError::Malformed { kind, name, why })?;
+        }
+        let value = Arc::new(object.as_value().clone());
+        self.objects.push((object, value));
+        Ok(())
+    }
+}
+
+/// Built-in resources, and those of the definitions.
+fn registry(objects: &[Object]) -> Result<Registry, WorkspaceError> {
+    let mut registry = Registry::new(builtin::resources(Version::LATEST, &Apis::all()));
+    for object in objects
+        .iter()
+        .filter(|object| object.kind() == "CustomResourceDefinition")
+    {
+        let served = registry.find(ResourceId {
+            group: "apiextensions.k8s.io",
+            version: "v1",
+            plural: "customresourcedefinitions",
+        });
+        let mut object = object.clone();
+        let wrong = |why: String| WorkspaceError::Definition {
+            name: object.name().to_owned(),
+            why,
+        };
+        if let Some(Served { resource, version }) = served {
+            let strategy = Arc::clone(&resource.strategy);
+            let mut read = object.clone();
+            let kind = OfServed(Served { resource, version });
+            kind.read(&mut read).map_err(wrong)?;
+            let valid = strategy.validate(version, &read, None, None);
+            if let Some(error) = valid.errors.first() {
+                return Err(wrong(error.to_string()));
+            }
+            object = read;
+        }
+        let resource = compile(&object, Revision::NONE);
+        let resource = resource.map_err(|error| WorkspaceError::Definition {
+            name: object.name().to_owned(),
+            why: error.to_string(),
+        })?;
+        registry.insert(resource);
+    }
+    Ok(registry)
+}
+
+/// Compiled policies and bindings.
+#[derive(Default)]
+struct Stored {
+    mutating: Vec<Arc<MutatingPolicy>>,
+    mutating_bindings: Vec<Arc<Binding>>,
+    validating: Vec<Arc<ValidatingPolicy>>,
+    validating_bindings: Vec<Arc<Binding>>,
+}
+
+impl Stored {
+    fn add(&mut self, kind: ApiKind, object: &Object) {
+        match kind {
+            ApiKind::Policy(PolicyKind::Mutating) => {
+                self.mutating
+                    .push(Arc::new(MutatingPolicy::compile(object)));
+            }
+            ApiKind::Policy(PolicyKind::Validating) => {
+                self.validating
+                    .push(Arc::new(ValidatingPolicy::compile(object)));
+            }
+            ApiKind::Binding(PolicyKind::Mutating) => {
+                self.mutating_bindings.push(Arc::new(Binding::read(object)));
+            }
+            ApiKind::Binding(PolicyKind::Validating) => {
+                self.validating_bindings
+                    .push(Arc::new(Binding::read(object)));
+            }
+        }
+    }
+
+    /// Binds all policies of a kind that has no bindings, and returns what to say about it.
+    fn bind_all(&mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        let mutating: BTreeSet<&str> = self.mutating.iter().map(|p| &*p.common.name).collect();
+        let validating: BTreeSet<&str> = self.validating.iter().map(|p| &*p.common.name).collect();
+        let kinds = [
+            (mutating, &mut self.mutating_bindings),
+            (validating, &mut self.validating_bindings),
+        ];
+        for (policies, bindings) in kinds {
+            if bindings.is_empty() && !policies.is_empty() {
+                let names: Vec<&str> = policies.iter().copied().collect();
+                let names = names.join(", ");
+                said.push(format!(
+                    "no bindings were given: bound to everything: {names}"
+                ));
+                let made = bindings_to_everything(policies.into_iter());
+                bindings.extend(made.into_iter().map(Arc::new));
+            }
+        }
+        said
+    }
+
+    fn into_set(self) -> PolicySet {
+        PolicySet::new(
+            (self.mutating, self.mutating_bindings),
+            (self.validating, self.validating_bindings),
+        )
+    }
+}
+
+/// Facts of one request.
+pub(super) struct RequestFacts<'a> {
+    workspace: &'a Workspace,
+    namespace: Option<Object>,
+    authorization: Authorization,
+}
+
+impl<'a> RequestFacts<'a> {
+    /// A namespace that was not given exists, with the label of its name.
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        namespace: &str,
+        authorization: Authorization,
+    ) -> Self {
+        let made = || {
+            let made = serde_json::json!({
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {
+                    "name": namespace,
+                    "labels": { "kubernetes.io/metadata.name": namespace },
+                },
+                "status": { "phase": "Active" },
+            });
+            Object::from_value(made).ok()
+        };
+        let mut objects = workspace.objects.iter().map(|(object, _)| object);
+        let given = objects.find(|object| {
+            object.kind() == "Namespace"
+                && object.api_version() == "v1"
+                && object.name() == namespace
+        });
+        let namespace = match given {
+            _ if namespace.is_empty() => None,
+            Some(given) => {
+                let mut given = given.clone();
+                let labels = given.metadata_mut().entry("labels");
+                let labels = labels.or_insert_with(|| serde_json::json!({}));
+                labels["kubernetes.io/metadata.name"] = namespace.into();
+                Some(given)
+            }
+            None => made(),
+        };
+        Self {
+            workspace,
+            namespace,
+            authorization,
+        }
+    }
+
+    fn of_kind<'k>(
+        &'k self,
+        kind: &'k ParamKind,
+    ) -> impl Iterator<Item = &'k (Object, Arc<Value>)> {
+        let group = |api_version: &str| -> String {
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            group.to_owned()
+        };
+        let wanted = group(&kind.api_version);
+        self.workspace.objects.iter().filter(move |(object, _)| {
+            *object.kind() == *kind.kind && group(object.api_version()) == wanted
+        })
+    }
+}
+
+impl Facts for RequestFacts<'_> {
+    fn namespace(&self) -> Option<&Object> {
+        self.namespace.as_ref()
+    }
+
+    fn param_resource(&self, kind: &ParamKind) -> Option<ParamResource> {
+        let (group, version) = kind
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &kind.api_version));
+        let mut resources = self.workspace.registry.iter();
+        let resource = resources.find(|resource| {
+            *resource.group == *group
+                && resource.kind == kind.kind
+                && resource.served_version(version).is_some()
+        })?;
+        Some(ParamResource {
+            scope: resource.scope,
+            is_custom: resource.origin == Origin::Custom,
+        })
+    }
+
+    fn params(&self, kind: &ParamKind, namespace: &str) -> Vec<Arc<Value>> {
+        let within = |object: &Object| namespace.is_empty() || in_namespace(object, namespace);
+        let found = self.of_kind(kind).filter(|(object, _)| within(object));
+        found.map(|(_, value)| Arc::clone(value)).collect()
+    }
+
+    fn param(&self, kind: &ParamKind, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let mut found = self.of_kind(kind).filter(|(object, _)| {
+            object.name() == name && (namespace.is_empty() || in_namespace(object, namespace))
+        });
+        found.next().map(|(_, value)| Arc::clone(value))
+    }
+
+    fn authorization(&self) -> &Authorization {
+        &self.authorization
+    }
+}
+
+/// True if an object lies in a namespace; without one it lies in `default`.
+fn in_namespace(object: &Object, namespace: &str) -> bool {
+    match object.namespace() {
+        "" => namespace == "default",
+        own => own == namespace,
+    }
+}
