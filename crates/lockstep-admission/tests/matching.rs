@@ -1,7 +1,5 @@
 //! Rules and conditions, which webhooks and policies share: `tests/matching/*.yaml`.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
-
 use std::path::Path;
 
 use lockstep_admission::conditions::{Bindings, Conditions, MatchResult};
