@@ -306,11 +306,11 @@ fn check_shape(
                 let path = path.index(index);
                 match item {
                     Value::Object(entries) => check_entries(entries, fields, &path, found),
-                    other => found.1.push(FieldError::type_invalid(
-                        &path,
-                        &*other,
-                        "expected a map",
-                    )),
+                    other => {
+                        found
+                            .1
+                            .push(FieldError::type_invalid(&path, &*other, "expected a map"))
+                    }
                 }
             }
             return;
@@ -322,9 +322,7 @@ fn check_shape(
         (Maps(_), _) => "a list of maps",
     };
     let why = format!("expected {expected}");
-    found
-        .1
-        .push(FieldError::type_invalid(path, &*value, why));
+    found.1.push(FieldError::type_invalid(path, &*value, why));
 }
 
 fn check_entries(

@@ -40,7 +40,10 @@ fn kind(object: &Object) -> ApiKind {
 /// Fields of the errors of an update, for a server whose peers know CEL as of 1.30.
 fn update(new: &Object, old: Option<&Object>) -> Vec<String> {
     let errors = validate(kind(new), new, old, Version::new(1, 30));
-    errors.into_iter().map(|error| error.field).collect()
+    errors
+        .into_iter()
+        .map(|error| error.field.clone())
+        .collect()
 }
 
 /// An expression that needs CEL as of 1.32.
@@ -94,7 +97,7 @@ fn the_early_shape_of_parameters_is_read_in_v1alpha1_only() {
         }));
         let is_converted = convert_early_shape(&mut policy);
         let (unknown, errors) = check_fields(kind(&policy), &mut policy);
-        assert_eq!(errors, []);
+        assert_eq!(errors.as_slice(), []);
         (
             is_converted,
             policy.fields()["spec"]["paramKind"].clone(),

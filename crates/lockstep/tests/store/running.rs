@@ -72,11 +72,6 @@ impl Running {
         panic!("the server does not become ready");
     }
 
-    /// Waits for the end, and returns the exit code and the rest of the log.
-    pub(crate) fn wait(self) -> (Option<i32>, String) {
-        self.process.wait()
-    }
-
     /// Sends a signal, waits for the end, and returns the exit code and the rest of the log.
     pub(crate) fn end(self, signal: &str) -> (Option<i32>, String, TempDir) {
         self.process.signal(signal);

@@ -57,7 +57,7 @@ impl OfResource {
                 || !own.bucket.name().is_empty() && other.bucket == own.bucket
         });
         let versions = beside.flat_map(|resource| {
-            let versions = resource.versions.iter().enumerate();
+            let versions = resource.versions.indexed();
             let served = versions.filter(|(_, version)| version.is_served);
             served.map(|(version, _)| Served {
                 resource: resource.clone(),

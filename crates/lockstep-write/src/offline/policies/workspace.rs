@@ -198,7 +198,7 @@ impl Workspace {
                 }
             };
             errors.extend(problems);
-            errors.extend(lockstep_admission::validate(
+            errors.append(lockstep_admission::validate(
                 kind,
                 &object,
                 None,
@@ -258,7 +258,7 @@ fn registry(objects: &[Object]) -> Result<Registry, WorkspaceError> {
             let kind = OfServed(Served { resource, version });
             kind.read(&mut read).map_err(wrong)?;
             let valid = strategy.validate(version, &read, None, None);
-            if let Some(error) = valid.errors.first() {
+            if let Some(error) = valid.errors.iter().next() {
                 return Err(wrong(error.to_string()));
             }
             object = read;
