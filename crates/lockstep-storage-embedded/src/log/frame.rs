@@ -13,6 +13,8 @@
 //! so for values that look like frames: a torn frame may expose one, and a client that wrote the value cannot know
 //! the salt.
 
+use super::range_sums::RangeSums;
+
 /// Bytes before the length counts.
 pub(super) const HEAD_BYTES: usize = 8;
 /// The shortest content: index and count.
@@ -110,19 +112,78 @@ fn usize_at(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Range of indexes in which a frame after damage is searched: far more than a segment holds.
 const INDEXES_AHEAD_MAX: u64 = 1 << 24;
+/// Offset of the last byte of the first index.
+const INDEX_LAST: usize = HEAD_BYTES + 7;
+
+/// Offset and first index of the next valid frame at or after `from` whose first index is at least `next_index`.
+///
+/// The search covers everything behind the end of the log: zeros, or what a recycled file held before. It takes time
+/// linear in that, whatever it is: a place that looks like a frame costs no more if its length is large.
+pub(super) fn find(
+    sums: &mut RangeSums<'_>,
+    from: usize,
+    seed: Seed,
+    next_index: u64,
+) -> Option<(usize, u64)> {
+    let bytes = sums.bytes();
+    let step = step_max(next_index);
+    let mut at = from;
+    while let Some(last) = bytes.get(at + INDEX_LAST) {
+        if *last != 0 && step > 0 {
+            at += step;
+        } else if bytes[at..].starts_with(&ZEROS) {
+            // No frame starts with zeros, since no first index is zero.
+            at += ZEROS.len() - INDEX_LAST;
+        } else {
+            if may_begin(&bytes[at..], next_index)
+                && let Some(frame) = read_at(sums, at, seed)
+            {
+                return Some((at, frame.first_index));
+            }
+            at += 1;
+        }
+    }
+    None
+}
+
+static ZEROS: [u8; 64] = [0; 64];
+
+/// Number of highest bytes that are zero in every index that is searched. Where such a byte is expected and another
+/// is found, no frame begins in as many places.
+fn step_max(next_index: u64) -> usize {
+    let highest = next_index.saturating_add(INDEXES_AHEAD_MAX);
+    (highest.leading_zeros() / u8::BITS) as usize
+}
 
 /// Cheap test whether `bytes` may start with a frame whose first index is at least `next_index`.
-pub(super) fn may_begin(bytes: &[u8], next_index: u64) -> bool {
+fn may_begin(bytes: &[u8], next_index: u64) -> bool {
     let index = bytes.get(HEAD_BYTES..HEAD_BYTES + 8);
     let index = index.and_then(|index| index.try_into().ok().map(u64::from_le_bytes));
     let ahead = index.and_then(|index| index.checked_sub(next_index));
     ahead.is_some_and(|ahead| ahead < INDEXES_AHEAD_MAX)
 }
 
+/// Decodes the frame at an offset, like [`read`], and reads no more than its head if its checksum does not match.
+fn read_at<'a>(sums: &mut RangeSums<'a>, at: usize, seed: Seed) -> Option<Frame<'a>> {
+    let bytes = &sums.bytes()[at..];
+    let length = content_length(bytes)?;
+    let checksum = sums.append(seed.0, at + HEAD_BYTES, length);
+    if u32_at(bytes, 4)? != checksum {
+        return None;
+    }
+    read(bytes, seed)
+}
+
+/// Length behind the head of the frame at the start of `bytes`, if they are long enough.
+fn content_length(bytes: &[u8]) -> Option<usize> {
+    let room = bytes.len().checked_sub(HEAD_BYTES)?;
+    usize_at(bytes, 0).filter(|length| (CONTENT_BYTES_MIN..=room).contains(length))
+}
+
 /// Decodes the frame at the start of `bytes`, if it is complete and its checksum matches.
 pub(super) fn read(bytes: &[u8], seed: Seed) -> Option<Frame<'_>> {
-    let length = usize_at(bytes, 0).filter(|length| *length >= CONTENT_BYTES_MIN)?;
-    let content = bytes.get(HEAD_BYTES..HEAD_BYTES.checked_add(length)?)?;
+    let length = content_length(bytes)?;
+    let content = &bytes[HEAD_BYTES..HEAD_BYTES + length];
     if u32_at(bytes, 4)? != seed.checksum(content) {
         return None;
     }
@@ -145,6 +206,7 @@ pub(super) fn read(bytes: &[u8], seed: Seed) -> Option<Frame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::range_sums::STRIDE_BYTES;
 
     fn sealed(seed: Seed) -> Vec<u8> {
         let mut builder = FrameBuilder::default();
@@ -194,5 +256,56 @@ mod tests {
         }
         assert_eq!(read(&[0; 100], seed), None);
         assert_eq!(read(&[0xff; 100], seed), None);
+    }
+
+    /// An intact frame behind `bytes`, and the number of bytes that a search for it reads.
+    fn searched(mut bytes: Vec<u8>, next_index: u64) -> (usize, usize) {
+        let seed = Seed::new(99, 3);
+        let mut builder = FrameBuilder::default();
+        builder.begin(next_index + 1);
+        builder.push(|bytes| bytes.extend_from_slice(b"intact"));
+        let expected = bytes.len();
+        bytes.extend_from_slice(builder.seal(seed));
+        bytes.resize(bytes.len() + 100, 0);
+        let mut sums = RangeSums::new(&bytes);
+        let found = find(&mut sums, 1, seed, next_index);
+        assert_eq!(found, Some((expected, next_index + 1)));
+        (bytes.len(), sums.read_bytes)
+    }
+
+    #[test]
+    fn a_search_reads_a_segment_a_bounded_number_of_times_whatever_looks_like_a_frame() {
+        // Every eighth byte begins a frame of a quarter of the bytes, by its length and its index.
+        let number = 1_u64 << 18;
+        let frames = 1 << 17;
+        let (length, read) = searched(number.to_le_bytes().repeat(frames), number);
+        let read_each = 2 * STRIDE_BYTES;
+        assert!(read > frames, "the frames were not checked: {read}");
+        assert!(read <= 2 * length + frames * read_each, "{read} bytes");
+    }
+
+    #[test]
+    fn a_search_reads_frames_of_a_recycled_segment_a_bounded_number_of_times() {
+        // The checksum's last byte and the index make a larger index, and the length a larger length.
+        let mut old = Vec::new();
+        for index in 40_000..41_000 {
+            let mut builder = FrameBuilder::default();
+            builder.begin(index);
+            builder.push(|bytes| bytes.extend_from_slice(&[b'x'; 500]));
+            old.extend_from_slice(builder.seal(Seed::new(98, 2)));
+        }
+        let (length, read) = searched(old, 50_000);
+        assert!(read <= 2 * length, "{read} of {length} bytes");
+    }
+
+    #[test]
+    fn a_search_finds_an_intact_frame_at_every_offset_and_behind_all_bytes() {
+        for next_index in [1, 1 << 20, 1 << 40, (1 << 56) - 1] {
+            for filler in [0, 1, b'x', 0xff] {
+                for length in 0..150 {
+                    searched(vec![filler; 1 + length], next_index);
+                }
+            }
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Read-only scan of the log.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::frame::{self, Seed};
+use super::range_sums::RangeSums;
 use super::segment::{self, HEADER_BYTES, Header};
 
 const WRONG_HEADER: &str = "the header of the segment is wrong";
@@ -63,10 +64,17 @@ pub(crate) struct Segment {
     pub(crate) next_index: u64,
     /// Initial checksum value of its frames.
     pub(super) seed: Seed,
-    /// Offset of the end of its last frame.
+    /// Offset of the end of its last frame, or of the header if its frames were not read.
     pub(crate) end: usize,
     /// True if the last frame is a closing frame.
     pub(crate) is_closed: bool,
+}
+
+/// Header of a segment, as far as a scan needs it.
+#[derive(Clone, Copy)]
+struct Start {
+    first_index: u64,
+    seed: Seed,
 }
 
 /// Result of a scan.
@@ -89,8 +97,8 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Scans every segment. `applied` is the index of the last command in the state; only commands after `skipped`
-    /// are collected.
+    /// Scans the segments. `applied` is the index of the last command in the state; only commands after `skipped` are
+    /// collected, and segments that end before them are not read.
     pub(crate) fn read(folder: &Path, applied: u64, skipped: u64) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
             folder: folder.to_owned(),
@@ -110,7 +118,18 @@ impl Scan {
             errors: Vec::new(),
             skipped,
         };
-        for sequence in needed {
+        let starts = needed.iter().map(|sequence| scan.start_of(*sequence));
+        let starts = starts.collect::<io::Result<Vec<_>>>().map_err(io)?;
+        let is_reached =
+            |start: &Option<Start>| start.is_some_and(|it| it.first_index <= skipped + 1);
+        let first_read = starts.iter().rposition(is_reached).unwrap_or_default();
+        for (nth, sequence) in needed.iter().enumerate() {
+            if nth < first_read
+                && let (Some(start), Some(next)) = (starts[nth], starts[nth + 1])
+            {
+                scan.pass_over(*sequence, start, next);
+                continue;
+            }
             let bytes = fs::read(scan.file(*sequence)).map_err(io)?;
             scan.read_segment(&bytes, *sequence, needed.last() == Some(sequence));
         }
@@ -129,6 +148,29 @@ impl Scan {
     pub(crate) fn next_index(&self) -> u64 {
         let last = self.segments.last();
         last.map_or(self.applied + 1, |segment| segment.next_index)
+    }
+
+    /// Start of a segment by its header, if that is right.
+    fn start_of(&self, sequence: u64) -> io::Result<Option<Start>> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        let file = fs::File::open(self.file(sequence))?;
+        file.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+        Ok(match segment::read_header(&bytes, sequence) {
+            Header::Right { first_index, seed } => Some(Start { first_index, seed }),
+            _ => None,
+        })
+    }
+
+    /// Adds a segment without reading its frames.
+    fn pass_over(&mut self, sequence: u64, start: Start, next: Start) {
+        self.segments.push(Segment {
+            sequence,
+            first_index: start.first_index,
+            next_index: next.first_index,
+            seed: start.seed,
+            end: HEADER_BYTES,
+            is_closed: false,
+        });
     }
 
     fn damaged(&mut self, sequence: u64, offset: usize, what: &'static str) {
@@ -163,7 +205,9 @@ impl Scan {
             Header::Damaged { seeds } => {
                 self.damaged(sequence, 0, WRONG_HEADER);
                 let next_index = expected.unwrap_or(self.applied + 1);
-                let fits = |seed: &Seed| next_frame(bytes, HEADER_BYTES, *seed, next_index);
+                let mut sums = RangeSums::new(bytes);
+                let mut fits =
+                    |seed: &Seed| frame::find(&mut sums, HEADER_BYTES, *seed, next_index);
                 let seed = seeds.into_iter().find(|seed| fits(seed).is_some());
                 (next_index, seed.unwrap_or(seeds[0]))
             }
@@ -187,6 +231,7 @@ impl Scan {
         seed: Seed,
     ) -> Segment {
         let (mut at, mut next_index, mut is_closed) = (HEADER_BYTES, first_index, false);
+        let mut sums = RangeSums::new(bytes);
         loop {
             while let Some(frame) = frame::read(&bytes[at.min(bytes.len())..], seed) {
                 if frame.first_index != next_index {
@@ -200,7 +245,7 @@ impl Scan {
                 }
                 at += frame.length;
             }
-            let Some(intact) = next_frame(bytes, at + 1, seed, next_index) else {
+            let Some(intact) = frame::find(&mut sums, at + 1, seed, next_index) else {
                 break;
             };
             self.damaged(sequence, at, "a frame is damaged and intact ones follow");
@@ -255,34 +300,3 @@ fn sequences(folder: &Path) -> io::Result<Vec<u64>> {
     sequences.sort_unstable();
     Ok(sequences)
 }
-
-/// Offset and first index of the next valid frame at or after `from`.
-///
-/// The scan covers the whole file after the end of the log, most of which is zeros; no frame starts with zeros, so
-/// they are skipped in large steps.
-fn next_frame(bytes: &[u8], from: usize, seed: Seed, next_index: u64) -> Option<(usize, u64)> {
-    let mut at = from;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        if rest.starts_with(&ZEROS) {
-            at += ZEROS.len() - frame::HEAD_BYTES - INDEX_BYTES + 1;
-            continue;
-        }
-        // Within this block the search for zeros is not repeated.
-        let end = bytes.len().min(at + ZEROS.len());
-        while at < end {
-            if frame::may_begin(&bytes[at..], next_index)
-                && let Some(frame) = frame::read(&bytes[at..], seed)
-            {
-                return Some((at, frame.first_index));
-            }
-            at += 1;
-        }
-    }
-    None
-}
-
-/// The bytes of the index in a frame, which is never zero.
-const INDEX_BYTES: usize = 8;
-
-static ZEROS: [u8; 4096] = [0; 4096];

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lockstep_storage_embedded::{EmbeddedStore, Faults, LogError, OpenError, Options, Step};
+use lockstep_storage_embedded::{
+    EmbeddedStore, Faults, Inspection, LogError, OpenError, Options, Step,
+};
 use tokio::runtime::Runtime;
 
 use crate::rng::fast_folder;
@@ -330,6 +332,33 @@ fn a_segment_that_is_cut_anywhere_is_refused_if_others_follow() {
     fs::write(&file, &intact).unwrap();
     let store = EmbeddedStore::open(folder.path(), &options()).unwrap();
     assert_eq!(digest_of(&store), digest(&crate::workload::expected(40)));
+}
+
+#[test]
+fn a_segment_that_the_state_has_overtaken_is_not_read_by_a_start() {
+    let folder = fast_folder();
+    let options = Options {
+        segment_bytes: 1024,
+        ..options()
+    };
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    let runtime = Runtime::new().unwrap();
+    for index in 1..=40 {
+        runtime.block_on(send(&store, command(index))).unwrap();
+    }
+    drop(store);
+    let file = segment(folder.path());
+    let mut damaged = fs::read(&file).unwrap();
+    damaged[HEADER_BYTES + 9] ^= 1;
+    fs::write(&file, &damaged).unwrap();
+    assert!(Inspection::of(folder.path()).unwrap().is_damaged());
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(40)));
+    assert_eq!(store.next_index(), 41);
+    runtime.block_on(send(&store, command(41))).unwrap();
+    drop(store);
+    let store = EmbeddedStore::open(folder.path(), &options).unwrap();
+    assert_eq!(digest_of(&store), digest(&expected(41)));
 }
 
 /// The first `count` places where frames begin.
