@@ -13,6 +13,7 @@ use std::thread;
 use lockstep_fairness::{Arrival, Kind, LevelId, Machine, PriorityLevel, Queuing, Seat, Work};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use crate::request::sharer;
 use crate::seats::Seats;
 
 /// Queues of the users that wait for a turn.
@@ -91,7 +92,7 @@ impl HeavyWork {
     async fn turn(&self, user: &str) -> Option<Turn<'_>> {
         let arrival = Arrival {
             level: self.level,
-            hash: self.hasher.hash_one(user),
+            hash: self.hasher.hash_one(sharer(user)),
             work: Work::of(1),
         };
         let seat = self.seats.seat(arrival, None, || ()).await.ok();
@@ -205,6 +206,29 @@ mod tests {
             pair.sort_unstable();
             assert_eq!(pair, [("a", turn), ("b", turn)], "{steps:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn accounts_of_a_namespace_take_turns_as_one_user() {
+        let heavy = Arc::new(HeavyWork::new(1));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let first = heavy.turn("system:serviceaccount:crowd:first").await;
+        let mut works = JoinSet::new();
+        for number in 0..21 {
+            let user = if number < 20 {
+                format!("system:serviceaccount:crowd:{number}")
+            } else {
+                "alice".to_owned()
+            };
+            let (heavy, order) = (Arc::clone(&heavy), Arc::clone(&order));
+            works.spawn(async move { heavy.run(&user, || order.lock().push(user.clone())).await });
+            yield_now().await;
+        }
+        drop(first);
+        works.join_all().await;
+        let order = order.lock();
+        let last = order.iter().rposition(|user| user == "alice");
+        assert!(last <= Some(2), "{order:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -41,12 +41,15 @@ pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Request bodies that the server holds at once, in all. A body counts from before its first byte is read until its
 /// request is answered.
 pub(crate) const BODIES_BYTES_MAX: usize = 256 << 20;
-/// Request bodies that the server holds at once for one user.
+/// Request bodies that the server holds at once for one user, or for all service accounts of a namespace.
 pub(crate) const USER_BODIES_BYTES_MAX: usize = 64 << 20;
 /// Request bodies that the server holds at once for one connection.
 pub(crate) const CONNECTION_BODIES_BYTES_MAX: usize = 16 << 20;
-/// Size of a request body, or of the stored object that a patch changes, above which a request is served as heavy work.
+/// Size of a request body, or of the stored object that a request changes or shows in part, above which the request is
+/// served as heavy work.
 pub(crate) const HEAVY_BYTES: usize = 64 << 10;
+/// Size of the stored objects above which a list that parses them is served as heavy work.
+pub(crate) const HEAVY_LIST_BYTES: usize = 1 << 20;
 /// Number of objects above which a list is served as heavy work.
 pub(crate) const HEAVY_OBJECTS: usize = 500;
 /// Timeout of the health check of the store.

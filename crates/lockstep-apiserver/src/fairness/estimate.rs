@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use http::header::{ACCEPT, CONTENT_TYPE};
 use lockstep_fairness::{Flow, Work, list_seats, watched_write};
 
-use crate::cache::{Bucket, Scope};
-use crate::limits::{HEAVY_BYTES, HEAVY_OBJECTS};
+use crate::cache::{Bucket, Scope, Snapshot};
+use crate::limits::{HEAVY_BYTES, HEAVY_LIST_BYTES, HEAVY_OBJECTS};
 use crate::request::{Request, ResourcePath};
 use crate::resources::Api;
 
@@ -27,21 +28,82 @@ pub(super) fn work(request: &Request, flow: &Flow, api: &Api) -> Work {
     }
 }
 
-/// True if a request takes much processor time: it has a large body, changes a large object, or looks at many objects.
+/// True if a request takes much processor time: it has a large body, changes a large object or shows parts of one, or
+/// looks at many objects or into large ones.
 pub(crate) fn is_heavy(request: &Request, api: &Api) -> bool {
-    if request.body.received_bytes() > HEAVY_BYTES {
+    if request.body.received_bytes() > HEAVY_BYTES || may_have_aliases(request) {
         return true;
     }
     let Some(path) = &request.info.resource else {
         return false;
     };
     match request.info.verb.as_str() {
-        "list" => listed(request, path, api) > HEAVY_OBJECTS,
-        "deletecollection" => count(path, api) > HEAVY_OBJECTS,
-        "watch" => has_initial_events(request) && count(path, api) > HEAVY_OBJECTS,
-        "patch" => stored_bytes(path, api) > HEAVY_BYTES,
+        "get" => is_transformed(request) && stored_bytes(path, api) > HEAVY_BYTES,
+        "list" => {
+            let looks_inside = is_transformed(request) || selects(request);
+            listed(request, path, api) > HEAVY_OBJECTS || looks_inside && are_large(path, api)
+        }
+        "deletecollection" => count(path, api) > HEAVY_OBJECTS || are_large(path, api),
+        "watch" => {
+            let looks_inside = is_transformed(request) || selects(request);
+            has_initial_events(request)
+                && (count(path, api) > HEAVY_OBJECTS || looks_inside && are_large(path, api))
+        }
+        "update" | "patch" | "delete" => stored_bytes(path, api) > HEAVY_BYTES,
         _ => false,
     }
+}
+
+/// True if a request has a YAML body with the characters of anchors and aliases: a few bytes of those stand for much.
+fn may_have_aliases(request: &Request) -> bool {
+    let content_type = request.headers.get(CONTENT_TYPE);
+    let is_yaml = content_type.is_some_and(|name| {
+        name.as_bytes()
+            .windows(4)
+            .any(|part| part.eq_ignore_ascii_case(b"yaml"))
+    });
+    is_yaml && has_aliases(request.body.peek())
+}
+
+fn has_aliases(yaml: &[u8]) -> bool {
+    yaml.contains(&b'&') && yaml.contains(&b'*')
+}
+
+/// True if a request asks for another form of objects than the whole of them, so that they are parsed.
+fn is_transformed(request: &Request) -> bool {
+    let accepted = request.headers.get_all(ACCEPT);
+    accepted
+        .iter()
+        .any(|range| range.as_bytes().contains(&b';'))
+}
+
+/// True if a request has a selector.
+fn selects(request: &Request) -> bool {
+    let given = |name| {
+        let selector = request.query.get(name);
+        selector.is_some_and(|selector| !selector.is_empty())
+    };
+    given("labelSelector") || given("fieldSelector")
+}
+
+/// True if the objects that a path names are large together.
+fn are_large(path: &ResourcePath, api: &Api) -> bool {
+    if !path.name.is_empty() {
+        return stored_bytes(path, api) > HEAVY_BYTES;
+    }
+    bucket(path, api).is_some_and(|bucket| are_large_in(&bucket.snapshot(), &scope(path)))
+}
+
+fn are_large_in(snapshot: &Snapshot, scope: &Scope) -> bool {
+    let mut bytes = 0;
+    // Beyond the number, a list is heavy whatever their size.
+    for object in snapshot.objects(scope, None).take(HEAVY_OBJECTS) {
+        bytes += object.value.len();
+        if bytes > HEAVY_LIST_BYTES {
+            return true;
+        }
+    }
+    false
 }
 
 /// Size of the object that a path names.
@@ -62,12 +124,13 @@ fn stored_bytes(path: &ResourcePath, api: &Api) -> usize {
 /// Objects that a list looks at: those of a page if nothing selects among them, else all in the namespace.
 fn listed(request: &Request, path: &ResourcePath, api: &Api) -> usize {
     let all = count(path, api);
-    let query = &request.query;
-    let selects = |name| query.get(name).is_some_and(|selector| !selector.is_empty());
-    if selects("labelSelector") || selects("fieldSelector") {
+    if selects(request) {
         return all;
     }
-    let limit = query.get("limit").and_then(|limit| limit.parse().ok());
+    let limit = request
+        .query
+        .get("limit")
+        .and_then(|limit| limit.parse().ok());
     limit
         .filter(|limit| *limit > 0)
         .map_or(all, |limit: usize| limit.min(all))
@@ -112,4 +175,39 @@ fn has_initial_events(request: &Request) -> bool {
     let query = &request.query;
     let version = query.get("resourceVersion").unwrap_or_default();
     query.flag("sendInitialEvents") || version.is_empty() || version == "0"
+}
+
+#[cfg(test)]
+mod tests {
+    use lockstep_storage::{KeyValue, Revision};
+
+    use super::*;
+
+    fn state(objects: usize, bytes: usize) -> Snapshot {
+        let pair = |number| {
+            Arc::new(KeyValue {
+                key: format!("default/{number:03}").into(),
+                value: vec![b' '; bytes].into(),
+                ..KeyValue::default()
+            })
+        };
+        Snapshot::of((0..objects).map(pair).collect(), 0, Revision(1))
+    }
+
+    #[test]
+    fn few_large_objects_are_as_heavy_as_many_small_ones() {
+        let is_heavy = |objects, bytes, namespace: &str| {
+            are_large_in(&state(objects, bytes), &Scope::Namespace(namespace.into()))
+        };
+        assert!(is_heavy(3, 512 << 10, "default"));
+        assert!(!is_heavy(2, 512 << 10, "default"));
+        assert!(!is_heavy(HEAVY_OBJECTS, 1 << 10, "default"));
+        assert!(!is_heavy(3, 512 << 10, "other"));
+    }
+
+    #[test]
+    fn yaml_with_aliases_is_heavy_whatever_its_size() {
+        assert!(has_aliases(b"a: &a [x, x]\nb: [*a, *a]\n"));
+        assert!(!has_aliases(b"verbs: ['*']\n"));
+    }
 }

@@ -74,8 +74,13 @@ impl RequestBody {
 
     /// Size of the body that was received ahead; 0 if none was.
     pub(crate) fn received_bytes(&self) -> usize {
+        self.peek().len()
+    }
+
+    /// The body that was received ahead; empty if none was.
+    pub(crate) fn peek(&self) -> &[u8] {
         let received = self.received.as_ref();
-        received.map_or(0, |received| received.as_ref().map_or(0, Bytes::len))
+        received.map_or(&[], |received| received.as_deref().unwrap_or_default())
     }
 
     /// True if no more of the body is to come.
@@ -84,8 +89,8 @@ impl RequestBody {
     }
 
     /// Receives the whole body ahead of [`RequestBody::read`], so that a slow client holds nothing but its reservation.
-    pub(crate) async fn receive(&mut self, reserved: Reservation) {
-        self.reserved = Some(reserved);
+    pub(crate) async fn receive(&mut self, reserved: Option<Reservation>) {
+        self.reserved = reserved;
         self.received = Some(self.incoming().await);
     }
 

@@ -1,7 +1,8 @@
 //! Bounds of the request bodies that a server holds: by connection, by user, and in all.
 //!
 //! A body takes its whole length before its first byte is read. So bodies that arrive slowly hold what they announced
-//! and no more, and a user who announces much waits for himself and not for others.
+//! and no more, and a user who announces much waits for himself and not for others. Service accounts of a namespace
+//! count as one user, since a user of the namespace can create any number of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{BODIES_BYTES_MAX, CONNECTION_BODIES_BYTES_MAX, USER_BODIES_BYTES_MAX};
+
+/// Prefix of the names of service accounts, which are `system:serviceaccount:NAMESPACE:NAME`.
+const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// Bytes that are counted as one.
 const UNIT_BYTES: usize = 1024;
@@ -65,7 +69,7 @@ impl BodyBudget {
         bytes: usize,
     ) -> Option<Reservation> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES).max(1)).ok()?;
-        let (user, of_user) = self.user(user);
+        let (user, of_user) = self.user(sharer(user));
         let connection = Arc::clone(&connection.0);
         let all = Arc::clone(&self.all);
         let mut reservation = Reservation {
@@ -105,6 +109,13 @@ impl Drop for Reservation {
     }
 }
 
+/// Name under which a user takes a share of the server: for a service account, that of all accounts of its namespace.
+pub(crate) fn sharer(user: &str) -> &str {
+    let account = user.strip_prefix(ACCOUNT_PREFIX);
+    let name = account.and_then(|account| account.split_once(':'));
+    name.map_or(user, |(_, name)| &user[..user.len() - name.len()])
+}
+
 fn semaphore(bytes: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(bytes / UNIT_BYTES))
 }
@@ -128,6 +139,26 @@ mod tests {
         assert!(more.now_or_never().flatten().is_some());
         assert!(budget.users.lock().is_empty());
         assert_eq!(budget.all.available_permits(), 16);
+    }
+
+    #[tokio::test]
+    async fn accounts_of_a_namespace_share_one_budget() {
+        let budget = Arc::new(BodyBudget::new(16 * UNIT_BYTES, 4 * UNIT_BYTES));
+        let connection = ConnectionBudget::default();
+        let mut held = Vec::new();
+        for account in 0..16 {
+            let user = format!("system:serviceaccount:crowd:{account}");
+            let reserved = budget.reserve(&connection, &user, UNIT_BYTES);
+            held.extend(reserved.now_or_never().flatten());
+        }
+        assert_eq!(held.len(), 4);
+        for other in ["system:serviceaccount:crow:d", "system:node:a", "alice"] {
+            let reserved = budget.reserve(&connection, other, 4 * UNIT_BYTES);
+            held.extend(reserved.now_or_never().flatten());
+        }
+        assert_eq!(held.len(), 7);
+        drop(held);
+        assert!(budget.users.lock().is_empty());
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use http::{HeaderMap, Method, Uri};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use budget::{BodyBudget, ConnectionBudget};
+pub(crate) use budget::{BodyBudget, ConnectionBudget, sharer};
 
 pub use body::{BodyError, RequestBody};
 pub use info::{RequestInfo, ResourcePath};
