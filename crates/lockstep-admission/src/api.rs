@@ -307,9 +307,8 @@ fn check_shape(
                 match item {
                     Value::Object(entries) => check_entries(entries, fields, &path, found),
                     other => {
-                        found
-                            .1
-                            .push(FieldError::type_invalid(&path, &*other, "expected a map"))
+                        let error = FieldError::type_invalid(&path, &*other, "expected a map");
+                        found.1.push(error);
                     }
                 }
             }

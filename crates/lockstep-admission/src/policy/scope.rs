@@ -35,7 +35,7 @@ pub enum ScopePathError {
     /// A list position.
     #[error("must not have a list index; elements are selected by [*] or [key=\"value\"]")]
     Index,
-    /// More steps than [`SCOPE_STEPS_MAX`].
+    /// More steps than `SCOPE_STEPS_MAX`.
     #[error("must have at most {SCOPE_STEPS_MAX} steps")]
     TooDeep,
 }
