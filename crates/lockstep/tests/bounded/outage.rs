@@ -84,5 +84,7 @@ async fn a_store_that_is_away_at_the_start_is_waited_for() {
     let told = log
         .lines()
         .filter(|line| line.contains("the store can be reached"));
-    assert_eq!((code, told.count()), (Some(0), 1), "{log}");
+    assert_eq!(code, Some(0), "{log}");
+    // The cache may be ready, and the server stopped, before the next check of the store tells it.
+    assert!(told.count() <= 1, "{log}");
 }
