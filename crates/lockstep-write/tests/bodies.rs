@@ -37,7 +37,7 @@ const FLOOR_NANOSECONDS: u64 = 40_000_000;
 /// Processor time of one body in a debug build, on a slow machine.
 const NANOSECONDS_MAX: u64 = 4_000_000_000;
 /// Bytes that are allocated for one byte of a body.
-const ALLOCATED_PER_BYTE_MAX: usize = 4000;
+const ALLOCATED_PER_BYTE_MAX: usize = 6000;
 /// Bytes that are allocated whatever the body is.
 const ALLOCATED_FLOOR: usize = 4 << 20;
 /// Bytes that a JSON patch allocates whatever its size is: it may copy a part of the object again and again, up to a
