@@ -27,8 +27,9 @@
 //! let kind = ApiKind::of(&policy).expect("it is a policy");
 //! apply_defaults(kind, &mut policy);
 //! let errors = lockstep_admission::validate(kind, &policy, None, lockstep_cel::Version::LATEST);
-//! assert_eq!(errors[0].field, "spec.mutations[0].applyConfiguration.expression");
-//! assert_eq!(errors[0].detail, "must evaluate to Object but got dyn");
+//! let first = &errors.as_slice()[0];
+//! assert_eq!(first.field, "spec.mutations[0].applyConfiguration.expression");
+//! assert_eq!(first.detail, "must evaluate to Object but got dyn");
 //! ```
 
 pub mod api;
