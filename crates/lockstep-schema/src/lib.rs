@@ -14,7 +14,7 @@
 //! assert_eq!((object, unknown), (json!({"spec": {"size": 1}}), vec!["spec.colour".to_owned()]));
 //!
 //! let outcome = schema.validate(&json!({"spec": {"size": 7}}), None, Part::Whole);
-//! let text = outcome.errors[0].to_string();
+//! let text = outcome.errors.as_slice()[0].to_string();
 //! assert_eq!(text, "spec.size: Invalid value: 7: spec.size in body should be less than or equal to 5");
 //! # Ok::<(), lockstep_schema::CompileError>(())
 //! ```
