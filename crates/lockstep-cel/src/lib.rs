@@ -49,3 +49,4 @@ pub use issue::{Issue, Phase};
 pub use program::{CheckedExpression, EvalError, Program};
 pub use types::Type;
 pub use value::{Arena, ConversionError, Duration, List, Map, Object, Opaque, Timestamp, Value};
+pub use words::is_identifier;

@@ -96,34 +96,9 @@ impl<'a> Compiler<'a> {
     }
 
     fn check_name(&mut self, name: &str, path: &Path<'_>) {
-        const RESERVED: [&str; 21] = [
-            "true",
-            "false",
-            "null",
-            "in",
-            "as",
-            "break",
-            "const",
-            "continue",
-            "else",
-            "for",
-            "function",
-            "if",
-            "import",
-            "let",
-            "loop",
-            "package",
-            "namespace",
-            "return",
-            "var",
-            "void",
-            "while",
-        ];
-        let is_identifier = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
         if name.trim().is_empty() {
             self.error(FieldError::required(path, "name is not specified"));
-        } else if !is_identifier || RESERVED.contains(&name) {
+        } else if !lockstep_cel::is_identifier(name) {
             let why = "must be a valid CEL identifier";
             self.error(FieldError::invalid(path, name, why));
         }
