@@ -25,9 +25,13 @@ fn shown(violations: &[Violation]) -> String {
 #[test]
 fn the_store_in_memory_gives_sound_histories() {
     for seed in seeds("memory", 30) {
-        let history = record(Plan::new(seed), |store| Arc::new(store));
+        let plan = Plan::new(seed);
+        let sent = plan.clients * plan.requests_each;
+        let history = record(plan, |store| Arc::new(store));
         match histories::check(&history) {
-            Ok(right) => assert!(right > 400, "seed {seed}: {right} things were checked"),
+            // A watch message has one or many revisions, as the threads are scheduled, so only the requests have a
+            // fixed number.
+            Ok(right) => assert!(right > sent, "seed {seed}: {right} things were checked"),
             Err(violations) => panic!("seed {seed}:\n{}", shown(&violations)),
         }
     }
