@@ -1,6 +1,6 @@
 //! Admission policies: what they add to a request, and what a compiled policy costs.
 //!
-//! `cargo bench -p lockstep-write` prints microseconds and bytes.
+//! `cargo xtask bench admission` prints microseconds and bytes, then what policies cost a server.
 
 #![expect(
     clippy::print_stdout,

@@ -29,65 +29,48 @@ struct Bench {
     package: &'static str,
     /// Whether our program runs beside others.
     is_versus: bool,
+    /// Arguments that choose a part of the package's benchmarks.
+    arguments: &'static [&'static str],
 }
 
 const BENCHES: &[Bench] = &[
-    Bench {
-        name: "featuregate",
-        package: "lockstep-featuregate",
-        is_versus: false,
-    },
-    Bench {
-        name: "cel",
-        package: "lockstep-cel",
-        is_versus: false,
-    },
-    Bench {
-        name: "fieldgate",
-        package: "lockstep-fieldgate",
-        is_versus: false,
-    },
-    Bench {
-        name: "writes",
-        package: "lockstep-apiserver",
-        is_versus: false,
-    },
-    Bench {
-        name: "policies",
-        package: "lockstep-write",
-        is_versus: false,
-    },
-    Bench {
-        name: "mvcc",
-        package: "lockstep-mvcc",
-        is_versus: false,
-    },
-    Bench {
-        name: "embedded",
-        package: "lockstep-storage-embedded",
-        is_versus: false,
-    },
-    Bench {
-        name: "bodies",
-        package: "lockstep-kinds",
-        is_versus: false,
-    },
-    Bench {
-        name: "openapi",
-        package: "lockstep-openapi",
-        is_versus: false,
-    },
-    Bench {
-        name: "api",
-        package: "lockstep-testkit",
-        is_versus: true,
-    },
-    Bench {
-        name: "store",
-        package: "lockstep-store",
-        is_versus: true,
-    },
+    Bench::alone("featuregate", "lockstep-featuregate"),
+    Bench::alone("cel", "lockstep-cel"),
+    Bench::alone("fieldgate", "lockstep-fieldgate"),
+    Bench::alone("writes", "lockstep-apiserver"),
+    Bench::alone("admission", "lockstep-write"),
+    Bench::versus("admission", "lockstep-testkit", &["--only", "policies"]),
+    Bench::alone("mvcc", "lockstep-mvcc"),
+    Bench::alone("embedded", "lockstep-storage-embedded"),
+    Bench::alone("bodies", "lockstep-kinds"),
+    Bench::alone("openapi", "lockstep-openapi"),
+    Bench::versus("api", "lockstep-testkit", &[]),
+    Bench::versus("store", "lockstep-store", &[]),
 ];
+
+impl Bench {
+    const fn alone(name: &'static str, package: &'static str) -> Self {
+        Self {
+            name,
+            package,
+            is_versus: false,
+            arguments: &[],
+        }
+    }
+
+    const fn versus(
+        name: &'static str,
+        package: &'static str,
+        arguments: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            package,
+            is_versus: true,
+            arguments,
+        }
+    }
+}
 
 const HOW_TO_READ: &str = "\
 bench: `time: [low mid high]` is the range that holds the true mean with 95 % confidence;
@@ -108,6 +91,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ou
         // By `--benches` cargo would also start the unit tests, which know none of the arguments.
         cargo.args(["bench", "--locked", "--bench", "*"]);
         cargo.args(["--package", bench.package, "--"]);
+        cargo.args(bench.arguments);
         if !process::succeeds(cargo.args(&options.arguments))? {
             return Ok(Outcome::Red);
         }
@@ -147,7 +131,8 @@ fn choose(
         .iter()
         .filter(|bench| has_benches(bench.package))
         .collect();
-    let names: Vec<_> = runnable.iter().map(|bench| bench.name).collect();
+    let mut names: Vec<_> = runnable.iter().map(|bench| bench.name).collect();
+    names.dedup();
     let there_are = match names.as_slice() {
         [] => "no crate has benchmarks yet".to_owned(),
         names => format!("there are: {}", names.join(", ")),
@@ -156,10 +141,15 @@ fn choose(
         anyhow::ensure!(!runnable.is_empty(), "{there_are}");
         return Ok(runnable);
     };
-    match runnable.into_iter().find(|bench| bench.name == name) {
-        Some(bench) => Ok(vec![bench]),
-        None => anyhow::bail!("no benchmarks called `{name}`; {there_are}"),
-    }
+    let chosen: Vec<_> = runnable
+        .into_iter()
+        .filter(|bench| bench.name == name)
+        .collect();
+    anyhow::ensure!(
+        !chosen.is_empty(),
+        "no benchmarks called `{name}`; {there_are}"
+    );
+    Ok(chosen)
 }
 
 fn has_benches(metadata: &Metadata, package: &str) -> bool {
@@ -183,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_one_crate_and_no_name_means_all() {
+    fn a_name_means_its_rows_and_no_name_means_all() {
         let existing = ["lockstep-cel", "lockstep-featuregate"];
         assert_eq!(chosen(Some("cel"), &existing), Ok(vec!["lockstep-cel"]));
         assert_eq!(

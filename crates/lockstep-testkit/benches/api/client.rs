@@ -55,6 +55,13 @@ impl Call {
         }
     }
 
+    pub(crate) fn delete(path: impl Into<String>) -> Self {
+        Self {
+            method: Method::DELETE,
+            ..Self::get(path)
+        }
+    }
+
     pub(crate) fn merge(path: impl Into<String>, body: String) -> Self {
         Self {
             method: Method::PATCH,

@@ -10,7 +10,7 @@ use crate::load::Clients;
 use crate::objects::{collection, crd, name, object};
 use crate::server::{Program, Server};
 use crate::table::{Bar, Measure, Table};
-use crate::{crowd, watch, wide};
+use crate::{crowd, policies, watch, wide};
 
 /// Number of measured gets per object.
 const GETS_PER_OBJECT: usize = 3;
@@ -30,6 +30,7 @@ pub(crate) struct Settings {
     pub(crate) wide: usize,
     pub(crate) many: usize,
     pub(crate) watches: usize,
+    pub(crate) policies: usize,
 }
 
 /// A part of the benchmark.
@@ -49,6 +50,8 @@ pub(crate) enum Part {
     Wide,
     /// Many objects in memory
     Memory,
+    /// Admission policies
+    Policies,
 }
 
 impl fmt::Display for Part {
@@ -111,7 +114,7 @@ const MANY_OBJECTS: Measure = Measure {
 };
 
 impl Part {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Start,
         Self::Requests,
         Self::Watch,
@@ -119,6 +122,7 @@ impl Part {
         Self::Crds,
         Self::Wide,
         Self::Memory,
+        Self::Policies,
     ];
 
     /// Whether it is about what a request costs, in which two programs are compared.
@@ -141,6 +145,7 @@ impl Part {
             Self::Crds => crds(program, settings, &mut add).await,
             Self::Wide => wide::run(program, settings, &mut add).await,
             Self::Memory => memory(program, settings, &mut add).await,
+            Self::Policies => policies::run(program, settings, &mut add).await,
         }
     }
 }
