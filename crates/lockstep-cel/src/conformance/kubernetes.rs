@@ -82,11 +82,8 @@ fn run_program<'a>(
 
 /// One validation rule of a CRD.
 fn observe_rule(case: &Json) -> Report {
-    let resource = if case
-        .get("resourceRoot")
-        .and_then(Json::as_bool)
-        .unwrap_or(false)
-    {
+    let is_set = |name| case.get(name).and_then(Json::as_bool).unwrap_or(false);
+    let resource = if is_set("resourceRoot") {
         Resource::Root
     } else {
         Resource::Part
@@ -97,9 +94,13 @@ fn observe_rule(case: &Json) -> Report {
     let Some(schema) = schema.map(Arc::new) else {
         return Report::refused(vec![Issue::whole(Phase::Check, "the schema has no type")]);
     };
-    let env = version_env(case)
-        .with_schema_variable("self", Arc::clone(&schema))
-        .with_schema_variable("oldSelf", schema);
+    let is_old_optional = is_set("optionalOldSelf");
+    let env = version_env(case).with_schema_variable("self", Arc::clone(&schema));
+    let env = if is_old_optional {
+        env.with_optional_schema_variable("oldSelf", schema)
+    } else {
+        env.with_schema_variable("oldSelf", schema)
+    };
     let message = "cel expression must evaluate to a bool";
     let program = match env.compile_to(text(case, "expr"), &[Type::Bool], message) {
         Ok(program) => program,
@@ -108,8 +109,12 @@ fn observe_rule(case: &Json) -> Report {
     let arena = Arena::new();
     let mut activation = Activation::new();
     for name in ["self", "oldSelf"] {
-        if let Some(json) = case.get(name) {
-            activation = activation.with_json(name, json);
+        match case.get(name) {
+            Some(json) => activation = activation.with_json(name, json),
+            None if name == "oldSelf" && is_old_optional => {
+                activation = activation.with_absent(name);
+            }
+            None => {}
         }
     }
     let (observed, cost) = run_program(&program, &activation, &arena);
