@@ -226,16 +226,18 @@ impl Checker<'_> {
 
     fn object(&mut self, node: NodeId, name: &str, fields: &[FieldInit]) -> Type {
         let candidates = self.env.candidates(name);
-        let ty = candidates
+        let declared = candidates
             .iter()
             .find_map(|full| self.env.object_type(full));
-        if ty.is_none() {
+        let Some(ty) = declared else {
+            // As upstream, fields of an unknown type are not looked at: one error for each literal.
             self.undeclared(self.ast.offset(node), name.trim_start_matches('.'));
-        }
+            return Type::Error;
+        };
         for init in fields {
             let value = self.node(init.value);
             let value = self.unwrapped(init.value, value, init.optional);
-            let Some(Type::Object(object)) = &ty else {
+            let Type::Object(object) = &ty else {
                 continue;
             };
             match object.field(&init.name) {
@@ -252,7 +254,7 @@ impl Checker<'_> {
                 Some(_) => {}
             }
         }
-        ty.unwrap_or(Type::Error)
+        ty
     }
 }
 

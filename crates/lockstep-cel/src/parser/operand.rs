@@ -13,7 +13,7 @@ impl Parser<'_> {
             if let Some(dot) = self.accept(".") {
                 node = self.after_dot(node, dot);
             } else if let Some(bracket) = self.accept("[") {
-                let optional = self.optional_mark();
+                let optional = self.optional_mark(Some(bracket));
                 let index = self.expression();
                 self.expect("]");
                 node = self.push(
@@ -32,7 +32,7 @@ impl Parser<'_> {
     }
 
     fn after_dot(&mut self, operand: NodeId, dot: Token) -> NodeId {
-        let optional = self.optional_mark();
+        let optional = self.optional_mark(Some(dot));
         let Some((field, quoted)) = self.field_name() else {
             return operand;
         };
@@ -59,13 +59,16 @@ impl Parser<'_> {
         if never { None } else { self.accept("(") }
     }
 
-    /// `?` before a field, an index or an element.
-    fn optional_mark(&mut self) -> bool {
+    /// `?` before a field, an index or an element. After a dot or a bracket it is one operator with that.
+    fn optional_mark(&mut self, before: Option<Token>) -> bool {
         let Some(mark) = self.accept("?") else {
             return false;
         };
         if !self.syntax.optionals {
-            self.error(mark.start, "unsupported syntax '?'");
+            let start = before.unwrap_or(mark).start;
+            let operator = before.map_or("", |token| self.slice(token));
+            let message = format!("unsupported syntax '{operator}?'");
+            self.error(start, message);
         }
         true
     }
@@ -198,7 +201,7 @@ impl Parser<'_> {
     fn fields(&mut self) -> Vec<FieldInit> {
         let mut fields = Vec::new();
         while !self.at_close("}") {
-            let optional = self.optional_mark();
+            let optional = self.optional_mark(None);
             let Some((name, _)) = self.field_name() else {
                 break;
             };
@@ -244,7 +247,7 @@ impl Parser<'_> {
         let bracket = self.advance();
         let mut elements = Vec::new();
         while !self.at_close("]") {
-            let optional = self.optional_mark();
+            let optional = self.optional_mark(None);
             elements.push(Element {
                 value: self.expression(),
                 optional,
@@ -261,7 +264,7 @@ impl Parser<'_> {
         let brace = self.advance();
         let mut entries = Vec::new();
         while !self.at_close("}") {
-            let optional = self.optional_mark();
+            let optional = self.optional_mark(None);
             let key = self.expression();
             self.expect(":");
             entries.push(Entry {

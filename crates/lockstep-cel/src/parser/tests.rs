@@ -124,7 +124,11 @@ fn several_errors_are_reported_with_their_places() {
 
 #[test]
 fn syntax_beyond_the_core_must_be_enabled() {
-    assert_eq!(errors("a.?b", CORE), ["1:3 unsupported syntax '?'"]);
+    assert_eq!(errors("a.?b", CORE), ["1:2 unsupported syntax '.?'"]);
+    assert_eq!(errors("a[?b]", CORE), ["1:2 unsupported syntax '[?'"]);
+    assert_eq!(errors("[?b]", CORE), ["1:2 unsupported syntax '?'"]);
+    assert_eq!(errors("{?'b': 1}", CORE), ["1:2 unsupported syntax '?'"]);
+    assert_eq!(errors("A{?b: 1}", CORE), ["1:3 unsupported syntax '?'"]);
     assert_eq!(errors("a.`b`", CORE), ["1:3 unsupported syntax: '`'"]);
     let plain = parse("[1].existsOne(i, v, true)", CORE).unwrap();
     assert!(
