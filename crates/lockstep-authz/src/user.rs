@@ -35,9 +35,12 @@ impl User {
         }
     }
 
-    /// Creates an authenticated user, who is also in `system:authenticated`.
+    /// Creates an authenticated user, who is also in `system:authenticated`. A credential may name the anonymous user
+    /// or the group of unauthenticated users; neither gets the group.
     pub fn authenticated(name: String, uid: String, mut groups: Vec<String>) -> Self {
-        if !groups.iter().any(|group| group == AUTHENTICATED_GROUP) {
+        let is_settled =
+            |group: &String| group == AUTHENTICATED_GROUP || group == UNAUTHENTICATED_GROUP;
+        if name != ANONYMOUS_USER && !groups.iter().any(is_settled) {
             groups.push(AUTHENTICATED_GROUP.to_owned());
         }
         Self {

@@ -17,7 +17,7 @@ const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Token lifetime. The odd number marks tokens requested by admission; upstream extends their validity.
 const TOKEN_SECONDS: i64 = 3607;
 /// Annotation of mirror pods, which a kubelet creates for its static pods.
-const MIRROR: &str = "kubernetes.io/config.mirror";
+pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
 /// Annotation of service accounts that restricts the secrets their pods may mount.
 const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 

@@ -154,25 +154,30 @@ pub fn set_condition_times(request: &mut Object, old: &Object, now: &str) {
     }
 }
 
-/// `status` of a request for a certificate: whether it is granted is not decided there.
+/// `status` of a request for a certificate: conditions that decide stay as they are. Where one is added or removed,
+/// validation refuses the update.
 pub fn signing_status(request: &mut Object, old: &Object) {
-    let is_decision = |condition: &Value| DECISIONS.contains(&text(condition, "type"));
-    let conditions = |object: &Object| {
-        let status = object.as_value().get("status");
-        status.map(|status| list(status, "conditions").to_vec())
+    let of = |conditions: &[Value], decision: &str| -> Vec<usize> {
+        let named = conditions.iter().enumerate();
+        named
+            .filter(|(_, condition)| text(condition, "type") == decision)
+            .map(|(at, _)| at)
+            .collect()
     };
-    let decided = conditions(old).unwrap_or_default();
-    let given = conditions(request).unwrap_or_default();
-    let mut next: Vec<Value> = decided.into_iter().filter(is_decision).collect();
-    next.extend(
-        given
-            .into_iter()
-            .filter(|condition| !is_decision(condition)),
-    );
-    let status = map_in(request.fields_mut(), "status");
-    if next.is_empty() {
-        status.remove("conditions");
-    } else {
-        status.insert("conditions".to_owned(), next.into());
+    let stored = list(&old.as_value()["status"], "conditions");
+    let Some(Value::Object(status)) = request.fields_mut().get_mut("status") else {
+        return;
+    };
+    let Some(Value::Array(given)) = status.get_mut("conditions") else {
+        return;
+    };
+    for decision in DECISIONS {
+        let (before, after) = (of(stored, decision), of(given, decision));
+        if before.len() != after.len() {
+            continue;
+        }
+        for (from, to) in before.into_iter().zip(after) {
+            given[to] = stored[from].clone();
+        }
     }
 }

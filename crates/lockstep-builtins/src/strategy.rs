@@ -5,8 +5,8 @@ use lockstep_object::{Object, Value};
 
 use crate::parts::ResetFields;
 use crate::validate::{
-    apps, autoscaling, batch, cluster, endpoints, flowcontrol, job_status, limits, network, pods,
-    quota as quotas, ranges, services as service, statuses, storage, webhooks,
+    apps, autoscaling, batch, certificates, cluster, endpoints, flowcontrol, job_status, limits,
+    network, pods, quota as quotas, ranges, services as service, statuses, storage, webhooks,
 };
 use crate::{autoscaling as conversion, prepare, quota, services, statuses as kept_statuses};
 
@@ -303,8 +303,9 @@ const TABLE: &[KindStrategy] = &[
         group: "certificates.k8s.io",
         kind: "CertificateSigningRequest",
         reset_fields: ResetFields::SIGNING_REQUEST,
-        create: cluster::signing_request,
-        update: cluster::signing_request_update,
+        create: certificates::signing_request,
+        update: certificates::signing_request_update,
+        status: certificates::signing_request_status,
         ..PLAIN
     },
     KindStrategy {

@@ -1,12 +1,12 @@
 //! Validation of endpoints and endpoint slices.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
+use lockstep_gotext::print::quote;
 use lockstep_object::field::{FieldError, Path};
 use lockstep_object::{Value, names};
 
-use super::network::IP;
+use super::network::{reachable, well_formed};
 use super::scalar::port_number;
 use super::services::{PROTOCOLS, app_protocol};
 use super::{Errors, at_most, label, one_of_or_none, push_problems, subdomain, unless_too_many};
@@ -31,10 +31,8 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
             for (index, address) in list(subset, field).iter().enumerate() {
                 let path = path.index(index);
                 let (ip, place) = (text(address, "ip"), path.field("ip"));
-                if ip.parse::<IpAddr>().is_err() {
-                    errors.push_with(|| FieldError::invalid(&place, ip, IP));
-                }
-                super::network::reachable(ip, &place, errors);
+                well_formed(ip, &place, errors);
+                reachable(ip, &place, errors);
                 let host = text(address, "hostname");
                 if !host.is_empty() {
                     label(host, &path.field("hostname"), errors);
@@ -62,11 +60,20 @@ pub(crate) fn endpoints(endpoints: &Value, errors: &mut Errors) {
     }
 }
 
-pub(crate) fn endpoints_update(new: &Value, _old: &Value, errors: &mut Errors) {
-    endpoints(new, errors);
+/// Unchanged subsets are not judged: older servers took others.
+pub(crate) fn endpoints_update(new: &Value, old: &Value, errors: &mut Errors) {
+    if new["subsets"] != old["subsets"] {
+        endpoints(new, errors);
+    }
 }
 
 pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
+    slice_ports(slice, errors);
+    slice_endpoints(slice, errors);
+}
+
+/// Validates the type of addresses, and the ports.
+fn slice_ports(slice: &Value, errors: &mut Errors) {
     const TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
     let kind = text(slice, "addressType");
     super::one_of(kind, &TYPES, &Path::ROOT.field("addressType"), errors);
@@ -85,6 +92,10 @@ pub(crate) fn slice(slice: &Value, errors: &mut Errors) {
         one_of_or_none(protocol, &PROTOCOLS, &path.field("protocol"), errors);
         app_protocol(port, &path, errors);
     }
+}
+
+fn slice_endpoints(slice: &Value, errors: &mut Errors) {
+    let kind = text(slice, "addressType");
     let path = Path::ROOT.field("endpoints");
     let endpoints = unless_too_many(list(slice, "endpoints"), ENDPOINTS_MAX, &path, errors);
     for (index, endpoint) in endpoints.iter().enumerate() {
@@ -131,24 +142,33 @@ fn slice_place(endpoint: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn slice_address(ip: &str, kind: &str, path: &Path<'_>, index: usize, errors: &mut Errors) {
-    let parsed = ip.parse::<IpAddr>();
-    match (kind, parsed) {
-        ("IPv4", Ok(parsed)) if !parsed.is_ipv4() => {
-            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv4 address"));
-        }
-        ("IPv6", Ok(parsed)) if !parsed.is_ipv6() => {
-            errors.push_with(|| FieldError::invalid(path, ip, "must be an IPv6 address"));
-        }
-        ("IPv4" | "IPv6", Ok(_)) => super::network::reachable(ip, &path.index(index), errors),
-        ("IPv4" | "IPv6", Err(_)) => {
-            errors.push_with(|| FieldError::invalid(&path.index(index), ip, IP));
-        }
-        ("FQDN", _) => subdomain(ip, &path.index(index), errors),
-        _ => {}
+    let place = path.index(index);
+    match kind {
+        "FQDN" => return subdomain(ip, &place, errors),
+        "IPv4" | "IPv6" => {}
+        _ => return,
     }
+    let Some(parsed) = well_formed(ip, &place, errors) else {
+        return;
+    };
+    if parsed.is_ipv6() != (kind == "IPv6") {
+        let why = format!("must be an {kind} address");
+        errors.push_with(|| FieldError::invalid(path, ip, why));
+    }
+    let canonical = parsed.to_string();
+    if kind == "IPv6" && canonical != ip {
+        let why = format!("must be in canonical form ({})", quote(&canonical));
+        errors.push_with(|| FieldError::invalid(&place, ip, why));
+        return;
+    }
+    reachable(ip, &place, errors);
 }
 
+/// Unchanged endpoints are not judged: older servers took others.
 pub(crate) fn slice_update(new: &Value, old: &Value, errors: &mut Errors) {
-    slice(new, errors);
+    slice_ports(new, errors);
+    if new["endpoints"] != old["endpoints"] {
+        slice_endpoints(new, errors);
+    }
     super::immutable_field(new, old, "addressType", &Path::ROOT, errors);
 }

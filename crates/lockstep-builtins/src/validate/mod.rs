@@ -6,6 +6,7 @@ mod affinity;
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
+pub(crate) mod certificates;
 pub(crate) mod cluster;
 mod containers;
 mod cron;

@@ -14,15 +14,22 @@ use crate::look::{list, number, some, text};
 pub(super) const IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-/// An address that others can reach.
+/// An address that others can reach. An IPv4-mapped address is judged by the IPv4 address that it stands for.
 pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
     let Ok(parsed) = ip.parse::<IpAddr>() else {
         errors.push_with(|| FieldError::invalid(path, ip, "must be a valid IP address"));
         return;
     };
-    let is_link_local = match parsed {
-        IpAddr::V4(four) => four.is_link_local(),
-        IpAddr::V6(six) => six.is_unicast_link_local(),
+    let parsed = parsed.to_canonical();
+    let (is_link_local, is_link_local_multicast) = match parsed {
+        IpAddr::V4(four) => (
+            four.is_link_local(),
+            four.octets().starts_with(&[224, 0, 0]),
+        ),
+        IpAddr::V6(six) => (
+            six.is_unicast_link_local(),
+            six.segments()[0] & 0xff0f == 0xff02,
+        ),
     };
     let why = if parsed.is_unspecified() {
         format!("may not be unspecified ({ip})")
@@ -30,19 +37,25 @@ pub(super) fn reachable(ip: &str, path: &Path<'_>, errors: &mut Errors) {
         "may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned()
     } else if is_link_local {
         "may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned()
+    } else if is_link_local_multicast {
+        "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned()
     } else {
         return;
     };
     errors.push_with(|| FieldError::invalid(path, ip, why));
 }
 
-/// An address that others can reach, if it is one at all.
-pub(super) fn address(ip: &str, path: &Path<'_>, errors: &mut Errors) {
-    if ip.parse::<IpAddr>().is_err() {
-        errors.push_with(|| FieldError::invalid(path, ip, IP));
-        return;
-    }
-    reachable(ip, path, errors);
+/// An address in a form that all programs read alike.
+pub(super) fn well_formed(ip: &str, path: &Path<'_>, errors: &mut Errors) -> Option<IpAddr> {
+    let why = match ip.parse::<IpAddr>() {
+        Ok(IpAddr::V6(six)) if six.to_ipv4_mapped().is_some() => {
+            "must not be an IPv4-mapped IPv6 address"
+        }
+        Ok(address) => return Some(address),
+        Err(_) => IP,
+    };
+    errors.push_with(|| FieldError::invalid(path, ip, why));
+    None
 }
 
 pub(super) fn is_network(text: &str) -> bool {

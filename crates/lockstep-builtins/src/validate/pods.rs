@@ -9,6 +9,7 @@ use lockstep_object::{Map, Value, json};
 use super::network::IP;
 use super::scalar::between;
 use super::{Errors, pod_spec};
+use crate::accounts::MIRROR;
 use crate::look::{list, number, some, text};
 
 fn spec_of(pod: &Value) -> &Value {
@@ -17,12 +18,26 @@ fn spec_of(pod: &Value) -> &Value {
 
 pub(crate) fn pod(pod: &Value, errors: &mut Errors) {
     let (spec, path) = (spec_of(pod), Path::ROOT.field("spec"));
+    mirror(pod, spec, errors);
     pod_spec::check(spec, &path, errors);
     account_tokens(spec, &path, errors);
     images(spec, &path, errors);
     if !list(spec, "ephemeralContainers").is_empty() {
         let why = "cannot be set on create";
         errors.push_with(|| FieldError::forbidden(&path.field("ephemeralContainers"), why));
+    }
+}
+
+/// A mirror pod stands for one that a node runs from a file.
+fn mirror(pod: &Value, spec: &Value, errors: &mut Errors) {
+    let Some(value) = some(&pod["metadata"]["annotations"], MIRROR).and_then(Value::as_str) else {
+        return;
+    };
+    if text(spec, "nodeName").is_empty() {
+        let path = Path::ROOT.field("metadata");
+        let path = path.field("annotations");
+        let why = "must set spec.nodeName if mirror pod annotation is set";
+        errors.push_with(|| FieldError::invalid(&path.key(MIRROR), value, why));
     }
 }
 

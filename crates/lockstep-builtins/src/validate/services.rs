@@ -8,7 +8,7 @@ use lockstep_object::field::{FieldError, Path};
 use lockstep_object::names;
 use serde_json::json;
 
-use super::network::{IP, address, network};
+use super::network::{IP, network, reachable, well_formed};
 use super::scalar::{port_number, port_or_name};
 use super::{Errors, label, labels, one_of_or_none, push_problems, subdomain};
 use crate::look::{list, number, some, text};
@@ -20,6 +20,11 @@ const BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
 const AFFINITY_SECONDS_MAX: i64 = 86_400;
 
 pub(crate) fn service(service: &Value, errors: &mut Errors) {
+    service_after(service, &Value::Null, errors);
+}
+
+/// Validates a service that was `old` before; null if it is created.
+fn service_after(service: &Value, old: &Value, errors: &mut Errors) {
     let spec = service.get("spec").unwrap_or(&Value::Null);
     let path = Path::ROOT.field("spec");
     let kind = text(spec, "type");
@@ -47,11 +52,7 @@ pub(crate) fn service(service: &Value, errors: &mut Errors) {
     labels(&spec["selector"], &path.field("selector"), errors);
     affinity(spec, &path, errors);
     cluster_ips(spec, &path, errors);
-    let ips_path = path.field("externalIPs");
-    for (index, ip) in list(spec, "externalIPs").iter().enumerate() {
-        let path = ips_path.index(index);
-        address(ip.as_str().unwrap_or_default(), &path, errors);
-    }
+    external_ips(spec, &old["spec"], &path, errors);
     let types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
     one_of_or_none(kind, &types, &path.field("type"), errors);
     node_ports(spec, &path, errors);
@@ -60,6 +61,21 @@ pub(crate) fn service(service: &Value, errors: &mut Errors) {
     class(spec, &path, errors);
     traffic(spec, &path, errors);
     distribution(spec, &path, errors);
+}
+
+/// Validates `externalIPs`. The form of those that are stored already is not judged: older servers took others.
+fn external_ips(spec: &Value, old_spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.field("externalIPs");
+    let stored: BTreeSet<&str> = list(old_spec, "externalIPs")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    for (index, ip) in list(spec, "externalIPs").iter().enumerate() {
+        let (ip, path) = (ip.as_str().unwrap_or_default(), path.index(index));
+        if stored.contains(ip) || well_formed(ip, &path, errors).is_some() {
+            reachable(ip, &path, errors);
+        }
+    }
 }
 
 /// Validates `appProtocol`.
@@ -263,5 +279,5 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
         let path = path.field("healthCheckNodePort");
         errors.push_with(|| FieldError::forbidden(&path, "field is immutable"));
     }
-    service(new, errors);
+    service_after(new, old, errors);
 }

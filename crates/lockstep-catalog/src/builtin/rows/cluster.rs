@@ -1,6 +1,7 @@
 //! Rows of cluster configuration: storage, priorities, certificates, webhooks.
 
 use lockstep_object::metadata::Scope;
+use lockstep_object::names::NameRule;
 
 use super::super::{DeleteResponse, PLAIN, Row, webhooks};
 use crate::{LastWrite, SpecialKind, Subresource};
@@ -92,6 +93,7 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         scope: Scope::Cluster,
         subresources: &[Subresource::Approval, Subresource::Status],
         bucket: "certificatesigningrequests",
+        names: NameRule::PathSegment,
         ..PLAIN
     },
     Row {
