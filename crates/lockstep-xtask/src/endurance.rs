@@ -1,6 +1,7 @@
 //! `cargo xtask crash`, `cargo xtask histories` and `cargo xtask gated-writes`: random tests, for longer than
 //! CI has time for, with a seed that repeats a run. `cargo xtask endurance` and `cargo xtask soak`: the growth of an
-//! optimised server over a longer time than in CI.
+//! optimised server over a longer time than in CI. `cargo xtask
+//! hostile`: its answers to others under attack.
 
 use std::time::SystemTime;
 
@@ -110,21 +111,43 @@ pub(crate) fn endurance(
     bounded(
         workspace,
         "endurance::",
-        ("LOCKSTEP_ENDURANCE_UPDATES", &updates),
+        &[("LOCKSTEP_ENDURANCE_UPDATES", &updates)],
     )
 }
 
 /// Compares what a server uses after a time of churn with what it used after the warm-up.
 pub(crate) fn soak(workspace: &Workspace, options: &SoakOptions) -> anyhow::Result<Outcome> {
     let minutes = options.minutes.to_string();
-    bounded(workspace, "soak::", ("LOCKSTEP_SOAK_MINUTES", &minutes))
+    let variables = [("LOCKSTEP_SOAK_MINUTES", minutes.as_str())];
+    bounded(workspace, "soak::", &variables)
+}
+
+#[derive(Args)]
+pub(crate) struct HostileOptions {
+    /// Duration of the attack
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
+    /// Repeats the requests of the run that printed this seed
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Sends the most expensive requests of every kind, beside users with a normal load.
+pub(crate) fn hostile(workspace: &Workspace, options: &HostileOptions) -> anyhow::Result<Outcome> {
+    let minutes = options.minutes.to_string();
+    let seed = options.seed.unwrap_or_else(any_seed).to_string();
+    let variables = [
+        ("LOCKSTEP_HOSTILE_MINUTES", minutes.as_str()),
+        ("LOCKSTEP_HOSTILE_SEED", &seed),
+    ];
+    bounded(workspace, "hostile::", &variables)
 }
 
 /// Runs tests of growth with optimisation, one after the other, and shows their tables.
 fn bounded(
     workspace: &Workspace,
     filter: &str,
-    (variable, value): (&str, &str),
+    variables: &[(&str, &str)],
 ) -> anyhow::Result<Outcome> {
     let mut cargo = process::cargo(workspace.root());
     cargo.args(["test", "--locked", "--release", "--package", "lockstep"]);
@@ -137,7 +160,7 @@ fn bounded(
         "--test-threads",
         "1",
     ]);
-    cargo.env(variable, value);
+    cargo.envs(variables.iter().copied());
     Ok(Outcome::of(process::succeeds(&mut cargo)?))
 }
 

@@ -59,6 +59,8 @@ enum Chore {
     Endurance(endurance::EnduranceOptions),
     /// Create, change and delete objects of all kinds for an hour, and check that nothing of it is left
     Soak(endurance::SoakOptions),
+    /// Send a server the most expensive requests, and see that other users are answered
+    Hostile(endurance::HostileOptions),
 }
 
 /// Result of a chore that ran to its end. A chore that could not run at all is an error.
@@ -100,6 +102,7 @@ fn run(chore: Chore) -> anyhow::Result<Outcome> {
         }
         Chore::Endurance(options) => endurance::endurance(&workspace, &options),
         Chore::Soak(options) => endurance::soak(&workspace, &options),
+        Chore::Hostile(options) => endurance::hostile(&workspace, &options),
         Chore::Crash(options) => endurance::run(&workspace, &endurance::CRASH, &options),
     }
 }

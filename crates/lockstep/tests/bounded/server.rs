@@ -67,10 +67,15 @@ impl Server {
     }
 
     pub(crate) async fn client(&self) -> Client {
+        Client::try_from(self.config().await).unwrap()
+    }
+
+    /// Configuration of a client of the administrator.
+    pub(crate) async fn config(&self) -> Config {
         let kubeconfig = Kubeconfig::read_from(self.process.kubeconfig()).unwrap();
         let options = KubeConfigOptions::default();
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        Client::try_from(config.unwrap()).unwrap()
+        config.unwrap()
     }
 }
 

@@ -28,11 +28,16 @@ impl Usage {
                 .count()
         };
         Self {
-            memory: anonymous_mebibytes(process).unwrap(),
+            memory: Self::memory_of(process),
             disk: mebibytes_of(data),
             descriptors: entries("fd"),
             threads: entries("task"),
         }
+    }
+
+    /// Memory of a process without a file behind it, in MiB.
+    pub(crate) fn memory_of(process: u32) -> f64 {
+        anonymous_mebibytes(process).unwrap()
     }
 
     pub(crate) fn row(&self, name: &str) -> String {
