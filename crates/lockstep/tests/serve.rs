@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do is a failure")]
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -117,6 +119,35 @@ fn a_hangup_changes_nothing() {
     assert_eq!(list(), before);
     server.signal("TERM");
     assert_eq!(server.end(), Some(0));
+}
+
+/// A client that the server cannot understand is told in the log, with the reason; one that only connects is not.
+#[test]
+fn a_refused_handshake_is_logged_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let address = server.url.strip_prefix("https://").unwrap();
+    drop(TcpStream::connect(address).unwrap());
+    let mut stream = TcpStream::connect(address).unwrap();
+    // A record of a handshake whose message has an unknown type.
+    stream
+        .write_all(&[0x16, 3, 1, 0, 4, 0xff, 0, 0, 0])
+        .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    server.signal("TERM");
+    let (code, log) = server.process.wait();
+    assert_eq!(code, Some(0), "{log}");
+    let refusals: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("TLS handshake"))
+        .collect();
+    let [refusal] = refusals[..] else {
+        panic!("{refusals:?}")
+    };
+    assert!(refusal.contains("WARN"), "{refusal}");
+    assert!(refusal.contains("peer=127.0.0.1:"), "{refusal}");
+    assert!(refusal.contains("error="), "{refusal}");
 }
 
 /// feature-gates.md §4/several: every error is reported once, and the server does not start.

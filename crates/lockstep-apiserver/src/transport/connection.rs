@@ -1,6 +1,7 @@
 //! A connection from its TLS handshake to its end.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -75,7 +76,12 @@ async fn handshake(
             Ok(stream) => Some(stream),
             Err(error) => {
                 server.metrics.handshake_errors.inc();
-                tracing::debug!(%peer, %error, "TLS handshake failed");
+                // Other errors are of the connection: clients that leave, and probes of the port.
+                if error.kind() == ErrorKind::InvalidData {
+                    tracing::warn!(%peer, %error, "TLS handshake refused");
+                } else {
+                    tracing::debug!(%peer, %error, "TLS handshake failed");
+                }
                 None
             }
         }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme};
+use rustls::{
+    DigitallySignedStruct, DistinguishedName, ProtocolVersion, ServerConfig, SignatureScheme,
+};
 
-use crate::trust::ServingIdentity;
+use crate::trust::{ServingIdentity, verify_possession};
 
 /// Minimum TLS version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -77,7 +79,8 @@ impl ClientCertVerifier for AskForCertificate {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
+        let algorithms = (ProtocolVersion::TLSv1_2, algorithms);
+        verify_possession(message, certificate, signed, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -87,7 +90,8 @@ impl ClientCertVerifier for AskForCertificate {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
+        let algorithms = (ProtocolVersion::TLSv1_3, algorithms);
+        verify_possession(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -35,6 +35,7 @@ mod routes;
 mod server;
 mod spellings;
 mod standard;
+mod version_one;
 mod webhooks;
 mod witness;
 mod world;

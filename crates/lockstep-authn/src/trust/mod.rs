@@ -15,8 +15,9 @@ mod kubeconfig;
 mod names;
 mod own;
 mod serving;
+mod version_one;
 
-pub use clients::ClientTrust;
+pub use clients::{ClientTrust, verify_possession};
 pub use files::FileError;
 pub(crate) use files::{is_open_to_others, read as read_file, read_private, write_private};
 pub(crate) use kubeconfig::admin_kubeconfig;
