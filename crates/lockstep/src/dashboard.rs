@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 async fn serve(address: SocketAddr, backend: Backend) -> Result<Exit, Failure> {
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(None)?;
     let listening = listen(address, "--listen", Exit::BadInput).await?;
     let invitation = fresh();
     output::tell(&format!(

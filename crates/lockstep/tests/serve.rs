@@ -121,6 +121,36 @@ fn a_hangup_changes_nothing() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// Another program may rename the audit log and send SIGHUP: later events are in a new file.
+#[test]
+fn a_hangup_opens_the_audit_log_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.yaml");
+    let rules = "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}";
+    std::fs::write(&policy, rules).unwrap();
+    let log = folder.path().join("audit.log");
+    let flags = [
+        "--audit-policy-file",
+        policy.to_str().unwrap(),
+        "--audit-log-path",
+        log.to_str().unwrap(),
+        "--audit-log-maxsize",
+        "0",
+    ];
+    let server = Server::start(folder.path(), &flags);
+    let kubeconfig = folder.path().join("data/admin.kubeconfig");
+    std::fs::rename(&log, folder.path().join("audit.log.1")).unwrap();
+    server.signal("HUP");
+    lockstep_testkit::wait::eventually_sync("the audit log is there again", || {
+        let mut list = lockstep(&["features", "list", "--kubeconfig"]);
+        list.arg(&kubeconfig).output().unwrap();
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        lockstep_testkit::wait::holds(text.contains("\"level\":\"Metadata\""), text)
+    });
+    server.signal("TERM");
+    assert_eq!(server.end(), Some(0));
+}
+
 /// A client that the server cannot understand is told in the log, with the reason; one that only connects is not.
 #[test]
 fn a_refused_handshake_is_logged_with_its_reason() {

@@ -2,10 +2,12 @@
 
 mod event;
 mod policy;
+mod rotation;
 mod sink;
 
 pub use policy::{Level, Policy, PolicyError};
-pub use sink::{Destination, Sink};
+pub use rotation::Rotation;
+pub use sink::{Destination, Reopen, Sink};
 
 pub(crate) use event::{Trail, own_write};
 

@@ -1,12 +1,13 @@
 //! Sink of audit events: a thread writes them; events are dropped if its queue is full.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+
+use super::rotation::{LogFile, Rotation};
 
 /// Most events in the queue.
 const QUEUE_EVENTS_MAX: usize = 10_000;
@@ -18,40 +19,83 @@ const QUEUE_BYTES_MAX: usize = 64 << 20;
 pub enum Destination {
     /// Standard output.
     StandardOutput,
-    /// Appends to a file.
-    File(PathBuf),
+    /// Appends to a file, which is renamed when it is full.
+    File(PathBuf, Rotation),
+}
+
+/// Open destination.
+enum Output {
+    StandardOutput(io::Stdout),
+    File(LogFile),
+}
+
+impl Output {
+    fn write_line(&mut self, line: &str) -> io::Result<()> {
+        match self {
+            Self::StandardOutput(output) => writeln!(output, "{line}"),
+            Self::File(file) => file.write_line(line),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::StandardOutput(output) => output.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        match self {
+            Self::StandardOutput(_) => Ok(()),
+            Self::File(file) => file.reopen(),
+        }
+    }
+}
+
+/// Asks the audit log to open its file again before the next event, after another program renamed it.
+#[derive(Clone, Debug)]
+pub struct Reopen(Arc<AtomicBool>);
+
+impl Reopen {
+    /// Asks for it.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// Audit log with one event per line. Dropping it writes the queued events.
 pub struct Sink {
     sender: Option<SyncSender<String>>,
     waiting_bytes: Arc<AtomicUsize>,
+    reopen: Reopen,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Sink {
     /// Opens the destination. A new file is readable by its owner only.
     pub fn open(destination: &Destination) -> io::Result<Self> {
-        let output: Box<dyn Write + Send> = match destination {
-            Destination::StandardOutput => Box::new(io::stdout()),
-            Destination::File(path) => {
-                let mut options = File::options();
-                options.append(true).create(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                Box::new(options.open(path)?)
-            }
+        let output = match destination {
+            Destination::StandardOutput => Output::StandardOutput(io::stdout()),
+            Destination::File(path, rotation) => Output::File(LogFile::open(path, *rotation)?),
         };
         let (sender, receiver) = sync_channel(QUEUE_EVENTS_MAX);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let waiting = Arc::clone(&waiting_bytes);
         let writer = thread::Builder::new().name("audit-log".to_owned());
-        let writer = writer.spawn(move || write(BufWriter::new(output), &receiver, &waiting))?;
+        let reopen = Reopen(Arc::default());
+        let asked = reopen.clone();
+        let writer = writer.spawn(move || write(output, &receiver, &waiting, &asked))?;
         Ok(Self {
             sender: Some(sender),
             waiting_bytes,
+            reopen,
             writer: Some(writer),
         })
+    }
+
+    /// Asks this log to open its file again.
+    pub fn reopen(&self) -> Reopen {
+        self.reopen.clone()
     }
 
     /// Queues an event. Returns false and drops it if the queue is full.
@@ -81,17 +125,22 @@ impl Drop for Sink {
     }
 }
 
-fn write(mut output: impl Write, receiver: &Receiver<String>, waiting: &AtomicUsize) {
+fn write(mut output: Output, receiver: &Receiver<String>, waiting: &AtomicUsize, reopen: &Reopen) {
     let mut failing = false;
     while let Ok(first) = receiver.recv() {
         let mut next = Some(first);
         let mut written = Ok(());
+        if reopen.0.swap(false, Ordering::Acquire) {
+            written = output.reopen();
+        }
         while let Some(line) = next {
             waiting.fetch_sub(line.len(), Ordering::Relaxed);
-            written = written.and_then(|()| writeln!(output, "{line}"));
+            let line_written = output.write_line(&line);
+            written = written.and(line_written);
             next = receiver.try_recv().ok();
         }
-        written = written.and_then(|()| output.flush());
+        let flushed = output.flush();
+        written = written.and(flushed);
         match written {
             Ok(()) => failing = false,
             Err(error) if !failing => {

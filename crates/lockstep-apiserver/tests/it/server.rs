@@ -10,7 +10,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use lockstep_apiserver::accounts::AccountSettings;
 use lockstep_apiserver::admission::Plugins;
-use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
+use lockstep_apiserver::audit::{Audit, Destination, Policy, Rotation, Sink};
 use lockstep_apiserver::authz::{Authorizer, stored_rules_only};
 use lockstep_apiserver::builtin::{ApiWishes, Apis};
 use lockstep_apiserver::limits::{COMPACTION_INTERVAL, Limits};
@@ -107,7 +107,11 @@ impl TestServer {
             .emulated_version(setup.emulated);
         let audit = setup.audit.map(|policy| Audit {
             policy: Policy::read(&policy).unwrap(),
-            sink: Sink::open(&Destination::File(folder.path().join("audit.log"))).unwrap(),
+            sink: Sink::open(&Destination::File(
+                folder.path().join("audit.log"),
+                Rotation::default(),
+            ))
+            .unwrap(),
         });
         let gates = gates.try_finish().unwrap().gates;
         let server = ApiServer::new(Config {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
 use lockstep_apiserver::admission::{Ineffective, Plugins};
-use lockstep_apiserver::audit::{Audit, Destination, Policy, Sink};
+use lockstep_apiserver::audit::{Audit, Destination, Policy, Rotation, Sink};
 use lockstep_apiserver::authz::{Authorizer, allow_all, stored_rules_only};
 use lockstep_apiserver::builtin::ApiWishes;
 use lockstep_apiserver::limits::Limits;
@@ -124,6 +124,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
 
+    /// Maximum size of the audit log in mebibytes, before it is renamed with the time; 0 means no maximum
+    #[arg(long, value_name = "MEBIBYTES", default_value_t = 100)]
+    audit_log_maxsize: u32,
+    /// Maximum number of renamed audit logs; 0 means no maximum
+    #[arg(long, value_name = "FILES", default_value_t = 100)]
+    audit_log_maxbackup: u32,
+    /// Maximum age of renamed audit logs in days; 0 means no maximum
+    #[arg(long, value_name = "DAYS", default_value_t = 366)]
+    audit_log_maxage: u32,
     /// Steps of admission that must be on, by the names of kube-apiserver; all are, if they are not disabled
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
@@ -330,7 +339,7 @@ impl Arguments {
             .map_err(|error| wrong(format!("{}: {error}", policy.display())))?;
         let destination = match path.to_str() {
             Some("-") => Destination::StandardOutput,
-            _ => Destination::File(path.clone()),
+            _ => Destination::File(path.clone(), self.audit_rotation()),
         };
         let sink = Sink::open(&destination);
         let sink = sink.map_err(|error| {
@@ -340,6 +349,14 @@ impl Arguments {
             ))
         })?;
         Ok(Some(Audit { policy, sink }))
+    }
+
+    fn audit_rotation(&self) -> Rotation {
+        Rotation {
+            bytes_max: u64::from(self.audit_log_maxsize) << 20,
+            backups_max: usize::try_from(self.audit_log_maxbackup).unwrap_or(usize::MAX),
+            age_days_max: self.audit_log_maxage,
+        }
     }
 
     /// Which steps of admission are on.

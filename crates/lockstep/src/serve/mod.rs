@@ -86,8 +86,8 @@ async fn serve(
     apis: Apis,
     words: Words,
 ) -> Result<Exit, Failure> {
-    let mut signals = signals::Signals::listen()?;
     let audit = arguments.audit()?;
+    let mut signals = signals::Signals::listen(audit.as_ref().map(|audit| audit.sink.reopen()))?;
     let limits = arguments.limits()?;
     let authorizer = arguments.authorizer()?;
     let oidc = arguments.oidc()?;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::IsTerminal as _;
 
+use lockstep_apiserver::audit::Reopen;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
@@ -35,14 +36,16 @@ impl Signal {
 pub(crate) struct Signals {
     interrupt: Stream,
     terminate: Stream,
-    /// SIGHUP, by which supervisors ask a daemon to reload its files. The server reads flags, gates and files only at
-    /// its start. From a terminal it means that the terminal is closed, and its default action ends the process.
+    /// SIGHUP, by which supervisors ask a daemon to reload its files. The server opens its audit log again, and reads
+    /// flags and gates only at its start. From a terminal it means that the terminal is closed, and its default action
+    /// ends the process.
     hangup: Option<Stream>,
+    audit_log: Option<Reopen>,
     parent: Parent,
 }
 
 impl Signals {
-    pub(crate) fn listen() -> Result<Self, Failure> {
+    pub(crate) fn listen(audit_log: Option<Reopen>) -> Result<Self, Failure> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
                 Failure::of_server(
@@ -57,6 +60,7 @@ impl Signals {
             hangup: (!std::io::stderr().is_terminal())
                 .then(|| listen(SignalKind::hangup()))
                 .transpose()?,
+            audit_log,
             parent: Parent::now(),
         })
     }
@@ -66,16 +70,21 @@ impl Signals {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,
             () = self.parent.gone() => Signal::Terminate,
-            never = ignored(self.hangup.as_mut()) => match never {},
+            never = hangups(self.hangup.as_mut(), self.audit_log.as_ref()) => match never {},
         }
     }
 }
 
-/// Says of each hangup that it changes nothing.
-async fn ignored(hangup: Option<&mut Stream>) -> Infallible {
+/// Has the audit log opened again at each hangup, which changes nothing else.
+async fn hangups(hangup: Option<&mut Stream>, audit_log: Option<&Reopen>) -> Infallible {
     if let Some(hangup) = hangup {
         while hangup.recv().await.is_some() {
-            tracing::info!("received SIGHUP: flags and gates are read at the start alone");
+            if let Some(audit_log) = audit_log {
+                audit_log.request();
+                tracing::info!("received SIGHUP: the audit log is opened again");
+            } else {
+                tracing::info!("received SIGHUP: flags and gates are read at the start alone");
+            }
         }
     }
     std::future::pending().await
