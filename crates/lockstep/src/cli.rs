@@ -25,7 +25,7 @@ struct Cli {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
-    /// Print data only, no words around it
+    /// Print data only
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -37,10 +37,10 @@ enum Command {
     /// Run, check and price expressions of the Common Expression Language
     #[command(subcommand)]
     Cel(cel::Command),
-    /// Look at and switch the gates of fields inside custom resource definitions
+    /// List, switch and check field gates of custom resource definitions
     #[command(subcommand)]
     Crd(crd::Command),
-    /// Look at feature gates: what is on, why, and what changes with an upgrade
+    /// List and explain feature gates, and what changes with an upgrade
     #[command(subcommand)]
     Features(features::Command),
     /// Evaluate and test admission policies without a cluster
@@ -50,12 +50,12 @@ enum Command {
     Serve(Box<serve::Arguments>),
     /// Run a command with an API server of its own
     Run(run::Arguments),
-    /// Run suites that start their own control plane, as controller-runtime's envtest does
+    /// Stand in for the kube-apiserver and etcd of controller-runtime's envtest
     #[command(subcommand)]
     Envtest(envtest::Command),
     /// Serve a store on a directory to etcd's clients, or look into one
     Store(store::Arguments),
-    /// Show a server in a browser, with the rights of the user in the kubeconfig
+    /// Serve the dashboard of a server, with the rights of the user in the kubeconfig
     #[cfg(feature = "dashboard")]
     Dashboard(crate::dashboard::Arguments),
     /// Write the completion script of a shell to standard output

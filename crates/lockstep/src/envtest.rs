@@ -16,7 +16,7 @@ const KUBECTL: &str = "kubectl";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Prepare the directory for `KUBEBUILDER_ASSETS` and say where it is
+    /// Prepare the directory for `KUBEBUILDER_ASSETS` and print its path
     #[command(
         after_help = "Examples:\n  export KUBEBUILDER_ASSETS=\"$(lockstep envtest use -p path)\"\n  eval \"$(lockstep envtest use -p env)\"\n  lockstep envtest use 1.36.x"
     )]
@@ -25,13 +25,13 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The version of Kubernetes that is wanted, as `1.36`, `1.36.x` or `1.36.4`
+    /// Kubernetes version, as `1.36`, `1.36.x` or `1.36.4`
     #[arg(value_name = "VERSION")]
     version: Option<String>,
     /// Form of the answer
     #[arg(long, short, value_name = "WHAT", default_value = "overview")]
     print: What,
-    /// Where the directory is made [default: the user's data directory]
+    /// Parent of the directory [default: the user's data directory]
     #[arg(long, value_name = "DIR")]
     bin_dir: Option<PathBuf>,
 }

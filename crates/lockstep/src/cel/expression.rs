@@ -38,13 +38,13 @@ pub(crate) struct Expression {
     /// Structural schema that types `self` and `oldSelf`
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Where the expression stands, which decides its variables
+    /// Kind of expression, which decides its variables
     #[arg(long, value_name = "WHERE", default_value = "any")]
     context: Context,
     /// Language options; `spec` has all, `kubernetes` those of the API server
     #[arg(long, value_name = "PROFILE", default_value = "kubernetes")]
     profile: ProfileName,
-    /// Compile as a new expression at this compatibility version; with everything when not given
+    /// Compatibility version to compile a new expression at; everything is available when not given
     #[arg(long, value_name = "VERSION")]
     compatibility_version: Option<Version>,
 }

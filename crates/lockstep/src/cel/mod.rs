@@ -15,12 +15,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  lockstep cel eval '1 + 1'\n  lockstep cel eval 'object.spec.replicas <= 5' -f variables.yaml\n  lockstep cel eval 'self.replicas > 0' --schema schema.yaml -f variables.yaml -o json"
     )]
     Eval(expression::Arguments),
-    /// Check an expression: its type, what it reads and what it writes
+    /// Check an expression, and print its type, reads and writes
     #[command(
         after_help = "Examples:\n  lockstep cel check 'object.spec.replicas <= 5' --context policy\n  lockstep cel check 'self.replicas > 0' --schema schema.yaml\n  lockstep cel check 'Object{spec: Object.spec{replicas: 1}}' --context mutation -o json"
     )]
     Check(expression::Arguments),
-    /// Tell what an expression costs: at most by its schema, and on data
+    /// Estimate the cost of an expression by its schema, and measure it on data
     #[command(
         after_help = "Examples:\n  lockstep cel cost 'self.all(x, x > 0)' --schema schema.yaml\n  lockstep cel cost 'object.spec.replicas <= 5' -f variables.yaml\n  lockstep cel cost '[1, 2].sum() > 2' -o json"
     )]

@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Look at and switch gates of single fields
+    /// List, switch and check field gates
     #[command(subcommand)]
     Gates(gates::Command),
 }

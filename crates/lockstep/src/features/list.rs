@@ -22,13 +22,13 @@ pub(crate) struct Arguments {
     preview: Preview,
     #[command(flatten)]
     live: Live,
-    /// Only gates of this stage
+    /// Stage of the gates to list
     #[arg(long, value_name = "STAGE", ignore_case = true)]
     stage: Vec<StageName>,
-    /// Only gates that are on
+    /// List only gates that are on
     #[arg(long, conflicts_with = "disabled")]
     enabled: bool,
-    /// Only gates that are off
+    /// List only gates that are off
     #[arg(long)]
     disabled: bool,
     /// Leave out the header line

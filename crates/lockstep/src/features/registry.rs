@@ -21,7 +21,7 @@ pub(crate) struct Source {
     /// Registry file in place of the built-in table, `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// The version to judge by, X.Y; the binary's own when not given
+    /// Version X.Y to report on; the binary's own when not given
     #[arg(long, value_name = "VERSION", value_parser = Version::parse)]
     pub(crate) version: Option<Version>,
 }

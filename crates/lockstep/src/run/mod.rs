@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Objects to create before the command starts, from the same kinds of places; may be repeated
     #[arg(long, value_name = "PATH")]
     load: Vec<PathBuf>,
-    /// Keep the server's directory if the command fails, and say where it is
+    /// Keep the server's directory if the command fails, and print its path
     #[arg(long)]
     keep_on_failure: bool,
     /// The command and its arguments

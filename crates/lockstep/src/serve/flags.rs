@@ -37,25 +37,25 @@ const CLASSIFIED: &str = "CLASSIFIED";
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Arguments {
-    /// Where everything is kept
+    /// Directory of the store, the certificates and the kubeconfig
     #[arg(long, value_name = "DIR", default_value = "./lockstep-data")]
     pub(crate) data_dir: PathBuf,
-    /// `embedded`, or `etcd://host:port,…`
+    /// Store of the objects: `embedded`, or `etcd://host:port,…`
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub(crate) store: StoreAddress,
     #[command(flatten)]
     pub(crate) etcd: EtcdFiles,
-    /// Time between compactions of the store, either kind, by one server of several: its history goes back so far, and
-    /// at most twice as far; 0 means that this server compacts nothing
+    /// Interval of compactions of the store, embedded or etcd, shared with other servers on it: history goes back one
+    /// to two intervals; 0 means that this server does not compact
     #[arg(long, value_name = "DURATION", default_value = "5m0s", value_parser = duration)]
     pub(crate) etcd_compaction_interval: Duration,
-    /// Do not wait for the disk: a loss of power loses writes. For the embedded store
+    /// Do not fsync writes of the embedded store: a loss of power loses them
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) unsafe_no_fsync: bool,
-    /// The address to listen on; 0.0.0.0 means all interfaces
+    /// IP address to listen on; 0.0.0.0 means all interfaces
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind_address: IpAddr,
-    /// The port to listen on; 0 means any free one
+    /// HTTPS port; 0 means any free one
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     secure_port: u16,
 
@@ -64,20 +64,21 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) dashboard_listen: Option<SocketAddr>,
 
-    /// The certificate to show to clients, with its chain
+    /// Serving certificate with its chain, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     tls_cert_file: Option<PathBuf>,
-    /// Its key
+    /// Private key of `--tls-cert-file`, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     tls_private_key_file: Option<PathBuf>,
-    /// Where `apiserver.crt` and `apiserver.key` are, or are put; `pki` in the data directory when not given
+    /// Directory of `apiserver.crt` and `apiserver.key`, which are created if absent; `pki` in the data directory when
+    /// not given
     #[arg(long, value_name = "DIR")]
     cert_dir: Option<PathBuf>,
-    /// The oldest version of TLS to speak
+    /// Minimum TLS version
     #[arg(long, value_name = "VERSION", default_value = "VersionTLS12")]
     tls_min_version: TlsMin,
 
-    /// Authorities of client certificates, besides the server's own
+    /// PEM bundle of authorities that sign client certificates, in addition to the server's own
     #[arg(long, value_name = "FILE")]
     client_ca_file: Option<PathBuf>,
     /// Static tokens: lines of `token,user,uid,"group1,group2"`
@@ -86,7 +87,7 @@ pub(crate) struct Arguments {
     /// Serve requests without credentials as `system:anonymous`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) anonymous_auth: bool,
-    /// Authorization modes
+    /// Authorization modes, in order
     #[arg(
         long,
         value_name = "MODES",
@@ -95,35 +96,34 @@ pub(crate) struct Arguments {
     )]
     authorization_mode: Vec<AuthorizationMode>,
 
-    /// Issuer of service-account tokens; given more than once, the first signs and all are accepted
+    /// Issuer of service-account tokens; may be repeated: new tokens name the first, and all are accepted
     #[arg(long, value_name = "ISSUER", default_value = DEFAULT_ISSUER)]
     service_account_issuer: Vec<String>,
-    /// Signs tokens of service accounts: a private key of RSA, P-256, P-384 or P-521; the server's own when not given
+    /// PEM private key (RSA, P-256, P-384 or P-521) that signs service-account tokens; the server's own when not given
     #[arg(long, value_name = "FILE")]
     service_account_signing_key_file: Option<PathBuf>,
-    /// Tells which tokens of service accounts were signed: keys or certificates; may be repeated
+    /// PEM public keys or certificates that verify service-account tokens; may be repeated
     #[arg(long, value_name = "FILE")]
     service_account_key_file: Vec<PathBuf>,
-    /// The longest life of a token; 0 means any
+    /// Maximum lifetime of a service-account token; 0 means no maximum
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     service_account_max_token_expiration: Duration,
-    /// Where others are told to get the keys, if not here
+    /// URI of the JSON Web Key Set in the discovery document of the issuer; that of this server when not given
     #[arg(long, value_name = "URL")]
     service_account_jwks_uri: Option<String>,
-    /// Whom tokens are for that are good here; the issuers when not given
+    /// Audiences of accepted service-account tokens; the issuers when not given
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     api_audiences: Vec<String>,
 
     #[command(flatten)]
     oidc: OidcFlags,
 
-    /// Which requests are logged how, as an `audit.k8s.io/v1` Policy
+    /// File with the `audit.k8s.io/v1` Policy
     #[arg(long, value_name = "FILE", requires = "audit_log_path")]
     audit_policy_file: Option<PathBuf>,
-    /// Where the audit log goes; `-` is standard output
+    /// File of the audit log; `-` means standard output
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     audit_log_path: Option<PathBuf>,
-
     /// Maximum size of the audit log in mebibytes, before it is renamed with the time; 0 means no maximum
     #[arg(long, value_name = "MEBIBYTES", default_value_t = 100)]
     audit_log_maxsize: u32,
@@ -133,14 +133,15 @@ pub(crate) struct Arguments {
     /// Maximum age of renamed audit logs in days; 0 means no maximum
     #[arg(long, value_name = "DAYS", default_value_t = 366)]
     audit_log_maxage: u32,
-    /// Steps of admission that must be on, by the names of kube-apiserver; all are, if they are not disabled
+
+    /// Admission plugins that must be on, by kube-apiserver's names; all are on unless disabled
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
-    /// Steps of admission to leave out, by the names of kube-apiserver
+    /// Admission plugins to switch off, by kube-apiserver's names
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
 
-    /// Background loops to run, by the names of kube-controller-manager: `*` means all, `-name` all but one
+    /// Controllers to run, by kube-controller-manager's names: `*` means all, `-name` switches one off
     #[arg(
         long,
         value_name = "NAMES",
@@ -148,47 +149,46 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true
     )]
     controllers: EnabledControllers,
-    /// Time before the content of a deleted namespace goes, for clients that finalize it themselves
+    /// Delay before the content of a terminating namespace is deleted, for clients that finalize it themselves
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     namespace_deletion_grace: Duration,
-    /// Time that events are kept after they were last written; 0 means for ever
+    /// Lifetime of events after their last write; 0 means for ever
     #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = duration)]
     pub(crate) event_ttl: Duration,
-    /// The addresses that services get, as a network; the first is the server's own
+    /// CIDR of cluster IPs; the service `kubernetes` gets the first one
     #[arg(long, value_name = "CIDR", default_value_t = ServiceRange::default())]
     pub(crate) service_cluster_ip_range: ServiceRange,
 
-    /// Let requests wait and be served as the stored FlowSchemas and PriorityLevelConfigurations say; their seats are the
-    /// sum of the two limits below. If not, each of the limits counts alone,
-    /// and 0 means none
+    /// Queue requests by the stored FlowSchemas and PriorityLevelConfigurations, whose seats are the sum of the two
+    /// limits below; if off, each limit holds by itself, and 0 means no limit
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     enable_priority_and_fairness: bool,
-    /// Requests that read, at once
+    /// Maximum number of concurrent read-only requests
     #[arg(long, value_name = "N", default_value_t = 400)]
     max_requests_inflight: usize,
-    /// Requests that write, at once
+    /// Maximum number of concurrent mutating requests
     #[arg(long, value_name = "N", default_value_t = 200)]
     max_mutating_requests_inflight: usize,
-    /// Time limit of a request that is not a watch
+    /// Maximum duration of a request that is not a watch
     #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = positive_duration)]
     request_timeout: Duration,
-    /// Time to serve on after a signal to stop, with `/readyz` failing
+    /// Delay between SIGTERM and shutdown, during which `/readyz` fails
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     shutdown_delay_duration: Duration,
-    /// Streams on one HTTP/2 connection, at once
+    /// Maximum number of concurrent streams on an HTTP/2 connection
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     http2_max_streams_per_connection: u32,
 
-    /// APIs to switch, as `GROUP/VERSION[/RESOURCE]=true|false,…`, or `api/all`, `api/ga`; may be repeated
+    /// API versions to switch, as `GROUP/VERSION[/RESOURCE]=true|false,…`, `api/all` or `api/ga`; may be repeated
     #[arg(long, value_name = "APIS")]
     runtime_config: Vec<String>,
     #[command(flatten)]
     pub(crate) gates: ServerFlags,
 
-    /// Show every flag with its value and where that comes from, and start nothing
+    /// Print every flag with its value and its source, and exit
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// Log level: 0 is normal, 3 has every request, 6 everything
+    /// Log verbosity: 0 is normal, 3 logs every request, 6 everything
     #[arg(long = "v", value_name = "LEVEL", default_value_t = 0)]
     pub(crate) verbosity: u8,
     /// Format of log lines

@@ -10,28 +10,28 @@ use crate::failure::{Exit, Failure};
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub(crate) struct OidcFlags {
-    /// An OIDC issuer whose users may log in: an https address
+    /// HTTPS URL of the OIDC issuer whose ID tokens are accepted
     #[arg(long, value_name = "URL")]
     oidc_issuer_url: Option<String>,
-    /// Whom its tokens must be for
+    /// Client ID, which must be an audience of ID tokens
     #[arg(long, value_name = "ID")]
     oidc_client_id: Option<String>,
-    /// Authorities of its certificate; those that the system trusts when not given
+    /// PEM bundle of authorities for the issuer's certificate; the system's when not given
     #[arg(long, value_name = "FILE")]
     oidc_ca_file: Option<PathBuf>,
-    /// Claim with the name of the user; `sub` when not given
+    /// Claim with the user name; `sub` when not given
     #[arg(long, value_name = "CLAIM")]
     oidc_username_claim: Option<String>,
-    /// Prefix of the name: `-` for none; when not given, the issuer and `#`, but nothing before an `email`
+    /// Prefix of user names, `-` for none; when not given, the issuer and `#`, but nothing before an `email`
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     oidc_username_prefix: Option<String>,
-    /// Claim with the groups of the user: a string or a list of strings
+    /// Claim with the groups: a string or a list of strings
     #[arg(long, value_name = "CLAIM")]
     oidc_groups_claim: Option<String>,
     /// Prefix of each group
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     oidc_groups_prefix: Option<String>,
-    /// Required claim of a token, as `claim=value`; may be repeated
+    /// Required claim of ID tokens, as `claim=value`; may be repeated
     #[arg(long, value_name = "CLAIM=VALUE", value_parser = claim)]
     oidc_required_claim: Vec<(String, String)>,
     /// Accepted signature algorithms: RS, ES or PS with 256, 384 or 512; `RS256` when not given

@@ -29,13 +29,13 @@ pub(crate) enum StoreAddress {
 /// TLS files of an etcd cluster: its certificate authority, and the certificate of this client.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EtcdFiles {
-    /// Authorities of etcd's certificates; given, connections to etcd are encrypted
+    /// PEM bundle of authorities for etcd's certificates; switches TLS on
     #[arg(long = "etcd-cafile", id = "etcd_ca", value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The certificate to show to etcd
+    /// Client certificate for etcd, as PEM
     #[arg(long = "etcd-certfile", id = "etcd_certificate", value_name = "FILE", requires_all = ["etcd_key", "etcd_ca"])]
     certificate: Option<PathBuf>,
-    /// Its key
+    /// Private key of the client certificate for etcd, as PEM
     #[arg(
         long = "etcd-keyfile",
         id = "etcd_key",

@@ -15,13 +15,13 @@ use crate::{
 pub(crate) struct Arguments {
     #[command(flatten)]
     folder: Folder,
-    /// Only keys that begin with this
+    /// Prefix of the keys to print
     #[arg(long, value_name = "PREFIX", default_value = "")]
     prefix: String,
-    /// The keys as of this revision; the newest one when not given
+    /// Revision to print; the newest when not given
     #[arg(long, value_name = "REVISION")]
     revision: Option<u64>,
-    /// Also print values; they may be secrets
+    /// Print values too; they may be secrets
     #[arg(long)]
     values: bool,
     /// Output format

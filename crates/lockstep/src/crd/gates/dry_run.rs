@@ -12,7 +12,7 @@ pub(super) enum DryRun {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Flag {
-    /// Change nothing: `server` asks the server what would become of it, `client` sends nothing
+    /// Change nothing: `server` sends the request as a dry run, `client` sends nothing
     #[arg(
         long,
         value_name = "HOW",

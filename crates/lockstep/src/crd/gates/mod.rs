@@ -30,7 +30,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  lockstep crd gates disable crontabs.stable.example.com ReplicasFeatureGate\n  lockstep crd gates disable crontabs ReplicasFeatureGate --dry-run=client\n  lockstep crd gates disable crontabs ReplicasFeatureGate --force-conflicts\n\nApplies `enabled` of the gate and nothing else, as field manager `lockstep-crd-gates`. With `-f` the changed definition is printed, and nothing is sent."
     )]
     Disable(switch::Arguments),
-    /// Leave a gate to its author again
+    /// Remove the admin's choice for a gate, so that the author's default holds
     #[command(
         after_help = "Examples:\n  lockstep crd gates unset crontabs.stable.example.com ReplicasFeatureGate\n  lockstep crd gates unset crontabs ReplicasFeatureGate --dry-run\n  lockstep crd gates unset crontabs ReplicasFeatureGate --force-conflicts\n\nRemoves `enabled` of the gate. What another field manager set is removed with `--force-conflicts` only."
     )]

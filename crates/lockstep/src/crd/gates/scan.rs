@@ -28,15 +28,15 @@ pub(crate) struct Arguments {
     definition: String,
     /// The gate; all of them when not given
     gate: Option<String>,
-    /// Look in all namespaces
+    /// Scan all namespaces
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
-    /// The namespace to look in; that of the context when not given
+    /// Namespace to scan; that of the context when not given
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
     #[command(flatten)]
     source: Source,
-    /// Objects in one page of a list request
+    /// Objects per page of a list request
     #[arg(long, value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..))]
     chunk_size: u32,
     /// Leave out the header line

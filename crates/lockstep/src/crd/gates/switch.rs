@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     gate: String,
     #[command(flatten)]
     dry_run: dry_run::Flag,
-    /// Take over what another field manager set
+    /// Take over a choice that another field manager owns
     #[arg(long)]
     force_conflicts: bool,
     #[command(flatten)]
