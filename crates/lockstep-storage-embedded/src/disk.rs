@@ -3,10 +3,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::faults::{Faults, FileAction};
+use crate::private::FILE_MODE;
 
 /// The directory of a store.
 #[derive(Clone, Debug)]
@@ -49,6 +50,7 @@ impl Disk {
         self.faults.touch(name, FileAction::Make)?;
         let mut options = File::options();
         let options = options.read(true).write(true).create(true).truncate(true);
+        options.mode(FILE_MODE);
         Ok(self.file(name, options.open(self.folder.join(name))?))
     }
 

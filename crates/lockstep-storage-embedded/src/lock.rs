@@ -1,10 +1,12 @@
 //! Directory lock: exclusive for a store, shared for read-only inspection.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::OpenError;
+use crate::private::{FILE_MODE, private_folder};
 
 /// Upper bound for the length of a process id in the lock file.
 const HOLDER_BYTES_MAX: u64 = 20;
@@ -35,9 +37,10 @@ pub(crate) fn take(folder: &Path) -> Result<Lock, OpenError> {
         folder: folder.to_owned(),
         source,
     };
-    fs::create_dir_all(folder).map_err(io)?;
+    private_folder(folder).map_err(io)?;
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(false);
+    options.mode(FILE_MODE);
     let mut lock = options.open(folder.join("lock")).map_err(io)?;
     check(folder, &mut lock, File::try_lock)?;
     lock.set_len(0).map_err(io)?;

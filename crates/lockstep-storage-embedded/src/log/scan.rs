@@ -32,7 +32,9 @@ pub enum LogError {
         what: &'static str,
     },
     /// The log was written by a newer version.
-    #[error("`{file}` has log format {found}, which this program does not know")]
+    #[error(
+        "`{file}` has log format {found}: it was written by a newer lockstep; start that version"
+    )]
     UnknownFormat {
         /// The file.
         file: PathBuf,

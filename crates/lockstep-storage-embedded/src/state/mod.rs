@@ -59,7 +59,9 @@ pub enum StateError {
         what: String,
     },
     /// The state was written by a newer version.
-    #[error("state format {found} is unknown, this program reads format {FORMAT}")]
+    #[error(
+        "state format {found} was written by a newer lockstep, this one reads format {FORMAT}; start that version"
+    )]
     UnknownFormat {
         /// Its format.
         found: u64,

@@ -217,7 +217,7 @@ fn a_log_of_a_newer_format_is_not_reported_as_damage() {
         .err()
         .unwrap();
     let expected = format!(
-        "`{}` has log format 3, which this program does not know",
+        "`{}` has log format 3: it was written by a newer lockstep; start that version",
         file.display()
     );
     assert_eq!(refused.to_string(), expected);

@@ -1,6 +1,9 @@
 //! The folder: made, locked, closed and opened again.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,6 +35,57 @@ fn a_folder_is_made_and_found_again_as_it_was() {
             runtime.block_on(send(&store, command(index))).unwrap();
             index += 1;
         }
+    }
+}
+
+/// Permission bits of a directory and of the files in it, by name.
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let files = entries.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, mode(&entry.path()))
+    });
+    files.chain([(".".to_owned(), mode(folder))]).collect()
+}
+
+#[test]
+fn only_the_owner_has_access_to_a_new_folder_and_its_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("a");
+    let store = EmbeddedStore::open(&folder, &Options::default()).unwrap();
+    let modes = modes(&folder);
+    assert!(modes.len() >= 4, "{modes:?}");
+    assert_eq!(modes["."], 0o700);
+    for (name, mode) in modes {
+        assert_eq!(mode & 0o077, 0, "{name}");
+    }
+    drop(store);
+}
+
+/// A folder of an older version, or one that was copied, may be open to others. A link leads out of the folder.
+#[test]
+fn others_lose_access_to_a_folder_and_its_files_when_it_is_opened() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, outside) = (parent.path().join("a"), parent.path().join("outside"));
+    drop(EmbeddedStore::open(&folder, &Options::default()).unwrap());
+    let open = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for entry in fs::read_dir(&folder).unwrap() {
+        open(&entry.unwrap().path(), 0o664);
+    }
+    open(&folder, 0o755);
+    fs::write(&outside, b"").unwrap();
+    open(&outside, 0o644);
+    std::os::unix::fs::symlink(&outside, folder.join("link")).unwrap();
+    drop(EmbeddedStore::open(&folder, &Options::default()).unwrap());
+    let mut modes = modes(&folder);
+    assert_eq!(modes.remove("link"), Some(0o644));
+    assert_eq!(modes.remove("."), Some(0o700));
+    assert!(modes.len() >= 3, "{modes:?}");
+    for (name, mode) in modes {
+        assert_eq!(mode, 0o600, "{name}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use lockstep_storage_embedded::private_folder;
 
 use crate::failure::{Exit, Failure};
 
@@ -22,18 +23,27 @@ impl Directory {
     /// which.
     pub(crate) fn claim(path: &Path) -> Result<Self, Failure> {
         let wrong = |error: &io::Error| {
-            let message = format!("cannot use data directory `{}`: {error}", path.display());
+            let message = if path.is_file() {
+                format!("data directory `{}` is a file", path.display())
+            } else {
+                format!("cannot use data directory `{}`: {error}", path.display())
+            };
             Failure::of_server(Exit::Configuration, message)
         };
-        make(path).map_err(|error| wrong(&error))?;
+        private_folder(path).map_err(|error| wrong(&error))?;
         let file = path.join(CLAIM);
         let mut options = File::options();
         let options = options.read(true).write(true).create(true).truncate(false);
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
         let claim = options.open(&file).map_err(|error| wrong(&error))?;
         match claim.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(taken(path, &file)),
             Err(TryLockError::Error(error)) => return Err(wrong(&error)),
+        }
+        let pki = path.join("pki");
+        if pki.is_dir() {
+            private_folder(&pki).map_err(|error| wrong(&error))?;
         }
         let mut directory = Self {
             path: path.to_owned(),
@@ -64,14 +74,6 @@ impl Directory {
         self.claim.rewind()?;
         writeln!(self.claim, "process {process}, {place}, since {now:.0}")
     }
-}
-
-fn make(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 fn taken(path: &Path, file: &Path) -> Failure {
