@@ -72,9 +72,10 @@ async fn handshake(
         if is_plain_http(&mut stream).await {
             return None;
         }
-        match acceptor.accept(stream).await {
+        match acceptor.accept(stream).into_fallible().await {
             Ok(stream) => Some(stream),
-            Err(error) => {
+            // The connection is closed after the log line, so that a client that saw the end finds the reason there.
+            Err((error, _stream)) => {
                 server.metrics.handshake_errors.inc();
                 // Other errors are of the connection: clients that leave, and probes of the port.
                 if error.kind() == ErrorKind::InvalidData {
