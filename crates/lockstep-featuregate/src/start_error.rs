@@ -239,7 +239,9 @@ impl std::fmt::Display for Hint {
                     " (removed in {removed_in}; delete it from the configuration)"
                 )
             }
-            Hint::Foreign => f.write_str(" (a Kubernetes gate without effect here)"),
+            Hint::Foreign => f.write_str(
+                " (a Kubernetes gate without effect here; `--foreign-feature-gates=ignore` skips it)",
+            ),
             Hint::DidYouMean(name) => write!(f, " (did you mean \"{name}\"?)"),
         }
     }

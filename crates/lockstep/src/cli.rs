@@ -80,9 +80,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
     } else {
         Exit::BadInput
     };
-    let matches = match command().try_get_matches_from(arguments) {
+    let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage::report(&error, usage_exit),
+        Err(error) => return usage::report(&error, usage_exit, &arguments),
     };
     let cli = Cli::from_arg_matches(&matches).expect("clap checked these arguments");
     choose_color(cli.color);

@@ -29,7 +29,9 @@ pub(crate) struct Listening {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let backend = arguments.kubeconfig.access(None)?.backend()?;
+    let access = arguments.kubeconfig.access(None)?;
+    let backend = access.backend()?;
+    access.check_reachable()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -40,6 +40,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         to: arguments.to,
         known_until: table.known_until,
     };
+    if upgrade.to.major() != upgrade.from.major() {
+        let (to, from) = (upgrade.to, upgrade.from);
+        let message =
+            format!("version {to} is not known to this build, whose gates are those of {from}");
+        return Err(Failure::bad_input(message));
+    }
     let builder = arguments.settings.apply(Builder::new(table.registry()?))?;
     let rows = preflight(&builder, upgrade).map_err(|errors| refused(&errors))?;
     let refuses = rows.iter().any(|row| row.effect.refuses());

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
                 .expect("clap checked these arguments")
                 .flags
         }
-        Err(error) => return usage::report(&error, Exit::ServerFlags),
+        Err(error) => return usage::report(&error, Exit::ServerFlags, &[]),
     };
     if let (Some(_), Some(_)) = (&arguments.config, &flags.settings.config) {
         return Err(Failure::bad_input(

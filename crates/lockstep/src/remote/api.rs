@@ -70,6 +70,12 @@ impl Access {
         self.reply(Question::get(path))
     }
 
+    /// Creates an object.
+    pub(crate) fn post(&self, path: &str, object: &Value) -> Result<Reply, Failure> {
+        let body = object.to_string().into_bytes();
+        self.reply(Question::json(Method::POST, path, body))
+    }
+
     /// Sends a patch.
     pub(crate) fn patch(
         &self,

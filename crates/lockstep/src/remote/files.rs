@@ -77,10 +77,24 @@ impl Files {
 
 impl File {
     fn read(path: &Path) -> Result<Self, Failure> {
-        Ok(Self {
+        let file = Self {
             path: path.to_owned(),
             document: document::read(path)?,
-        })
+        };
+        let keys = ["clusters", "contexts", "users", "current-context"];
+        let is_kubeconfig = match &file.document {
+            // `kubectl config` reads an empty file as one without entries.
+            Value::Null => true,
+            Value::Object(fields) => keys.iter().any(|key| fields.contains_key(*key)),
+            _ => false,
+        };
+        if is_kubeconfig {
+            Ok(file)
+        } else {
+            let path = path.display();
+            let message = format!("{path} is not a kubeconfig: it has no clusters and no contexts");
+            Err(Failure::bad_input(message))
+        }
     }
 }
 
@@ -182,6 +196,23 @@ mod tests {
         let entry = files.named("clusters", "cluster", "a").ok().unwrap();
         let authority = entry.bytes("certificate-authority").ok().flatten();
         assert_eq!(authority.as_deref(), Some(&b"trusted"[..]));
+    }
+
+    #[test]
+    fn a_file_without_contexts_and_clusters_is_no_kubeconfig() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.yaml");
+        for text in ["kind: ConfigMap\ndata: {}\n", "[]", "words"] {
+            std::fs::write(&path, text).unwrap();
+            let refused = Files::one(&path).err().unwrap();
+            let expected = format!(
+                "{} is not a kubeconfig: it has no clusters and no contexts",
+                path.display()
+            );
+            assert_eq!(refused.message, expected, "{text}");
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(Files::one(&path).ok().unwrap().current_context(), None);
     }
 
     #[test]

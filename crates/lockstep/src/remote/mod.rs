@@ -9,7 +9,6 @@ mod warning;
 
 use std::path::{Path, PathBuf};
 
-use lockstep_object::json;
 use serde_json::Value;
 
 use crate::failure::{Exit, Failure};
@@ -57,12 +56,10 @@ impl Access {
         Self::read(&Files::one(path)?, None, None)
     }
 
-    /// Sends an object and gives the status code with what was answered.
-    pub(crate) fn post(&self, path: &str, object: &Value) -> Result<(u16, Value), Failure> {
-        let body = object.to_string().into_bytes();
-        let answered = self.ask(http::Question::json(hyper::Method::POST, path, body))?;
-        let answer = json::read(&answered.body).unwrap_or_default();
-        Ok((answered.code, answer))
+    /// Fails if the server does not answer. Its answer may be a refusal.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn check_reachable(&self) -> Result<(), Failure> {
+        self.ask(http::Question::get("/version")).map(drop)
     }
 
     fn ask(&self, question: http::Question<'_>) -> Result<http::Answered, Failure> {

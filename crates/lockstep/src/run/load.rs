@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest};
-use crate::remote::Access;
+use crate::output;
+use crate::remote::{Access, Reply};
+
+/// Most warnings that are printed.
+const WARNINGS_SHOWN_MAX: usize = 5;
 
 /// Manifests to create, in order of creation.
 pub(super) struct Objects(Vec<Manifest>);
@@ -26,13 +30,45 @@ pub(super) fn read(definitions: &[PathBuf], others: &[PathBuf]) -> Result<Object
 }
 
 impl Objects {
-    /// Creates them one after the other. A definition is in force when its creation is answered.
-    pub(super) fn create(&self, access: &Access) -> Result<(), Failure> {
+    /// Creates them one after the other, and returns the server's warnings. A definition is in force when its creation
+    /// is answered.
+    pub(super) fn create(&self, access: &Access) -> Result<Warnings, Failure> {
         let mut known = BTreeMap::new();
+        let mut warnings = Warnings::default();
         for object in &self.0 {
-            object.create(access, &mut known)?;
+            let reply = object.create(access, &mut known)?;
+            let texts = reply.warnings.iter();
+            warnings
+                .0
+                .extend(texts.map(|text| object.wrong(text).message));
         }
-        Ok(())
+        Ok(warnings)
+    }
+}
+
+/// Warnings of the server about objects, each with the place of its object.
+#[derive(Default)]
+pub(super) struct Warnings(Vec<String>);
+
+impl Warnings {
+    /// Prints the first ones and the number of the others.
+    pub(super) fn tell(&self) {
+        for warning in self.0.iter().take(WARNINGS_SHOWN_MAX) {
+            output::tell(&format!("Warning: {warning}\n"));
+        }
+        if let more @ 1.. = self.0.len().saturating_sub(WARNINGS_SHOWN_MAX) {
+            output::tell(&format!("Warning: {more} more warnings\n"));
+        }
+    }
+
+    /// Fails if there are warnings.
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
+        match self.0.len() {
+            0 => Ok(()),
+            count => Err(Failure::bad_input(format!(
+                "the server has {count} warnings about the objects, and `--strict` is set"
+            ))),
+        }
     }
 }
 
@@ -40,14 +76,14 @@ impl Objects {
 type Known = BTreeMap<String, Value>;
 
 impl Manifest {
-    fn create(&self, access: &Access, known: &mut Known) -> Result<(), Failure> {
+    fn create(&self, access: &Access, known: &mut Known) -> Result<Reply, Failure> {
         let path = self.resource_path(access, known)?;
-        let (code, answer) = access.post(&path, &self.value)?;
-        if matches!(code, 200..300) {
-            return Ok(());
+        let reply = access.post(&path, &self.value)?;
+        if reply.is_done() {
+            return Ok(reply);
         }
-        let said = answer["message"].as_str().unwrap_or_default();
-        Err(self.wrong(&format!("the server answered {code}: {said}")))
+        let (code, message) = (reply.code, reply.message());
+        Err(self.wrong(&format!("the server answered {code}: {message}")))
     }
 
     fn resource_path(&self, access: &Access, known: &mut Known) -> Result<String, Failure> {

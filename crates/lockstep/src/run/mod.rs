@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Objects to create before the command starts, from the same kinds of places; may be repeated
     #[arg(long, value_name = "PATH")]
     load: Vec<PathBuf>,
+    /// Fail before the command starts if the server warns about one of the objects
+    #[arg(long)]
+    strict: bool,
     /// Keep the server's directory if the command fails, and print its path
     #[arg(long)]
     keep_on_failure: bool,
@@ -46,7 +49,13 @@ pub(crate) fn run(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     let objects = load::read(&arguments.crds, &arguments.load)?;
     let assets = envtest::Assets::temporary()?;
     let server = Server::start(&arguments.feature_gates)?;
-    objects.create(&server.access()?)?;
+    let warnings = objects.create(&server.access()?)?;
+    if !quiet {
+        warnings.tell();
+    }
+    if arguments.strict {
+        warnings.refuse()?;
+    }
     let (program, rest) = arguments
         .command
         .split_first()

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgMatches, ValueEnum, parser::ValueSource};
+use clap::ValueEnum;
 use lockstep_apiserver::accounts::{AccountSettings, DEFAULT_ISSUER};
 use lockstep_apiserver::admission::{Ineffective, Plugins};
 use lockstep_apiserver::audit::{Audit, Destination, Policy, Rotation, Sink};
@@ -26,9 +26,6 @@ use super::stores::{EtcdFiles, StoreAddress};
 use crate::document;
 use crate::failure::{Exit, Failure};
 use crate::gate_flags::ServerFlags;
-
-/// Text shown instead of flag values that must not be shown, such as URLs with a user name and password.
-const CLASSIFIED: &str = "CLASSIFIED";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -412,63 +409,4 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
 
 fn go_duration(text: &str) -> Result<GoDuration, String> {
     GoDuration::parse(text).map_err(|error| error.to_string())
-}
-
-/// A flag as it is in force.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ShownFlag {
-    pub(crate) name: String,
-    pub(crate) value: String,
-    /// `flag`, `env` or `default`.
-    pub(crate) source: &'static str,
-}
-
-/// Every flag of `serve`, by name. An address with a password is not shown.
-pub(crate) fn shown_flags(commands: &clap::Command, matches: &ArgMatches) -> Vec<ShownFlag> {
-    let Some(("serve", matches)) = matches.subcommand() else {
-        return Vec::new();
-    };
-    let command = commands.find_subcommand("serve");
-    let arguments = command.into_iter().flat_map(clap::Command::get_arguments);
-    let mut shown: Vec<ShownFlag> = arguments
-        .filter_map(|argument| {
-            let id = argument.get_id().as_str();
-            let values = matches.try_get_raw(id).ok()?.into_iter().flatten();
-            let texts: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
-            Some(ShownFlag {
-                name: argument.get_long()?.to_owned(),
-                value: masked(texts.join(",")),
-                source: match matches.value_source(id) {
-                    Some(ValueSource::CommandLine) => "flag",
-                    Some(ValueSource::EnvVariable) => "env",
-                    _ => "default",
-                },
-            })
-        })
-        .collect();
-    shown.sort_by(|a, b| a.name.cmp(&b.name));
-    shown
-}
-
-/// Gives every flag of the server a variable: `--data-dir` is `LOCKSTEP_DATA_DIR`. Gates have
-/// variables with rules of their own.
-pub(crate) fn with_variables(serve: clap::Command) -> clap::Command {
-    serve.mut_args(|argument| match argument.get_long() {
-        None | Some("feature-gates" | "print-config") => argument,
-        Some(name) => {
-            let variable = format!("LOCKSTEP_{}", name.replace('-', "_").to_uppercase());
-            argument.env(variable).hide_env(true)
-        }
-    })
-}
-
-fn masked(value: String) -> String {
-    let has_user = value
-        .split_once("://")
-        .is_some_and(|(_, rest)| rest.contains('@'));
-    if has_user {
-        CLASSIFIED.to_owned()
-    } else {
-        value
-    }
 }

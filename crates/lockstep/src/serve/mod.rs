@@ -7,7 +7,9 @@ mod logging;
 mod oidc;
 mod signals;
 mod stores;
+mod variables;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -17,10 +19,11 @@ use lockstep_apiserver::trust::server_url;
 use lockstep_apiserver::{ApiServer, Config, Credentials, bind, limits::RELOAD_INTERVAL};
 use lockstep_object::json;
 
-pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
+pub(crate) use flags::Arguments;
 pub(crate) use gates::help as gates_help;
 #[cfg(feature = "dashboard")]
 pub(crate) use signals::Signals;
+pub(crate) use variables::{ShownFlag, shown_flags, variable, with_variables};
 
 use crate::{
     failure::{Exit, Failure},
@@ -57,6 +60,10 @@ pub(crate) fn run(
     logging::start(arguments.verbosity, arguments.logging_format);
     for note in notes {
         tracing::warn!("{note}");
+    }
+    let variables = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+    for (name, meant) in variables::misspelt_variables(variables, &shown) {
+        tracing::warn!("the environment variable {name} has no effect: did you mean {meant}?");
     }
     let gates = gates::resolve(arguments)?;
     let apis = gates::apis(arguments, &gates)?;
@@ -236,11 +243,22 @@ async fn listen(address: SocketAddr) -> Result<tokio::net::TcpListener, Failure>
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
-    let failure = Failure::of_server(
-        Exit::Configuration,
-        format!("cannot listen on {address}: {error}"),
-    );
-    failure.with_help("choose another `--secure-port`, or 0 for any free one")
+    let (reason, help) = match error.kind() {
+        ErrorKind::AddrNotAvailable => (
+            "no network interface of this machine has this address".to_owned(),
+            "set `--bind-address` to an address of this machine, or to 0.0.0.0 for all of them",
+        ),
+        ErrorKind::PermissionDenied => (
+            error.to_string(),
+            "choose a `--secure-port` of 1024 or more, which needs no privileges",
+        ),
+        _ => (
+            error.to_string(),
+            "choose another `--secure-port`, or 0 for any free one",
+        ),
+    };
+    let message = format!("cannot listen on {address}: {reason}");
+    Failure::of_server(Exit::Configuration, message).with_help(help)
 }
 
 fn configuration(error: &dyn std::error::Error) -> Failure {

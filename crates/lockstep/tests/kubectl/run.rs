@@ -113,3 +113,30 @@ fn run_says_what_cannot_be_loaded_and_starts_nothing() {
         assert_eq!((output.status.code(), said), (Some(2), expected));
     }
 }
+
+#[test]
+fn run_prints_the_first_warnings_of_the_server_and_refuses_them_if_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let object = |n: u8| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{n}}}\nspec: unknown\n")
+    };
+    let objects: Vec<String> = (1..=7).map(object).collect();
+    fs::write(folder.path().join("a.yaml"), objects.join("---\n")).unwrap();
+    let warning = format!("Warning: {place}/a.yaml: unknown field \"spec\"\n");
+    let first = format!("{}Warning: 2 more warnings\n", warning.repeat(5));
+    let run = |flags: &[&str]| {
+        let arguments = [&["run", "--load", place], flags, &["--", "echo", "started"]].concat();
+        let output = lockstep(&arguments);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    assert_eq!(run(&[]), (Some(0), "started\n".to_owned(), first.clone()));
+    let refused = "error: the server has 7 warnings about the objects, and `--strict` is set\n";
+    let refused = format!("{first}{refused}");
+    assert_eq!(run(&["--strict"]), (Some(2), String::new(), refused));
+}
