@@ -5,6 +5,7 @@ use lockstep_object::{Object, Value};
 use crate::gate::{ANNOTATION, Gate, GateList, Source, of_spec, source};
 use crate::path::FieldPath;
 use crate::place;
+use crate::switch::managers_of_choice;
 
 /// Warnings about the gates of a valid definition. If a stored definition is given, also about fields that lost their
 /// gate.
@@ -15,13 +16,16 @@ pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String
     };
     let gates = GateList::of(definition);
     let storage = place::storage(definition).map(|(_, schema)| schema);
-    let stored = stored.map(GateList::of);
+    let before = stored.map(GateList::of);
     let mut warnings = Vec::new();
     warnings.extend(unused_annotation(definition));
     for (at, gate) in gates.gates.iter().enumerate() {
         let place = format!("{place}.featureGates[{at}]");
         warnings.extend(of_gate(gate, &place, storage));
-        let before = stored.as_ref().and_then(|before| find(before, &gate.name));
+        let before = before.as_ref().and_then(|before| find(before, &gate.name));
+        if let Some((before, stored)) = before.zip(stored) {
+            warnings.extend(dropped_choice(before, gate, stored, &place));
+        }
         if let Some(before) = before.filter(|before| before.stage > gate.stage) {
             let (name, from, to) = (&gate.name, before.stage.as_str(), gate.stage.as_str());
             warnings.push(format!(
@@ -29,14 +33,35 @@ pub fn gate_warnings(definition: &Object, stored: Option<&Object>) -> Vec<String
             ));
         }
     }
-    if let (Some(stored), Some(schema)) = (&stored, storage) {
-        warnings.extend(ungated_fields(stored, &gates, schema, &place));
+    if let (Some(before), Some(schema)) = (&before, storage) {
+        warnings.extend(ungated_fields(before, &gates, schema, &place));
     }
     warnings
 }
 
 fn find<'g>(gates: &'g GateList, name: &str) -> Option<&'g Gate> {
     gates.gates.iter().find(|gate| gate.name == name)
+}
+
+/// Warns that a write removes the choice of an admin, as a plain apply or replace of the author's definition does.
+fn dropped_choice(before: &Gate, now: &Gate, stored: &Object, place: &str) -> Option<String> {
+    let choice = before.enabled?;
+    if now.enabled.is_some() {
+        return None;
+    }
+    let name = &now.name;
+    let managers = match &managers_of_choice(stored, name)[..] {
+        [] => String::new(),
+        managers => format!(", set by {managers:?},").replace(['[', ']'], ""),
+    };
+    let state = if now.state().enabled {
+        "enabled"
+    } else {
+        "disabled"
+    };
+    Some(format!(
+        "{place}.enabled: {choice}{managers} is removed: gate {name:?} is {state} by default"
+    ))
 }
 
 /// Warns that gates in the annotation are ignored because the spec has different ones.

@@ -1,5 +1,7 @@
 //! Switching a gate: the server-side apply configuration that changes `enabled` of one gate.
 
+use std::collections::BTreeSet;
+
 use lockstep_object::{Object, Value};
 use serde_json::json;
 
@@ -132,15 +134,22 @@ fn owns(definition: &Object, gate: &str) -> bool {
     entries.any(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply")
 }
 
+/// Managers of `enabled` of a gate, sorted.
+pub(crate) fn managers_of_choice(definition: &Object, gate: &str) -> Vec<String> {
+    names(managed(definition, gate))
+}
+
 fn holders(definition: &Object, gate: &str) -> Vec<String> {
     let others = managed(definition, gate)
         .filter(|entry| entry["manager"] != MANAGER || entry["operation"] != "Apply");
-    let mut names: Vec<String> = others
-        .filter_map(|entry| entry["manager"].as_str().map(str::to_owned))
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+    names(others)
+}
+
+/// Names of the managers of entries, sorted.
+fn names<'e>(entries: impl Iterator<Item = &'e Value>) -> Vec<String> {
+    let managers = entries.filter_map(|entry| entry["manager"].as_str().map(str::to_owned));
+    let names: BTreeSet<String> = managers.collect();
+    names.into_iter().collect()
 }
 
 /// Entries of `managedFields` that own `enabled` of a gate.

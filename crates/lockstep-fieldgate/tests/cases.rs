@@ -75,7 +75,7 @@ fn what_is_wrong_with_gates_is_told_at_once() {
         let new = definition(&gates(&case), &no_schema);
         let stored = case
             .get("stored")
-            .map(|gates| definition(gates, &Value::Null));
+            .map(|gates| chosen_by(definition(gates, &Value::Null), &case["setBy"]));
         let errors = check_gates(&new, stored.as_ref());
         let errors = errors.iter().map(|error| {
             let field = error.field.strip_prefix("spec.customFeatureGates").unwrap();
@@ -87,6 +87,16 @@ fn what_is_wrong_with_gates_is_told_at_once() {
             None => Ok(()),
         }
     });
+}
+
+/// The definition with managers that own `enabled` of gate A.
+fn chosen_by(definition: Object, managers: &Value) -> Object {
+    let choice = json!({"f:customFeatureGates": {"f:featureGates": {"k:{\"name\":\"A\"}": {"f:enabled": {}}}}});
+    let entry = |manager| json!({"manager": manager, "fieldsV1": {"f:spec": choice}});
+    let managers = managers.as_array().into_iter().flatten();
+    let mut fields = definition.into_value();
+    fields["metadata"]["managedFields"] = managers.map(entry).collect();
+    Object::from_value(fields).unwrap()
 }
 
 /// field-gates.md §7/too-many: 64 gates, 32 paths, names of 63 characters.
