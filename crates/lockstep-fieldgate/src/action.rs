@@ -22,16 +22,19 @@ pub enum Kind {
     Kept,
     /// The request removed a stored field; the stored value was restored.
     RemovalRefused,
+    /// The request removed the list element that held a stored field, and the field with it.
+    ElementRemoved,
     /// The request used a deprecated field whose gate is open.
     DeprecatedUsed,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Dropped,
         Self::Kept,
         Self::RemovalRefused,
+        Self::ElementRemoved,
         Self::DeprecatedUsed,
     ];
 
@@ -41,6 +44,7 @@ impl Kind {
             Self::Dropped => "dropped",
             Self::Kept => "kept",
             Self::RemovalRefused => "removal_refused",
+            Self::ElementRemoved => "element_removed",
             Self::DeprecatedUsed => "deprecated_used",
         }
     }
@@ -49,7 +53,7 @@ impl Kind {
     pub fn is_of_closed(self) -> bool {
         match self {
             Self::Dropped | Self::Kept | Self::RemovalRefused => true,
-            Self::DeprecatedUsed => false,
+            Self::ElementRemoved | Self::DeprecatedUsed => false,
         }
     }
 }
@@ -111,11 +115,11 @@ impl Gates {
     }
 
     /// Warnings about fields of closed gates, in the order of `actions`. Under policy `Reject` only refused removals
-    /// are warned of, since the rest are errors.
+    /// and removed elements are warned of, since the rest are errors.
     pub fn warnings(&self, actions: &[Action]) -> Vec<String> {
         let warned = actions.iter().filter(|action| match action.kind {
             Kind::Dropped | Kind::Kept => self.policy == Policy::Drop,
-            Kind::RemovalRefused => true,
+            Kind::RemovalRefused | Kind::ElementRemoved => true,
             Kind::DeprecatedUsed => false,
         });
         let warned: Vec<&Action> = warned.collect();
@@ -164,6 +168,11 @@ impl Gates {
             Kind::Kept => format!("{place}: not updated: {gate}, the stored value was kept"),
             Kind::RemovalRefused => {
                 format!("{place}: not removed: {gate}, the stored value was kept")
+            }
+            Kind::ElementRemoved => {
+                format!(
+                    "{place}: removed with its list element: {gate}, the value cannot be set again"
+                )
             }
             Kind::DeprecatedUsed => format!("{place}: field is deprecated"),
         }

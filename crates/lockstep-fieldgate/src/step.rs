@@ -1,6 +1,6 @@
 //! The gate step of a write: restores fields of closed gates and reports the actions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep_object::Value;
 
@@ -173,9 +173,11 @@ impl<'g> Walk<'g> {
             return;
         }
         let mut index = None;
+        let mut found = 0;
         for (at, element) in new.iter_mut().enumerate() {
             // Fast path: most writes leave most elements unchanged and in place.
             if old.get(at) == Some(element) {
+                found += 1;
                 continue;
             }
             let beside = old.get(at).filter(|old| has_same_keys(keys, element, old));
@@ -183,9 +185,69 @@ impl<'g> Walk<'g> {
                 let index = index.get_or_insert_with(|| by_keys(keys, old));
                 index.get(&identity(keys, element)).copied()
             });
+            found += usize::from(before.is_some());
             let from = self.actions.len();
             self.value(&[each], element, before);
             self.prepend_element(from, || Part::Element(present_keys(keys, element)));
+        }
+        if found < old.len() {
+            self.removed_elements(each, keys, new, old);
+        }
+    }
+
+    /// Records the fields of closed gates that went away with list elements.
+    fn removed_elements(&mut self, each: NodeId, keys: &[Box<str>], new: &[Value], old: &[Value]) {
+        let left: BTreeSet<Vec<String>> =
+            new.iter().map(|element| identity(keys, element)).collect();
+        for element in old {
+            if !left.contains(&identity(keys, element)) {
+                let from = self.actions.len();
+                self.removed(each, element);
+                self.prepend_element(from, || Part::Element(present_keys(keys, element)));
+            }
+        }
+    }
+
+    /// Records the fields of closed gates below a removed value.
+    fn removed(&mut self, node: NodeId, value: &Value) {
+        let gates = self.gates;
+        let node = &gates.nodes[node as usize];
+        match value {
+            Value::Object(entries) => {
+                for (name, value) in entries {
+                    let child = node.named.get(name);
+                    let is_each = node.keys.is_empty() && child.is_none();
+                    let Some(child) = child.or_else(|| node.each.filter(|_| is_each)) else {
+                        continue;
+                    };
+                    let target = &gates.nodes[child as usize];
+                    let part = if target.is_key || is_each {
+                        Part::Key(name.as_str().into())
+                    } else {
+                        Part::Field(name.as_str().into())
+                    };
+                    let closed = target.gated.as_ref();
+                    let closed = closed.filter(|gated| matches!(gated.effect, Effect::Closed));
+                    if let Some(closed) = closed {
+                        self.record(Some(Kind::ElementRemoved), closed, part);
+                        continue;
+                    }
+                    let from = self.actions.len();
+                    self.removed(child, value);
+                    self.prepend_element(from, || part.clone());
+                }
+            }
+            Value::Array(elements) => {
+                if let (Some(each), false) = (node.each, node.keys.is_empty()) {
+                    for element in elements {
+                        let from = self.actions.len();
+                        self.removed(each, element);
+                        let keys = &node.keys;
+                        self.prepend_element(from, || Part::Element(present_keys(keys, element)));
+                    }
+                }
+            }
+            _ => {}
         }
     }
 

@@ -42,6 +42,23 @@ fn write(paths: &[&[&str]], stored: &Value, new: &Value) -> (Vec<String>, Value)
     (gates.warnings(&actions), new["spec"].take())
 }
 
+/// field-gates.md §6/e: one warning for each value, also below maps and lists of the element.
+#[test]
+fn values_that_go_with_a_list_element_are_told() {
+    let port = |name: &str, value: &Value| json!({"port": 1, "name": name, "probe": value});
+    let spec = |ports: &[Value]| json!({"ports": ports});
+    let (one, both) = (port("a", &json!({"x": 1})), port("z", &json!({"x": 2})));
+    let (told, left) = write(
+        &[&[".spec.ports[*].probe"]],
+        &spec(&[one.clone(), both, json!({"port": 2, "name": "y"})]),
+        &spec(std::slice::from_ref(&one)),
+    );
+    assert_eq!(left, spec(&[one]));
+    let expected = "spec.ports[name=\"z\",port=1].probe: removed with its list element: feature gate A (alpha) is \
+                    disabled, the value cannot be set again";
+    assert_eq!(told, [expected]);
+}
+
 /// field-gates.md §6/order: gates as the definition lists them, paths as the gate lists them, then by what is told.
 #[test]
 fn warnings_stand_in_the_order_of_the_definition() {
