@@ -128,7 +128,7 @@ impl WritePath<'_> {
 impl Gated {
     /// True if a gate changed the object.
     pub(super) fn is_acted_upon(&self) -> bool {
-        !self.actions.is_empty()
+        self.actions.iter().any(|action| action.kind.is_of_closed())
     }
 
     /// Warns of deprecated fields. Called after validation, so that rejected writes do not warn.
@@ -155,19 +155,19 @@ impl InFlight<'_> {
         };
         let mut new = self.served.in_storage(self.io(), object.clone()).await?;
         let mut actions = apply(gates, &mut new, old.as_ref());
-        let is_changed = !actions.is_empty();
+        let is_changed = actions.iter().any(|action| action.kind.is_of_closed());
+        let is_of_removal =
+            |action: &Action| matches!(action.kind, Kind::RemovalRefused | Kind::ElementRemoved);
         if let Some(current) = current
-            && actions
-                .iter()
-                .any(|action| action.kind == Kind::RemovalRefused)
+            && actions.iter().any(is_of_removal)
         {
-            // A field that the requested version cannot express was not removed by the client.
+            // What the requested version cannot express was not removed by the client.
             let mut same = self
                 .served
                 .in_storage(self.io(), current.object.clone())
                 .await?;
             let lost = apply(gates, &mut same, old.as_ref());
-            actions.retain(|action| action.kind != Kind::RemovalRefused || !lost.contains(action));
+            actions.retain(|action| !is_of_removal(action) || !lost.contains(action));
         }
         let mut changed = Set::default();
         if is_changed {

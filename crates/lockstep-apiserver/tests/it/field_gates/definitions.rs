@@ -116,7 +116,7 @@ async fn a_field_stays_in_the_schema_as_long_as_it_is_gated() {
     );
 }
 
-/// field-gates.md §6/CW1, field-gates.md §6/CW2 and field-gates.md §6/CW3.
+/// field-gates.md §6/CW1, field-gates.md §6/CW2, field-gates.md §6/CW3 and field-gates.md §6/CW6.
 #[tokio::test]
 async fn whoever_writes_a_crd_is_warned() {
     let mut world = gated().await;
@@ -143,6 +143,8 @@ async fn whoever_writes_a_crd_is_warned() {
     assert_eq!(
         warnings(&answer),
         [
+            "spec.customFeatureGates.featureGates[0].enabled: false, set by \"unknown\", is removed: gate \"R\" is enabled \
+             by default",
             "spec.customFeatureGates.featureGates[0].preRelease: gate \"R\" went from stable back to beta"
         ]
     );
