@@ -161,7 +161,7 @@ impl InFlight<'_> {
         if let Some(current) = current
             && actions.iter().any(is_of_removal)
         {
-            // What the requested version cannot express was not removed by the client.
+            // A value that the requested version cannot express was not removed by the client.
             let mut same = self
                 .served
                 .in_storage(self.io(), current.object.clone())

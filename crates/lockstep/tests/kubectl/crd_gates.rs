@@ -62,7 +62,7 @@ fn a_server_that_lets_gates_be_is_told_of() {
     assert_eq!(
         said(&server, "crd gates list --no-headers"),
         format!(
-            "crontabs.stable.example.com  istio  ReplicasFeatureGate  alpha  disabled  stage  .spec.replicas\n{idle}"
+            "{idle}crontabs.stable.example.com  istio  ReplicasFeatureGate  alpha  disabled  stage  .spec.replicas\n"
         )
     );
     assert_eq!(
@@ -85,9 +85,9 @@ fn a_server_that_lets_gates_be_is_told_of() {
             &server,
             "crd gates import -f examples/field-gates/gates.yaml"
         ),
-        "? 1\nCRD                          RESULT\n\
-         crontabs.stable.example.com  dropped  the server did not keep them; is `CRDFieldLevelVersioning` on there?\n\
-         Warning: spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled\n"
+        "? 1\nWarning: spec.customFeatureGates: dropped: feature gate CRDFieldLevelVersioning is disabled\n\
+         CRD                          RESULT\n\
+         crontabs.stable.example.com  dropped  the server did not keep them; is `CRDFieldLevelVersioning` on there?\n"
     );
 }
 

@@ -1,7 +1,7 @@
 //! A server process, and kubectl as its user.
 
 use std::ffi::OsStr;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -127,30 +127,16 @@ impl Server {
 
     /// Output of kubectl, run in a directory.
     pub(crate) fn in_folder(&self, folder: &Path, arguments: &[String]) -> String {
-        let output = self
-            .command()
-            .args(arguments)
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        String::from_utf8(text).unwrap()
+        let mut command = self.command();
+        as_in_a_terminal(command.args(arguments).current_dir(folder)).1
     }
 
     /// Output of a `lockstep` command, run in a directory; a non-zero exit status N is shown first, as `? N`.
     pub(crate) fn lockstep_in(&self, folder: &Path, arguments: &[String]) -> String {
-        let output = self
-            .lockstep(arguments)
-            .current_dir(folder)
-            .output()
-            .unwrap();
-        let status = match output.status.code() {
-            Some(0) => String::new(),
-            code => format!("? {}\n", code.unwrap()),
-        };
-        let text = [status.into_bytes(), output.stdout, output.stderr].concat();
-        String::from_utf8(text).unwrap()
+        match as_in_a_terminal(self.lockstep(arguments).current_dir(folder)) {
+            (Some(0), text) => text,
+            (code, text) => format!("? {}\n{text}", code.unwrap()),
+        }
     }
 
     /// Our own command as the administrator.
@@ -275,4 +261,17 @@ pub(crate) fn server_with(folder: &Path, flags: &[&str]) -> Option<Server> {
         return None;
     };
     Some(Server::start(&kubectl, folder, "embedded", flags))
+}
+
+/// Exit status of a command, and its output with errors and warnings where they come.
+fn as_in_a_terminal(command: &mut Command) -> (Option<i32>, String) {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    command.stdin(Stdio::null());
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    // The command holds the ends to write to until then.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    (child.wait().unwrap().code(), text)
 }
