@@ -173,10 +173,34 @@ fn default_roles_and_bindings_are_sound_and_have_their_marks() {
     }
 }
 
+#[test]
+fn viewers_of_a_cluster_read_feature_gates_and_do_not_change_them() {
+    let mut policies = Policies::default();
+    let binding = json!({
+        "kind": "ClusterRoleBinding", "metadata": { "name": "viewers" },
+        "roleRef": { "kind": "ClusterRole", "name": "view" },
+        "subjects": [{ "kind": "Group", "name": "viewers" }],
+    });
+    for object in default_objects().into_iter().chain([object(&binding)]) {
+        policies.put(&object);
+    }
+    let user = User::new("somebody", ["viewers"]);
+    let may = |verb: &str| {
+        let case = json!({ "verb": verb, "group": "lockstep.dev", "resource": "featuregates" });
+        policies.authorize(&attributes(&user, &case)).allowed
+    };
+    assert_eq!(
+        ["get", "list", "watch", "update"].map(may),
+        [true, true, true, false]
+    );
+}
+
 /// api-machinery.md §12/start: the number of default roles and bindings, and the only binding without subjects.
 #[test]
 fn every_default_role_of_kubernetes_is_there() {
-    let all = default_objects();
+    let mut all = default_objects();
+    let own = all.extract_if(.., |object| object.name().starts_with("lockstep:"));
+    assert_eq!(own.count(), 1);
     let count = |kind: &str| all.iter().filter(|object| object.kind() == kind).count();
     let kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"];
     assert_eq!(kinds.map(count), [69, 7, 50, 7]);

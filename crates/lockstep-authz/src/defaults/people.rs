@@ -193,4 +193,11 @@ pub(super) const ROWS: &[Row] = &[
         ],
         ..ROLE
     },
+    // Not upstream's: the kinds that only this server has.
+    Row {
+        name: "lockstep:aggregate-to-view",
+        gathered_by: "view",
+        rules: &[rule(READ, "lockstep.dev", "featuregates")],
+        ..ROLE
+    },
 ];
