@@ -40,6 +40,7 @@ pub mod diff;
 pub mod envs;
 pub mod evaluate;
 pub mod facts;
+pub mod features;
 mod inputs;
 mod look;
 pub mod matching;

@@ -16,6 +16,7 @@ mod list_options;
 mod message;
 mod own;
 mod own_writes;
+mod policies;
 mod print;
 mod request;
 mod selection;
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use lockstep_admission::features::Features;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_object::ApiError;
 use lockstep_storage::{KeyValue, Revision, Store};
@@ -39,6 +41,7 @@ use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
 pub(crate) use own::{OwnWrite, OwnWrites};
+use policies::FollowedPolicies;
 use print::Printer;
 
 use expiry::Expiry;
@@ -88,6 +91,8 @@ pub struct Api {
     /// Admission webhook configurations.
     mutating_webhooks: Parsed<Hook>,
     validating_webhooks: Parsed<Hook>,
+    /// Admission policies and their bindings.
+    policies: FollowedPolicies,
     /// HTTP clients for webhook calls.
     clients: Clients,
     /// Authorizer that CEL expressions of admission policies query.
@@ -128,6 +133,7 @@ impl Api {
             plugins: Plugins::default(),
             mutating_webhooks: webhook_calls::configured("mutatingwebhookconfigurations"),
             validating_webhooks: webhook_calls::configured("validatingwebhookconfigurations"),
+            policies: FollowedPolicies::new(Features::default()),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
             turns: driver::QuotaTurns::default(),
@@ -177,6 +183,15 @@ impl Api {
     #[must_use]
     pub fn with_plugins(self, plugins: Plugins) -> Self {
         Self { plugins, ..self }
+    }
+
+    /// Sets the parts of the API of admission policies that are on.
+    #[must_use]
+    pub(crate) fn with_policy_features(self, features: Features) -> Self {
+        Self {
+            policies: FollowedPolicies::new(features),
+            ..self
+        }
     }
 
     /// Sets the authorizer that CEL expressions of admission policies query.
