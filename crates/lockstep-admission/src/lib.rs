@@ -50,6 +50,7 @@ pub mod policy;
 pub mod request;
 pub mod rules;
 pub mod set;
+pub mod status;
 pub mod trace;
 mod tuples;
 mod validate;

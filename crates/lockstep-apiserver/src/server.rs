@@ -41,6 +41,7 @@ use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::milestones::{Milestone, Milestones};
 use crate::openapi::Documents;
+use crate::policy_status;
 use crate::resources::{Api, Registry};
 use crate::standard::make_standard_objects;
 use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
@@ -295,7 +296,8 @@ impl Background {
         };
         let publishing = self.gate_publisher.keep(now);
         let conditions = fairness::keep_conditions(Arc::clone(&self.server.api), now);
-        let (never, ..) = tokio::join!(self.loops.run(decided), publishing, conditions);
+        let statuses = policy_status::keep(Arc::clone(&self.server.api), now);
+        let (never, ..) = tokio::join!(self.loops.run(decided), publishing, conditions, statuses);
         match never {}
     }
 

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_kubernetes_gate_without_effect_is_refused_by_name_and_can_be_ignored() {
         use lockstep_featuregate::{ForeignGates, Options};
-        for gate in ["StorageVersionAPI"] {
+        for gate in ["ManifestBasedAdmissionControlConfig", "StorageVersionAPI"] {
             let refused = Builder::new(registry())
                 .flag(format!("{gate}=true"))
                 .check();

@@ -11,7 +11,7 @@ use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_fieldgate::{Action, Gates};
 use lockstep_mvcc::Revision;
-use lockstep_object::Object;
+use lockstep_object::{GroupResource, Object};
 
 use super::admission::{Hook, Phase, Plugins};
 use lockstep_authz::{Attributes, Decision};
@@ -178,6 +178,8 @@ pub enum Observation<'a> {
     PolicyConflicts {
         /// The conflicts.
         conflicts: &'a [Conflict],
+        /// Resource of the request.
+        resource: &'a GroupResource,
         /// True if nothing is stored.
         is_dry_run: bool,
     },

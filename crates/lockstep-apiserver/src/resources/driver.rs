@@ -298,8 +298,14 @@ impl Environment for Api {
             }
             Observation::PolicyConflicts {
                 conflicts,
-                is_dry_run: _,
-            } => self.meters.policies.conflicting(conflicts),
+                resource,
+                is_dry_run,
+            } => {
+                self.meters.policies.conflicting(conflicts);
+                if !is_dry_run {
+                    self.conflicts.add(conflicts, &resource.to_string());
+                }
+            }
             Observation::BeforeValidation(_) => {}
             Observation::FieldGates {
                 crd,

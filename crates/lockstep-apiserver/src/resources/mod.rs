@@ -5,6 +5,7 @@
 
 mod answer;
 mod components;
+mod conflicts;
 mod conversion;
 mod driver;
 mod expiry;
@@ -40,6 +41,7 @@ use lockstep_storage::{KeyValue, Revision, Store};
 use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
+use conflicts::Conflicts;
 pub(crate) use own::{OwnWrite, OwnWrites};
 use policies::FollowedPolicies;
 use print::Printer;
@@ -93,6 +95,8 @@ pub struct Api {
     validating_webhooks: Parsed<Hook>,
     /// Admission policies and their bindings.
     policies: FollowedPolicies,
+    /// Conflicts of policies, for their status.
+    conflicts: Conflicts,
     /// HTTP clients for webhook calls.
     clients: Clients,
     /// Authorizer that CEL expressions of admission policies query.
@@ -134,6 +138,7 @@ impl Api {
             mutating_webhooks: webhook_calls::configured("mutatingwebhookconfigurations"),
             validating_webhooks: webhook_calls::configured("validatingwebhookconfigurations"),
             policies: FollowedPolicies::new(Features::default()),
+            conflicts: Conflicts::default(),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
             turns: driver::QuotaTurns::default(),
@@ -223,6 +228,11 @@ impl Api {
     /// True if feature gates of fields are enforced.
     pub(crate) fn field_gates(&self) -> FieldGates {
         self.field_gates
+    }
+
+    /// Conflicts of policies since their status was written.
+    pub(crate) fn conflicts(&self) -> &Conflicts {
+        &self.conflicts
     }
 
     /// Current snapshot of the served resources.

@@ -25,12 +25,7 @@ fn reports(reinvocation: &str) -> Value {
     let expression = "Object{metadata: Object.metadata{labels: {'seen': \
                       object.metadata.?labels.?hook.hasValue() ? 'yes' : 'no'}}}";
     let changes = json!({ "reinvocationPolicy": reinvocation });
-    mutating(
-        "reports",
-        CONFIG_MAPS,
-        json!([applies(expression)]),
-        &changes,
-    )
+    mutating("reports", CONFIG_MAPS, [applies(expression)], &changes)
 }
 
 /// mutating-admission.md §2.1, §2.9: policies run before webhooks, and once more after a webhook changed the object; a
@@ -78,7 +73,7 @@ async fn a_webhook_that_undoes_an_exact_mutation_is_named() {
     mutation["name"] = "color".into();
     mutation["safety"] = json!({ "mode": "Exact" });
     world
-        .mutates(&mutating("p", CONFIG_MAPS, json!([mutation]), &Value::Null))
+        .mutates(&mutating("p", CONFIG_MAPS, [mutation], &Value::Null))
         .await;
     world.configure(review::MUTATING, "m", &json!({})).await;
     let refused = world.make_map("m").await;

@@ -14,7 +14,7 @@ async fn policies_on_two_versions_change_one_object() {
     let grows = mutating(
         "a",
         ["ex.io", "v2", "widgets"],
-        json!([applies(grow)]),
+        [applies(grow)],
         &Value::Null,
     );
     world.mutates(&grows).await;
@@ -22,7 +22,7 @@ async fn policies_on_two_versions_change_one_object() {
     let doubles = mutating(
         "b",
         ["ex.io", "v1", "widgets"],
-        json!([applies(double)]),
+        [applies(double)],
         &Value::Null,
     );
     world.mutates(&doubles).await;
@@ -56,7 +56,7 @@ async fn parameters_are_converted_by_their_webhook() {
     let policy = mutating(
         "p",
         ["", "v1", "configmaps"],
-        json!([applies(expression)]),
+        [applies(expression)],
         &changes,
     );
     world

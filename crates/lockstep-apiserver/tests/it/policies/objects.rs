@@ -31,16 +31,16 @@ pub(crate) fn applies(expression: &str) -> Value {
 }
 
 /// A mutating policy, with some fields otherwise.
-pub(crate) fn mutating(
+pub(crate) fn mutating<const COUNT: usize>(
     name: &str,
     resource: Resource<'_>,
-    mutations: Value,
+    mutations: [Value; COUNT],
     changes: &Value,
 ) -> Value {
     let mut spec = json!({
         "matchConstraints": rules(resource, &["CREATE", "UPDATE"]),
         "reinvocationPolicy": "Never",
-        "mutations": mutations,
+        "mutations": Vec::from(mutations),
     });
     for (field, value) in changes.as_object().into_iter().flatten() {
         spec[field] = value.clone();

@@ -13,7 +13,7 @@ use crate::world::World;
 const LABEL: &str = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}";
 
 fn labelling(name: &str) -> Value {
-    mutating(name, CONFIG_MAPS, json!([applies(LABEL)]), &Value::Null)
+    mutating(name, CONFIG_MAPS, [applies(LABEL)], &Value::Null)
 }
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
 
     /// Lets a user do everything with policies, and one thing more.
     async fn allow(&mut self, user: &str, more: &Value) {
-        let roles = "/apis/rbac.authorization.k8s.io/v1";
+        let rbac = "/apis/rbac.authorization.k8s.io/v1";
         let all = json!({
             "apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"],
         });
@@ -38,7 +38,7 @@ impl World {
             .filter(|rule| !rule.is_null())
             .collect();
         let role = json!({ "metadata": { "name": user }, "rules": rules });
-        self.make(&format!("{roles}/clusterroles"), &role).await;
+        self.make(&format!("{rbac}/clusterroles"), &role).await;
         let subjects =
             json!([{ "kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io" }]);
         let reference = json!({
@@ -46,7 +46,7 @@ impl World {
         });
         let binding =
             json!({ "metadata": { "name": user }, "subjects": subjects, "roleRef": reference });
-        self.make(&format!("{roles}/clusterrolebindings"), &binding)
+        self.make(&format!("{rbac}/clusterrolebindings"), &binding)
             .await;
     }
 }
@@ -71,7 +71,7 @@ async fn who_may_not_read_parameters_may_not_refer_to_them() {
     let kind = json!({ "paramKind": { "apiVersion": "v1", "kind": "Secret" } });
     let named = |name: &str| {
         let expression = "Object{metadata: Object.metadata{labels: {'a': params.metadata.name}}}";
-        mutating(name, CONFIG_MAPS, json!([applies(expression)]), &kind)
+        mutating(name, CONFIG_MAPS, [applies(expression)], &kind)
     };
     let refused = world.make_as("alice", MUTATING, &named("p")).await;
     let expected = "spec.paramKind: Forbidden: user &{alice  [system:authenticated] map[]} must have \"get\" permission \
@@ -164,7 +164,7 @@ async fn fields_whose_gate_is_off_are_dropped_unless_they_are_stored() {
     }
     mutation["applyConfiguration"]["unset"] = "Remove".into();
     let changes = json!({ "convergencePolicy": "Deny", "reinvocationLimit": 2, "reinvocationPolicy": "IfNeeded" });
-    let mut policy = mutating("p", CONFIG_MAPS, json!([mutation]), &changes);
+    let mut policy = mutating("p", CONFIG_MAPS, [mutation], &changes);
     policy["spec"]["reinvocationPolicy"] = "IfAffected".into();
     let mut world = World::start(setup("")).await;
     let stored = world.make(MUTATING, &policy).await;
@@ -278,7 +278,7 @@ async fn a_policy_does_not_write_a_closed_field() {
         .mutates(&mutating(
             "p",
             ["ex.io", "v1", "gizmos"],
-            json!([applies(both)]),
+            [applies(both)],
             &Value::Null,
         ))
         .await;
@@ -300,7 +300,7 @@ async fn a_kind_of_parameters_may_be_missing_and_come_later() {
     world
         .make(
             MUTATING,
-            &mutating("p", CONFIG_MAPS, json!([applies(expression)]), &changes),
+            &mutating("p", CONFIG_MAPS, [applies(expression)], &changes),
         )
         .await;
     let spec = json!({ "policyName": "p", "paramRef": { "name": "g", "parameterNotFoundAction": "Deny" } });
@@ -343,6 +343,57 @@ async fn a_kind_of_parameters_may_be_missing_and_come_later() {
     );
     world.make("/apis/ex.io/v1/gizmos", &gizmo("3")).await;
     assert_eq!(world.make(MAPS, &map("o")).await["data"]["v"], "3");
+}
+
+/// mutating-admission.md §2.10, §3.5: the status says what a policy touches, and two policies that fight name each other;
+/// dry runs leave no trace.
+#[tokio::test]
+async fn policies_that_do_not_converge_name_each_other_in_their_status() {
+    let mut world = World::start(Setup::own()).await;
+    let paints = |name: &str| {
+        let expression = format!("Object{{data: {{'color': '{name}'}}}}");
+        let changes = json!({ "reinvocationPolicy": "IfNeeded" });
+        mutating(name, CONFIG_MAPS, [applies(&expression)], &changes)
+    };
+    world.mutates(&paints("blue")).await;
+    world.mutates(&paints("red")).await;
+    let path = |name: &str| format!("{MUTATING}/{name}");
+    let is_observed = |answer: &Answer| answer.json()["status"]["observedGeneration"] == 1;
+    let seen = world
+        .client
+        .get_until(&path("blue"), is_observed)
+        .await
+        .json();
+    let facts = json!([{
+        "index": 0, "name": "mutations[0]", "scope": "data[\"color\"]", "writes": [".data.color"],
+    }]);
+    assert_eq!(seen["status"]["mutations"], facts);
+    let map = |name: &str| json!({ "metadata": { "name": name } });
+    world.make(&format!("{MAPS}?dryRun=All"), &map("dry")).await;
+    world.make(MAPS, &map("m")).await;
+    let has_conflicts = |answer: &Answer| answer.json()["status"]["conflicts"].is_array();
+    for (name, other) in [("blue", "red"), ("red", "blue")] {
+        let policy = world
+            .client
+            .get_until(&path(name), has_conflicts)
+            .await
+            .json();
+        let mut conflict = policy["status"]["conflicts"][0].clone();
+        assert!(conflict["lastTime"].is_string());
+        conflict.as_object_mut().unwrap().remove("lastTime");
+        assert_eq!(conflict["policyName"], other);
+        assert_eq!(conflict["fieldPath"], ".data.color");
+        assert_eq!(conflict["resource"], "configmaps");
+        let conditions = policy["status"]["conditions"].as_array().unwrap().iter();
+        let states = conditions.map(|condition| {
+            format!("{} {}", condition["type"], condition["status"]).replace('"', "")
+        });
+        assert_eq!(
+            states.collect::<Vec<_>>(),
+            ["Ready True", "Converging False"]
+        );
+        assert_eq!(policy["metadata"]["generation"], 1);
+    }
 }
 
 /// mutating-admission.md §2.10: metrics of both kinds.

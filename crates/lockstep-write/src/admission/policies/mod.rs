@@ -183,6 +183,7 @@ impl MutatingPolicies<'_, '_> {
         if !outcome.conflicts.is_empty() {
             self.path.env.observe(&Observation::PolicyConflicts {
                 conflicts: &outcome.conflicts,
+                resource: &self.attributes.request.served.resource.group_resource(),
                 is_dry_run: self.prepared.request.is_dry_run,
             });
         }
