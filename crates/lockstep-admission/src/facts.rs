@@ -27,7 +27,7 @@ pub struct ParamResource {
 }
 
 /// State of the cluster that policies see, at one moment. Implementations answer from memory and never wait.
-pub trait Facts {
+pub trait Facts: Sync {
     /// The namespace of the request; none if it does not exist, or the request has none.
     fn namespace(&self) -> Option<&Object>;
 

@@ -102,6 +102,11 @@ impl MatchResources {
         }
     }
 
+    /// True if the labels of the namespace decide about a match.
+    pub fn selects_namespaces(&self) -> bool {
+        self.namespaces.is_selective()
+    }
+
     /// Pairs of group and resource that the rules name, each possibly `*`.
     pub fn resources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rules.iter().flat_map(Rule::resources)

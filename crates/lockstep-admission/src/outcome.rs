@@ -2,6 +2,7 @@
 
 use lockstep_object::ApiError;
 
+use crate::binding::ValidationAction;
 use crate::inputs::ErrorClass;
 use crate::trace::Trace;
 
@@ -74,6 +75,8 @@ pub struct Check {
     pub binding: Box<str>,
     /// Class of the error.
     pub class: ErrorClass,
-    /// True if the check denies the request.
+    /// True if the check fails, under the failure policy.
     pub is_rejection: bool,
+    /// Consequences of a failed validation; empty for mutations.
+    pub actions: Vec<ValidationAction>,
 }

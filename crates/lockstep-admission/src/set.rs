@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::api::GROUP;
 use crate::binding::Binding;
-use crate::policy::{MutatingPolicy, ValidatingPolicy};
+use crate::facts::ParamKind;
+use crate::features::{Feature, Features};
+use crate::matching::MatchResources;
+use crate::policy::{Common, MutatingPolicy, PolicyKind, ValidatingPolicy};
 use crate::request::Request;
 
 /// A policy with its bindings, sorted by name.
@@ -17,18 +20,46 @@ pub struct Bound<P> {
     pub bindings: Vec<Arc<Binding>>,
 }
 
+/// Objects of the cluster that policies look at, other than those of the request.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lookups {
+    /// Kinds of parameters, sorted.
+    pub params: BTreeSet<ParamKind>,
+    /// True if the namespace of the request decides about a match, or is a variable of an expression.
+    pub namespace: bool,
+}
+
+impl Lookups {
+    /// True if nothing is looked up.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty() && !self.namespace
+    }
+
+    fn add<P>(&mut self, bound: &Bound<P>, common: &Common, uses_namespace: bool) {
+        self.params.extend(common.param_kind.clone());
+        let mut bindings = bound.bindings.iter();
+        self.namespace |= uses_namespace
+            || common.constraints.selects_namespaces()
+            || bindings.any(|binding| {
+                let resources = binding.match_resources();
+                resources.is_some_and(MatchResources::selects_namespaces)
+            });
+    }
+}
+
 /// Compiled policies and their bindings at one moment. Immutable; a change makes a new set that shares what stayed.
 #[derive(Debug, Default)]
 pub struct PolicySet {
     mutating: Indexed<MutatingPolicy>,
     validating: Indexed<ValidatingPolicy>,
+    features: Features,
 }
 
-/// Policies in their order, and their positions by group and resource.
+/// Policies in their order, and their positions by resource, then by group.
 #[derive(Debug)]
 struct Indexed<P> {
     all: Vec<Bound<P>>,
-    by_resource: BTreeMap<(Box<str>, Box<str>), Vec<u32>>,
+    by_resource: BTreeMap<Box<str>, BTreeMap<Box<str>, Vec<u32>>>,
 }
 
 impl<P> Default for Indexed<P> {
@@ -65,12 +96,24 @@ impl PolicySet {
     ///
     /// Mutating policies are ordered by the depth of their shallowest mutation, then by name; validating ones by name.
     pub fn new(
+        mutating: (Vec<Arc<MutatingPolicy>>, Vec<Arc<Binding>>),
+        validating: (Vec<Arc<ValidatingPolicy>>, Vec<Arc<Binding>>),
+    ) -> Self {
+        Self::with_features(mutating, validating, Features::default())
+    }
+
+    /// A set on a server where some features may be off: without scopes, policies are ordered by name.
+    pub fn with_features(
         (mutating, mutating_bindings): (Vec<Arc<MutatingPolicy>>, Vec<Arc<Binding>>),
         (validating, validating_bindings): (Vec<Arc<ValidatingPolicy>>, Vec<Arc<Binding>>),
+        features: Features,
     ) -> Self {
         let mut mutating = bind(mutating, mutating_bindings, |policy| &policy.common.name);
-        mutating
-            .sort_by_cached_key(|bound| (bound.policy.depth(), bound.policy.common.name.clone()));
+        let has_scopes = features.has(Feature::Scopes);
+        mutating.sort_by_cached_key(|bound| {
+            let depth = has_scopes.then(|| bound.policy.depth());
+            (depth, bound.policy.common.name.clone())
+        });
         let mut validating = bind(validating, validating_bindings, |policy| {
             &policy.common.name
         });
@@ -78,6 +121,20 @@ impl PolicySet {
         Self {
             mutating: Indexed::new(mutating, |policy| &policy.common.constraints),
             validating: Indexed::new(validating, |policy| &policy.common.constraints),
+            features,
+        }
+    }
+
+    /// The features that are on.
+    pub(crate) fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// False if no policy of a kind names a resource with this plural, in whatever group. Allocates nothing.
+    pub fn concerns(&self, kind: PolicyKind, plural: &str) -> bool {
+        match kind {
+            PolicyKind::Mutating => self.mutating.concerns(plural),
+            PolicyKind::Validating => self.validating.concerns(plural),
         }
     }
 
@@ -89,6 +146,31 @@ impl PolicySet {
     /// All validating policies that are bound, in order.
     pub fn validating(&self) -> &[Bound<ValidatingPolicy>] {
         &self.validating.all
+    }
+
+    /// Objects that the policies for a request look at; none if there are no policies for it.
+    pub fn lookups(&self, kind: PolicyKind, request: &Request) -> Option<Lookups> {
+        const VARIABLE: &str = "namespaceObject";
+        let mut lookups = Lookups::default();
+        let count = match kind {
+            PolicyKind::Mutating => {
+                let all = self.mutating_for(request);
+                for bound in &all {
+                    let policy = &bound.policy;
+                    lookups.add(bound, &policy.common, policy.uses_variable(VARIABLE));
+                }
+                all.len()
+            }
+            PolicyKind::Validating => {
+                let all = self.validating_for(request);
+                for bound in &all {
+                    let policy = &bound.policy;
+                    lookups.add(bound, &policy.common, policy.uses_variable(VARIABLE));
+                }
+                all.len()
+            }
+        };
+        (count > 0).then_some(lookups)
     }
 
     /// Mutating policies that name the resource of a request, in order.
@@ -127,15 +209,19 @@ impl<P> Indexed<P> {
         all: Vec<Bound<P>>,
         constraints: impl Fn(&P) -> &crate::matching::MatchResources,
     ) -> Self {
-        let mut by_resource: BTreeMap<(Box<str>, Box<str>), Vec<u32>> = BTreeMap::new();
+        let mut by_resource: BTreeMap<Box<str>, BTreeMap<Box<str>, Vec<u32>>> = BTreeMap::new();
         for (position, bound) in (0..).zip(&all) {
             let named: BTreeSet<(&str, &str)> = constraints(&bound.policy).resources().collect();
             for (group, resource) in named {
-                let key = (group.into(), resource.into());
-                by_resource.entry(key).or_default().push(position);
+                let groups = by_resource.entry(resource.into()).or_default();
+                groups.entry(group.into()).or_default().push(position);
             }
         }
         Self { all, by_resource }
+    }
+
+    fn concerns(&self, plural: &str) -> bool {
+        self.by_resource.contains_key(plural) || self.by_resource.contains_key("*")
     }
 
     fn of(&self, request: &Request) -> Vec<&Bound<P>> {
@@ -155,8 +241,9 @@ impl<P> Indexed<P> {
         for (group, resource) in resources {
             for group in [group, "*"] {
                 for resource in [resource, "*"] {
-                    let key = (group.into(), resource.into());
-                    positions.extend(self.by_resource.get(&key).into_iter().flatten().copied());
+                    let groups = self.by_resource.get(resource);
+                    let found = groups.and_then(|groups| groups.get(group));
+                    positions.extend(found.into_iter().flatten().copied());
                 }
             }
         }

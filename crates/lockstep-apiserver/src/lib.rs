@@ -28,6 +28,7 @@ mod loops;
 mod metrics;
 mod milestones;
 mod openapi;
+mod policy_status;
 mod request;
 pub mod resources;
 mod response;

@@ -4,9 +4,14 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use lockstep_admission::features::{Feature, Features};
 use lockstep_builtins::services::ServiceRange;
 use lockstep_featuregate::Gates;
-use lockstep_gates::{API_SERVER_IDENTITY, CRD_FIELD_LEVEL_VERSIONING, WATCH_LIST};
+use lockstep_gates::{
+    API_SERVER_IDENTITY, CRD_FIELD_LEVEL_VERSIONING, MUTATING_ADMISSION_POLICY,
+    MUTATION_APPLY_DIALECT, MUTATION_CONVERGENCE, MUTATION_DRY_RUN_BINDING,
+    MUTATION_PRECISE_REINVOCATION, MUTATION_SAFETY, MUTATION_SCOPES, WATCH_LIST,
+};
 use lockstep_object::metadata::Seconds;
 use lockstep_storage::Store;
 use tokio::net::TcpListener;
@@ -15,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::Plugins;
+use crate::admission::{Plugin, Plugins};
 use crate::audit::{Audit, AuditLog};
 use crate::authn::Authentication;
 use crate::authz::{Authorizer, StoredRules};
@@ -36,6 +41,7 @@ use crate::loops::{LoopConfig, Loops};
 use crate::metrics::Metrics;
 use crate::milestones::{Milestone, Milestones};
 use crate::openapi::Documents;
+use crate::policy_status;
 use crate::resources::{Api, Registry};
 use crate::standard::make_standard_objects;
 use crate::start::{make_default_roles, make_system_objects, publish_client_ca};
@@ -131,7 +137,13 @@ impl ApiServer {
         let api = api.with_service_range(config.service_range);
         let authorizer = rules.after(config.authorizer);
         let api = api.with_authorizer(Arc::clone(&authorizer));
-        let api = api.with_plugins(config.plugins);
+        let plugins = if config.gates.enabled(MUTATING_ADMISSION_POLICY) {
+            config.plugins
+        } else {
+            config.plugins.and_without(Plugin::MutatingAdmissionPolicy)
+        };
+        let api = api.with_plugins(plugins);
+        let api = api.with_policy_features(policy_features(&config.gates));
         let field_gates = config.gates.enabled(CRD_FIELD_LEVEL_VERSIONING);
         let api = api.with_field_gates(FieldGates::when(field_gates));
         let api = Arc::new(api.with_watch_list(config.gates.enabled(WATCH_LIST)));
@@ -284,7 +296,8 @@ impl Background {
         };
         let publishing = self.gate_publisher.keep(now);
         let conditions = fairness::keep_conditions(Arc::clone(&self.server.api), now);
-        let (never, ..) = tokio::join!(self.loops.run(decided), publishing, conditions);
+        let statuses = policy_status::keep(Arc::clone(&self.server.api), now);
+        let (never, ..) = tokio::join!(self.loops.run(decided), publishing, conditions, statuses);
         match never {}
     }
 
@@ -332,6 +345,22 @@ impl Background {
             .await;
         self.server.milestones.reach(Milestone::Discovery);
     }
+}
+
+/// Parts of the API of admission policies that the gates leave on.
+fn policy_features(gates: &Gates) -> Features {
+    let off = Feature::ALL.into_iter().filter(|feature| {
+        let gate = match feature {
+            Feature::ApplyDialect => MUTATION_APPLY_DIALECT,
+            Feature::Scopes => MUTATION_SCOPES,
+            Feature::Safety => MUTATION_SAFETY,
+            Feature::PreciseReinvocation => MUTATION_PRECISE_REINVOCATION,
+            Feature::Convergence => MUTATION_CONVERGENCE,
+            Feature::DryRunBinding => MUTATION_DRY_RUN_BINDING,
+        };
+        !gates.enabled(gate)
+    });
+    Features::without(off)
 }
 
 /// Current time in the precision of object metadata.

@@ -138,7 +138,6 @@ pub(crate) const KUBERNETES_GATES: &[&str] = &[
     "MutablePVNodeAffinity",
     "MutablePodResourcesForSuspendedJobs",
     "MutableSchedulingDirectivesForSuspendedJobs",
-    "MutatingAdmissionPolicy",
     "NFTablesNetlink",
     "NFTablesProxyMode",
     "NativeHistograms",

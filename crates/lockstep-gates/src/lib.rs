@@ -24,6 +24,20 @@ features! {
         ComponentStatusz { "1.32": Alpha, "1.36": Beta on, owner: "apiserver" },
         /// Single fields of a custom resource have gates of their own.
         CRDFieldLevelVersioning { "1.36": Alpha, api, owner: "fieldgate" },
+        /// Mutating admission policies run.
+        MutatingAdmissionPolicy { "1.32": Alpha, "1.34": Beta, "1.36": GA on, owner: "admission" },
+        /// Mutations have an `apply` dialect, which can remove fields and replace atomic values.
+        MutationApplyDialect { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
+        /// Mutating policies that undo the changes of one another are found.
+        MutationConvergence { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
+        /// Bindings of mutating policies can be dry runs.
+        MutationDryRunBinding { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
+        /// Mutating policies run again only after writes to what they read or write.
+        MutationPreciseReinvocation { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
+        /// Mutations can demand that they are not undone.
+        MutationSafety { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
+        /// Mutations have a scope, and mutating policies run in the order of its depth.
+        MutationScopes { "1.35": Alpha, "1.36": Beta on, api, owner: "admission" },
         /// A watch can begin with the objects that exist.
         WatchList { "1.27": Alpha, "1.32": Beta on, "1.33": Beta, "1.34": Beta on, owner: "apiserver" },
     }
@@ -137,6 +151,8 @@ mod tests {
             (COMPONENT_FLAGZ, true),
             (COMPONENT_STATUSZ, true),
             (WATCH_LIST, true),
+            (MUTATING_ADMISSION_POLICY, true),
+            (MUTATION_SCOPES, true),
         ] {
             assert_eq!(gates.enabled(gate), on, "{}", gate.name());
         }
@@ -172,7 +188,7 @@ mod tests {
     #[test]
     fn a_kubernetes_gate_without_effect_is_refused_by_name_and_can_be_ignored() {
         use lockstep_featuregate::{ForeignGates, Options};
-        for gate in ["MutatingAdmissionPolicy", "StorageVersionAPI"] {
+        for gate in ["ManifestBasedAdmissionControlConfig", "StorageVersionAPI"] {
             let refused = Builder::new(registry())
                 .flag(format!("{gate}=true"))
                 .check();

@@ -42,6 +42,37 @@ fn plain(value: &mut Value) {
     }
 }
 
+/// Fields of policies and bindings that upstream does not have (mutating-admission.md §1.1, §1.2).
+const OWN_FIELDS: &[(&str, &[&str])] = &[
+    ("ApplyConfiguration", &["unset", "atomics"]),
+    ("MutatingAdmissionPolicy", &["status"]),
+    ("MutatingAdmissionPolicyBindingSpec", &["enforcement"]),
+    (
+        "MutatingAdmissionPolicySpec",
+        &[
+            "reinvocationLimit",
+            "convergencePolicy",
+            "mutationValidationPolicy",
+        ],
+    ),
+    ("Mutation", &["name", "apply", "scope", "safety"]),
+];
+
+/// Removes what is our own from a schema of policies. `patchType` is not required beside `apply`, and
+/// `reinvocationPolicy` has one more value.
+fn without_own_fields(name: &str, schema: &mut Value) {
+    let Some(name) = name.strip_prefix("io.k8s.api.admissionregistration.v1.") else {
+        return;
+    };
+    if let Some((_, fields)) = OWN_FIELDS.iter().find(|(own, _)| *own == name)
+        && let Some(properties) = schema["properties"].as_object_mut()
+    {
+        for field in *fields {
+            assert!(properties.remove(*field).is_some(), "{name}.{field}");
+        }
+    }
+}
+
 /// api-machinery.md §2, `components.schemas`
 #[test]
 fn every_published_schema_comes_out_of_the_table() {
@@ -54,8 +85,20 @@ fn every_published_schema_comes_out_of_the_table() {
     for (name, mut expected) in facts {
         let made = named(table, &name, OpenApiVersion::V3).unwrap_or_default();
         let mut made = serde_json::to_value(made).unwrap();
+        without_own_fields(&name, &mut made);
         plain(&mut expected);
         plain(&mut made);
+        if name.ends_with(".admissionregistration.v1.Mutation") {
+            expected.as_object_mut().unwrap().remove("required");
+            let patch_type = expected["properties"]["patchType"].as_object_mut();
+            patch_type.unwrap().remove("default");
+        }
+        if name.ends_with(".v1.MutatingAdmissionPolicySpec") {
+            for schema in [&mut made, &mut expected] {
+                let policy = schema["properties"]["reinvocationPolicy"].as_object_mut();
+                policy.unwrap().remove("enum");
+            }
+        }
         if made != expected {
             wrong.push(format!("{name}\n  {made}\n  {expected}"));
         }

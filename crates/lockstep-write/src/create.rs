@@ -1,6 +1,7 @@
 //! Create requests.
 
 use lockstep_mvcc::{Expected, Fence, GuardedOutcome, Revision};
+use lockstep_object::field::FieldError;
 use lockstep_object::metadata::{
     Creation, GENERATE_NAME_RETRIES_MAX, GENERATE_NAME_SUFFIX_BYTES, check_create, check_namespace,
     drop_duplicate_owners, finalizer_warnings, generated_name, prepare_create, validate_create,
@@ -101,7 +102,12 @@ impl WritePath<'_> {
             }
             self.assign(request, &mut made, None).await?;
             self.env.observe(&Observation::BeforeValidation(&made));
-            check(request, &made, &gated)?;
+            check(
+                request,
+                &made,
+                &gated,
+                self.check_param_access(request, &made, None),
+            )?;
             gated.warn_of_deprecated(request);
             self.check_escalation(request, &made, None)?;
             let named = Attributes::create(request, made.name(), dry_run);
@@ -234,7 +240,12 @@ impl WritePath<'_> {
 }
 
 /// Validates a new object; 422 if it is invalid.
-fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), ApiError> {
+fn check(
+    request: &InFlight<'_>,
+    object: &Object,
+    gated: &Gated,
+    param_access: Option<FieldError>,
+) -> Result<(), ApiError> {
     let Served { resource, version } = &request.served;
     let mut errors = validate_create(object, resource.strategy.names(), resource.scope);
     if resource.origin == Origin::BuiltIn {
@@ -243,6 +254,7 @@ fn check(request: &InFlight<'_>, object: &Object, gated: &Gated) -> Result<(), A
     errors.extend(gated.errors.iter().cloned());
     let verdict = resource.strategy.validate(*version, object, None, None);
     errors.append(verdict.errors);
+    errors.extend(param_access);
     if errors.is_empty() {
         // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use lockstep_admission::features::Features;
+use lockstep_admission::outcome::{Check, Conflict};
+use lockstep_admission::set::PolicySet;
 use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_fieldgate::{Action, Gates};
 use lockstep_mvcc::Revision;
-use lockstep_object::Object;
+use lockstep_object::{GroupResource, Object};
 
 use super::admission::{Hook, Phase, Plugins};
 use lockstep_authz::{Attributes, Decision};
@@ -56,6 +59,12 @@ pub trait Environment: Send + Sync {
 
     /// Admission webhooks in force, in the order they are called.
     fn webhooks(&self, phase: Phase) -> Arc<[Arc<Hook>]>;
+
+    /// Admission policies in force.
+    fn admission_policies(&self) -> Arc<PolicySet>;
+
+    /// Parts of the API of policies that are on.
+    fn policy_features(&self) -> Features;
 
     /// Records an observation for metrics and logs.
     fn observe(&self, observation: &Observation<'_>);
@@ -155,6 +164,24 @@ pub enum Observation<'a> {
         phase: &'static str,
         /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
         operation: &'static str,
+    },
+    /// One check by an admission policy.
+    PolicyCheck {
+        /// `admit` or `validating`.
+        phase: &'static str,
+        /// The check.
+        check: &'a Check,
+        /// Duration.
+        took: Duration,
+    },
+    /// Mutating policies that undo the changes of others.
+    PolicyConflicts {
+        /// The conflicts.
+        conflicts: &'a [Conflict],
+        /// Resource of the request.
+        resource: &'a GroupResource,
+        /// True if nothing is stored.
+        is_dry_run: bool,
     },
     /// The next state of the object behind the last step that changes it.
     BeforeValidation(&'a Object),

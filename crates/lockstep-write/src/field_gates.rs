@@ -39,7 +39,7 @@ pub(super) struct Gated {
 }
 
 impl WritePath<'_> {
-    /// Drops or restores `customFeatureGates` of an incoming CRD, as far as this server's feature gates require it.
+    /// Drops or restores fields of an incoming CRD or policy, as far as this server's feature gates require it.
     pub(super) fn keep_gates(
         &self,
         request: &InFlight<'_>,
@@ -47,6 +47,9 @@ impl WritePath<'_> {
         old: Option<&Object>,
     ) {
         let resource = &request.served.resource;
+        if resource.special == SpecialKind::AdmissionConfiguration {
+            self.keep_policy_fields(request, object, old);
+        }
         if resource.special != SpecialKind::CustomResourceDefinition {
             return;
         }

@@ -46,6 +46,7 @@ pub mod stored;
 #[cfg(test)]
 mod tests;
 mod update;
+mod webhooks;
 
 use lockstep_object::{ApiError, Object, Value};
 

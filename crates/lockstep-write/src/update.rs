@@ -189,7 +189,8 @@ impl WritePath<'_> {
         increment_generation(request, subresource, next, old);
         self.assign(request, next, Some(old)).await?;
         self.env.observe(&Observation::BeforeValidation(next));
-        check(request, subresource, next, old, &gated)?;
+        let param_access = self.check_param_access(request, next, Some(old));
+        check(request, subresource, (next, old), &gated, param_access)?;
         gated.warn_of_deprecated(request);
         self.check_escalation(request, next, Some(old))?;
         Ok(gated)
@@ -374,9 +375,9 @@ fn increment_generation(
 fn check(
     request: &InFlight<'_>,
     subresource: Option<Subresource>,
-    object: &Object,
-    old: &Object,
+    (object, old): (&Object, &Object),
     gated: &Gated,
+    param_access: Option<FieldError>,
 ) -> Result<(), ApiError> {
     let served = &request.served;
     let strategy = &served.resource.strategy;
@@ -387,6 +388,7 @@ fn check(
     errors.extend(gated.errors.iter().cloned());
     let verdict = strategy.validate(served.version, object, Some(old), subresource);
     errors.append(verdict.errors);
+    errors.extend(param_access);
     if errors.is_empty() {
         // Warnings are sent only with an accepted write.
         for warning in verdict.warnings {

@@ -42,7 +42,9 @@ impl Mutating<'_> {
         let mutations = &tuple.policy.mutations;
         let is_safe =
             |mutation: &Mutation| !matches!(mutation.safety.mode, SafetyMode::Overwritable);
-        tuple.policy.reinvocation != Reinvocation::Never || mutations.iter().any(is_safe)
+        let is_replayed =
+            self.detects_conflicts && tuple.policy.reinvocation != Reinvocation::Never;
+        is_replayed || mutations.iter().any(is_safe)
     }
 
     pub(super) fn check(&mut self, tuple: &Tuple<MutatingPolicy>, view: View<'_>) {
@@ -61,7 +63,7 @@ impl Mutating<'_> {
                 self.judge(tuple, mutation, found);
             }
         }
-        if tuple.policy.reinvocation != Reinvocation::Never {
+        if self.detects_conflicts && tuple.policy.reinvocation != Reinvocation::Never {
             self.check_convergence(tuple, object, view.old, view.kind);
         }
     }

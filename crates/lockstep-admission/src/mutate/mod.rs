@@ -15,6 +15,7 @@ mod run;
 mod scoped;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use lockstep_object::{ApiError, Object, Reason, Value};
 use serde_json::json;
@@ -24,6 +25,7 @@ use crate::conditions::MatchResult;
 use crate::denial::Denials;
 use crate::diff;
 use crate::facts::{Facts, Kind};
+use crate::features::Feature;
 use crate::inputs::{ErrorClass, Failure, Inputs, Surroundings};
 use crate::outcome::{Annotation, Check, Outcome, Writer};
 use crate::policy::{FailurePolicy, MutatingPolicy, Mutation, Reinvocation, SafetyMode};
@@ -89,6 +91,8 @@ pub struct Mutating<'a> {
     request: &'a Request,
     facts: &'a dyn Facts,
     tracing: Tracing,
+    /// False if policies that undo the changes of one another are not looked for.
+    detects_conflicts: bool,
     bound: Vec<&'a Bound<MutatingPolicy>>,
     tuples: Vec<Tuple<MutatingPolicy>>,
     /// Tuples that ran, for the checks.
@@ -155,6 +159,7 @@ impl<'a> Mutating<'a> {
             request,
             facts,
             tracing,
+            detects_conflicts: set.features().has(Feature::Convergence),
             bound,
             tuples: Vec::new(),
             ran: Vec::new(),
@@ -172,6 +177,12 @@ impl<'a> Mutating<'a> {
         }
     }
 
+    /// A phase without policies.
+    pub fn idle(request: &'a Request, facts: &'a dyn Facts) -> Self {
+        static NOTHING: LazyLock<PolicySet> = LazyLock::new(PolicySet::default);
+        Self::new(&NOTHING, request, facts, Tracing::Off)
+    }
+
     /// True if no policy names the resource, so that the phase may be skipped.
     pub fn is_idle(&self) -> bool {
         self.bound.is_empty()
@@ -183,8 +194,22 @@ impl<'a> Mutating<'a> {
         if self.is_idle() {
             return;
         }
-        self.journal.add(writer, diff::changed_paths(before, after));
+        let paths = diff::changed_paths(before, after);
+        if !paths.is_empty() {
+            self.journal.add(writer, paths);
+            self.require_reinvocation();
+        }
         self.left = after.clone();
+    }
+
+    /// True if a policy changed the object in the last pass.
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Takes the checks since the last call, for metrics with their duration.
+    pub fn take_checks(&mut self) -> Vec<Check> {
+        std::mem::take(&mut self.outcome.checks)
     }
 
     /// Starts a pass: matches all policies with the object as it is now. The objects are in the requested version.
@@ -469,6 +494,7 @@ impl<'a> Mutating<'a> {
             binding: tuple.binding.name.clone(),
             class: failure.map_or(ErrorClass::None, |failure| failure.class),
             is_rejection: failure.is_some() && fails,
+            actions: Vec::new(),
         });
         let changed = ran.as_ref().ok().and_then(|ran| ran.object.as_ref());
         let patch = changed.map(|after| diff::json_patch(before.as_value(), after.as_value()));

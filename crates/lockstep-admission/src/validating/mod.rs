@@ -197,6 +197,7 @@ impl<'a> Validating<'a> {
             binding: tuple.binding.name.clone(),
             class: decision.class,
             is_rejection: decision.failure.is_some() && (fails || !decision.is_error),
+            actions: tuple.binding.actions.clone(),
         });
         self.trace(
             tuple,
@@ -255,6 +256,11 @@ impl<'a> Validating<'a> {
                 }
             }
         }
+    }
+
+    /// Takes the checks since the last call, for metrics with their duration.
+    pub fn take_checks(&mut self) -> Vec<Check> {
+        std::mem::take(&mut self.outcome.checks)
     }
 
     fn trace(&mut self, tuple: &Tuple<ValidatingPolicy>, event: Event) {

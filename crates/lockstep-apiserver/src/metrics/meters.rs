@@ -5,6 +5,7 @@ use std::time::Duration;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
 use super::admission::AdmissionMeters;
+use super::policies::PolicyMeters;
 use super::{SECONDS, Table};
 use lockstep_catalog::{Resource, Served};
 
@@ -50,6 +51,7 @@ pub(crate) struct Meters {
     pub(crate) token_seconds: HistogramVec,
     pub(crate) loops: LoopMeters,
     pub(crate) admission: AdmissionMeters,
+    pub(crate) policies: PolicyMeters,
     pub(crate) field_gates: FieldGateMeters,
 }
 
@@ -140,6 +142,7 @@ impl Meters {
             token_seconds: table.histograms("apiserver_authentication_jwt_authenticator_latency_seconds", "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent authenticating a token for cache miss only (i.e. when the token is not found in the cache).", &["result", "jwt_issuer_hash"], TOKEN_SECONDS),
             evaluation_seconds: table.histogram("apiserver_cel_evaluation_duration_seconds", "[BETA] CEL evaluation time in seconds.", EXPRESSION_SECONDS),
             admission: AdmissionMeters::new(table),
+            policies: PolicyMeters::new(table),
             field_gates: FieldGateMeters {
                 enabled: table.gauges("lockstep_crd_field_gate_enabled", "Whether the gate of fields of a custom resource is open.", &["crd", "component", "gate", "stage"]),
                 actions: table.counters("lockstep_crd_field_gate_actions_total", "What gates of fields did to writes, by field.", &["crd", "gate", "action"]),

@@ -5,6 +5,7 @@ mod admission;
 mod fairness;
 mod gates;
 mod meters;
+mod policies;
 mod process;
 mod request;
 

@@ -4,6 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstep_admission::features::Features;
+use lockstep_admission::set::PolicySet;
 use lockstep_authz::Policies;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_storage::{
@@ -232,6 +234,14 @@ impl Environment for Api {
         }
     }
 
+    fn admission_policies(&self) -> Arc<PolicySet> {
+        self.policies.set(&self.cache)
+    }
+
+    fn policy_features(&self) -> Features {
+        self.policies.features().clone()
+    }
+
     fn observe(&self, observation: &Observation<'_>) {
         let meters = &self.meters.admission;
         match *observation {
@@ -283,6 +293,19 @@ impl Environment for Api {
                 phase,
                 operation,
             } => meters.excluded(name, phase, operation),
+            Observation::PolicyCheck { phase, check, took } => {
+                self.meters.policies.checked(phase, check, took);
+            }
+            Observation::PolicyConflicts {
+                conflicts,
+                resource,
+                is_dry_run,
+            } => {
+                self.meters.policies.conflicting(conflicts);
+                if !is_dry_run {
+                    self.conflicts.add(conflicts, &resource.to_string());
+                }
+            }
             Observation::BeforeValidation(_) => {}
             Observation::FieldGates {
                 crd,

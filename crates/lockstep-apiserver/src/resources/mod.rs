@@ -5,6 +5,7 @@
 
 mod answer;
 mod components;
+mod conflicts;
 mod conversion;
 mod driver;
 mod expiry;
@@ -16,6 +17,7 @@ mod list_options;
 mod message;
 mod own;
 mod own_writes;
+mod policies;
 mod print;
 mod request;
 mod selection;
@@ -32,13 +34,16 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use lockstep_admission::features::Features;
 use lockstep_builtins::services::ServiceRange;
 use lockstep_object::ApiError;
 use lockstep_storage::{KeyValue, Revision, Store};
 use tokio::sync::watch as watch_channel;
 
 pub use answer::{Answer, Body};
+use conflicts::Conflicts;
 pub(crate) use own::{OwnWrite, OwnWrites};
+use policies::FollowedPolicies;
 use print::Printer;
 
 use expiry::Expiry;
@@ -88,6 +93,10 @@ pub struct Api {
     /// Admission webhook configurations.
     mutating_webhooks: Parsed<Hook>,
     validating_webhooks: Parsed<Hook>,
+    /// Admission policies and their bindings.
+    policies: FollowedPolicies,
+    /// Conflicts of policies, for their status.
+    conflicts: Conflicts,
     /// HTTP clients for webhook calls.
     clients: Clients,
     /// Authorizer that CEL expressions of admission policies query.
@@ -128,6 +137,8 @@ impl Api {
             plugins: Plugins::default(),
             mutating_webhooks: webhook_calls::configured("mutatingwebhookconfigurations"),
             validating_webhooks: webhook_calls::configured("validatingwebhookconfigurations"),
+            policies: FollowedPolicies::new(Features::default()),
+            conflicts: Conflicts::default(),
             clients: Clients::default().with_services(services),
             authorizer: stored_rules_only(),
             turns: driver::QuotaTurns::default(),
@@ -179,6 +190,15 @@ impl Api {
         Self { plugins, ..self }
     }
 
+    /// Sets the parts of the API of admission policies that are on.
+    #[must_use]
+    pub(crate) fn with_policy_features(self, features: Features) -> Self {
+        Self {
+            policies: FollowedPolicies::new(features),
+            ..self
+        }
+    }
+
     /// Sets the authorizer that CEL expressions of admission policies query.
     #[must_use]
     pub(crate) fn with_authorizer(self, authorizer: Authorizer) -> Self {
@@ -208,6 +228,11 @@ impl Api {
     /// True if feature gates of fields are enforced.
     pub(crate) fn field_gates(&self) -> FieldGates {
         self.field_gates
+    }
+
+    /// Conflicts of policies since their status was written.
+    pub(crate) fn conflicts(&self) -> &Conflicts {
+        &self.conflicts
     }
 
     /// Current snapshot of the served resources.

@@ -78,6 +78,8 @@ scripts! {
     parts: "parts",
     patches: "patches",
     pods: "pods",
+    policed: "policed",
+    policies: "policies",
     puts: "puts",
     quotas: "quotas",
     rbac: "rbac",

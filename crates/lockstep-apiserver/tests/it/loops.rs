@@ -348,7 +348,9 @@ async fn each_group_that_is_served_here_has_an_available_api_service() {
         "v1.resource.k8s.io",
         "v1.scheduling.k8s.io",
         "v1.storage.k8s.io",
+        "v1alpha1.admissionregistration.k8s.io",
         "v1alpha1.lockstep.dev",
+        "v1beta1.admissionregistration.k8s.io",
         "v2.autoscaling",
     ];
     let expected = expected.map(|name| format!("\"{name}\" \"Available\" \"True\""));

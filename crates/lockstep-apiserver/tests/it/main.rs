@@ -28,6 +28,7 @@ mod oidc;
 mod openapi;
 mod own_writes;
 mod permissions;
+mod policies;
 mod protobuf;
 mod reviews;
 mod roles;

@@ -7,6 +7,7 @@ mod config;
 mod events;
 mod leases;
 mod namespaces;
+mod policies;
 mod printers;
 mod rbac;
 mod rows;
@@ -38,6 +39,7 @@ use crate::{
 use events::EventsApi;
 
 pub use apis::{ApiErrors, ApiWishes, Apis};
+pub use types::merge_type_of;
 
 const VERBS: &[Verb] = &[
     Verb::Create,

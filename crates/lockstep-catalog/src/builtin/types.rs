@@ -19,6 +19,11 @@ pub(super) fn merge_type(kind: TypeId) -> Option<Type<'static>> {
     TYPES.get(kind)
 }
 
+/// The merge type of the body of a subresource with a kind of its own.
+pub fn merge_type_of(group: &str, version: &str, kind: &str) -> Option<Type<'static>> {
+    merge_type(Table::builtin().kind(group, version, kind)?)
+}
+
 /// Converts an object to the JSON that its Go type would encode: rejects the first field of a wrong type, removes unknown
 /// and empty fields, and adds fields that Go always encodes.
 pub(super) fn check(

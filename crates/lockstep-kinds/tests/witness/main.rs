@@ -91,6 +91,10 @@ const NEWER_FIELDS: &[&str] = &[
 const NEWER_KINDS: &[&str] = &[
     "admissionregistration.k8s.io/v1 MutatingAdmissionPolicy",
     "admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicy",
+    "admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy",
+    "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding",
 ];
 
 /// Where two values differ: paths without indices; the keys of maps are `a` and `b`.

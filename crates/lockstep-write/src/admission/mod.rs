@@ -8,8 +8,9 @@
 //! body → own fields → mutate → field gates → prune and default, prepare, validate → validate → charge and store
 //! ```
 //!
-//! A deletion has an old object and no new one, and runs both passes in one step. If a webhook changed the object,
-//! the mutating plugins run a second time, and with them the webhooks whose `reinvocationPolicy` is `IfNeeded`.
+//! A deletion has an old object and no new one, and runs both passes in one step. If a policy or webhook changed the
+//! object, the mutating plugins run a second time, and with them the policies and webhooks whose `reinvocationPolicy` asks
+//! for it. The safety and convergence of policies is checked after the last of them.
 
 mod accounts;
 mod attributes;
@@ -18,6 +19,7 @@ mod certificates;
 mod classes;
 mod limits;
 mod plugins;
+pub(crate) mod policies;
 mod priority;
 mod request;
 mod runtimes;
@@ -35,6 +37,8 @@ pub use webhooks::{Hook, Phase, ReviewVersion, WebhookCall};
 use super::WritePath;
 use super::environment::Observation;
 use super::quota::Bill;
+use lockstep_admission::policy::PolicyKind;
+use policies::{MutatingPolicies, Prepared};
 use webhooks::Rounds;
 
 /// Admission plugins in the order of execution; disabled ones are skipped.
@@ -42,7 +46,7 @@ use webhooks::Rounds;
 /// Policies precede the webhooks of their phase: mutating policies come before `MutatingAdmissionWebhook`, validating
 /// ones before `ValidatingAdmissionWebhook`. Quota comes last, so that only writes which every other plugin admitted
 /// are charged.
-pub const CHAIN: [Plugin; 12] = [
+pub const CHAIN: [Plugin; 14] = [
     Plugin::LimitRanger,
     Plugin::ServiceAccount,
     Plugin::Priority,
@@ -52,7 +56,9 @@ pub const CHAIN: [Plugin; 12] = [
     Plugin::CertificateApproval,
     Plugin::CertificateSigning,
     Plugin::CertificateSubjectRestriction,
+    Plugin::MutatingAdmissionPolicy,
     Plugin::MutatingAdmissionWebhook,
+    Plugin::ValidatingAdmissionPolicy,
     Plugin::ValidatingAdmissionWebhook,
     Plugin::ResourceQuota,
 ];
@@ -60,7 +66,7 @@ pub const CHAIN: [Plugin; 12] = [
 /// Result of mutating admission: whether the object must be pruned and defaulted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutated {
-    /// A webhook changed the object; it must be pruned and defaulted again.
+    /// A policy or webhook changed the object; it must be pruned and defaulted again.
     NeedsDefaulting,
     /// The object is still pruned and defaulted.
     Defaulted,
@@ -93,7 +99,7 @@ impl WritePath<'_> {
         })
     }
 
-    /// Runs one or two rounds of the mutating plugins. Returns whether a webhook changed the object.
+    /// Runs one or two rounds of the mutating plugins. Returns whether a policy or webhook changed the object.
     async fn mutate_all(
         &self,
         attributes: &Attributes<'_>,
@@ -101,22 +107,36 @@ impl WritePath<'_> {
     ) -> Result<bool, ApiError> {
         let mut rounds = Rounds::default();
         let mut is_changed = false;
+        let prepared = Box::pin(Prepared::of(self, attributes, PolicyKind::Mutating)).await?;
+        let mut policies = prepared
+            .as_ref()
+            .map(|prepared| prepared.mutating(self, attributes));
         loop {
             is_changed |= self
-                .mutate_once(attributes, object.as_deref_mut(), &mut rounds)
+                .mutate_once(
+                    attributes,
+                    object.as_deref_mut(),
+                    &mut rounds,
+                    policies.as_mut(),
+                )
                 .await?;
             if !rounds.goes_on() {
-                return Ok(is_changed);
+                break;
             }
         }
+        if let Some(policies) = policies {
+            Box::pin(policies.check(object.as_deref())).await?;
+        }
+        Ok(is_changed)
     }
 
-    /// Runs one round of the mutating plugins. Returns whether a webhook changed the object.
+    /// Runs one round of the mutating plugins. Returns whether a policy or webhook changed the object.
     async fn mutate_once(
         &self,
         attributes: &Attributes<'_>,
         mut object: Option<&mut Object>,
         rounds: &mut Rounds,
+        mut policies: Option<&mut MutatingPolicies<'_, '_>>,
     ) -> Result<bool, ApiError> {
         let mut is_changed = false;
         for plugin in self.env.plugins().of(&CHAIN) {
@@ -136,9 +156,19 @@ impl WritePath<'_> {
                 (Plugin::RuntimeClass, Some(object)) => {
                     runtimes::fill(self, attributes, object).await
                 }
+                (Plugin::MutatingAdmissionPolicy, object) => match policies.as_deref_mut() {
+                    Some(policies) => Box::pin(policies.pass(object)).await.map(|passed| {
+                        is_changed |= passed.is_changed;
+                        if passed.is_again {
+                            rounds.policies_changed();
+                        }
+                    }),
+                    None => continue,
+                },
                 (Plugin::MutatingAdmissionWebhook, object) => {
-                    let mutated = webhooks::mutate(self, attributes, object, rounds).await;
-                    mutated.map(|changed| is_changed |= changed)
+                    let policies = policies.as_deref_mut();
+                    let mutated = webhooks::mutate(self, attributes, object, rounds, policies);
+                    mutated.await.map(|changed| is_changed |= changed)
                 }
                 (_, _) => continue,
             };
@@ -194,6 +224,9 @@ impl WritePath<'_> {
                 }
                 (Plugin::CertificateSubjectRestriction, Some(object)) => {
                     certificates::check_subject(attributes, object)
+                }
+                (Plugin::ValidatingAdmissionPolicy, object) => {
+                    Box::pin(policies::validate(self, attributes, object)).await
                 }
                 (Plugin::ValidatingAdmissionWebhook, object) => {
                     webhooks::validate(self, attributes, object).await

@@ -15,7 +15,9 @@ pub enum Plugin {
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    MutatingAdmissionPolicy,
     MutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
     ResourceQuota,
 }
@@ -24,7 +26,7 @@ pub enum Plugin {
 const ALWAYS_ON: [&str; 2] = ["DefaultTolerationSeconds", "NamespaceLifecycle"];
 
 /// Upstream plugins that this server does not have.
-const ABSENT: [&str; 22] = [
+const ABSENT: [&str; 20] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -34,7 +36,6 @@ const ABSENT: [&str; 22] = [
     "ExtendedResourceToleration",
     "ImagePolicyWebhook",
     "LimitPodHardAntiAffinityTopology",
-    "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeRestriction",
@@ -46,7 +47,6 @@ const ABSENT: [&str; 22] = [
     "PodTopologyLabels",
     "StorageObjectInUseProtection",
     "TaintNodesByCondition",
-    "ValidatingAdmissionPolicy",
 ];
 
 /// Invalid plugin lists in the configuration: unknown names, or names both enabled and disabled.
@@ -96,7 +96,9 @@ impl Plugin {
             Self::CertificateApproval => "CertificateApproval",
             Self::CertificateSigning => "CertificateSigning",
             Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",
+            Self::MutatingAdmissionPolicy => "MutatingAdmissionPolicy",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
+            Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             Self::ResourceQuota => "ResourceQuota",
         }
@@ -138,6 +140,13 @@ impl Plugins {
             return Err(PluginError::Both(both));
         }
         Ok((Self { off }, ineffective))
+    }
+
+    /// Also disables a plugin.
+    #[must_use]
+    pub fn and_without(mut self, step: Plugin) -> Self {
+        self.off.push(step);
+        self
     }
 
     /// All plugins except the given ones.

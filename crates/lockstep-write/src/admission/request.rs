@@ -1,16 +1,16 @@
 //! The facts of a write that webhooks and policies match and see.
 
 use lockstep_admission::request::{Operation, Request, ResourceVersion, user_info};
-use lockstep_object::{GroupVersionResource, Value};
+use lockstep_object::Value;
 use serde_json::json;
 
 use super::super::DryRun;
-use super::Attributes;
+use super::{Attributes, policies};
 use lockstep_catalog::{Served, Subresource};
 
 impl Attributes<'_> {
     /// The facts of the write, without equivalent versions.
-    fn facts(&self) -> Request {
+    pub(super) fn facts(&self) -> Request {
         let request = self.request;
         let user = request.user;
         Request {
@@ -27,18 +27,14 @@ impl Attributes<'_> {
     }
 
     /// A version of the resource, and the kind of the body there.
-    fn resource_version(&self, served: &Served) -> ResourceVersion {
-        let kind = match self.subresource.and_then(Subresource::own_kind) {
-            Some(_) => self.kind(),
-            None => served.gvk(),
-        };
-        ResourceVersion {
-            resource: GroupVersionResource::new(
-                &*served.resource.group,
-                &*served.resource.versions[served.version].name,
-                &*served.resource.plural,
-            ),
-            kind,
+    pub(super) fn resource_version(&self, served: &Served) -> ResourceVersion {
+        let version = policies::resource_version(served);
+        match self.subresource.and_then(Subresource::own_kind) {
+            Some(_) => ResourceVersion {
+                kind: self.kind(),
+                ..version
+            },
+            None => version,
         }
     }
 }

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use lockstep_admission::features::Features;
+use lockstep_admission::set::PolicySet;
 use lockstep_authz::{Attributes, Authorizer, Decision, Policies};
 use lockstep_builtins::services::ServiceRange;
 use lockstep_catalog::builtin::{self, Apis};
@@ -263,6 +265,14 @@ impl Environment for Offline {
 
     fn webhooks(&self, _phase: Phase) -> Arc<[Arc<Hook>]> {
         Arc::default()
+    }
+
+    fn admission_policies(&self) -> Arc<PolicySet> {
+        Arc::default()
+    }
+
+    fn policy_features(&self) -> Features {
+        Features::default()
     }
 
     fn observe(&self, observation: &Observation<'_>) {

@@ -4,6 +4,7 @@
 //! it carries, so that it is still only ever written by this program.
 
 mod expression;
+mod own;
 mod row;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use expression::Names;
+use own::APIEXTENSIONS;
 use row::Row;
 
 /// Names the folder with the facts.
@@ -147,52 +149,6 @@ const EMPTY: &[(&str, &str)] = &[
     (APIEXTENSIONS, "CustomResourceSubresourceStatus"),
 ];
 
-const APIEXTENSIONS: &str = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1";
-
-/// Fields of ours in types of upstream: those without a tag are not part of messages.
-const OWN_FIELDS: &[(&str, &str, &str)] = &[
-    (
-        APIEXTENSIONS,
-        "CustomResourceDefinitionSpec",
-        "customFeatureGates *CustomResourceDefinitionFeatureGates - o",
-    ),
-    (
-        APIEXTENSIONS,
-        "CustomResourceDefinitionStatus",
-        "customFeatureGates []CustomResourceDefinitionFeatureGateStatus - o list=map:name",
-    ),
-];
-
-/// Types of ours, with their fields.
-const OWN_TYPES: &[(&str, &str, &[&str])] = &[
-    (
-        APIEXTENSIONS,
-        "CustomResourceDefinitionFeatureGate",
-        &[
-            "name string - or",
-            "enabled *bool - o",
-            "default *bool - o",
-            "preRelease string - or",
-            "fieldDeprecationWarning *string - o",
-            "fieldPaths []string - or list=set",
-        ],
-    ),
-    (
-        APIEXTENSIONS,
-        "CustomResourceDefinitionFeatureGateStatus",
-        &["name string - r", "enabled bool - r", "rule string - r"],
-    ),
-    (
-        APIEXTENSIONS,
-        "CustomResourceDefinitionFeatureGates",
-        &[
-            "component *string - o",
-            "disabledFieldPolicy *string - o",
-            "featureGates []CustomResourceDefinitionFeatureGate - or list=map:name",
-        ],
-    ),
-];
-
 /// A field as the facts have it.
 #[derive(Deserialize, Clone)]
 struct Fact {
@@ -278,22 +234,21 @@ fn table(fields: &Fields, schemas: &Schemas) -> anyhow::Result<String> {
             } else {
                 ""
             };
+            let body = own::amended(path, name, body);
             let own = schemas.get(&format!("{published}.{name}"));
             writeln!(text, "type {name}{kind}{}", row::type_facts(own))?;
             text.push_str(&body);
-            for (_, _, field) in OWN_FIELDS
-                .iter()
-                .filter(|own| (own.0, own.1) == (path, name))
-            {
+            for field in own::fields(path, name) {
                 writeln!(text, " {field}")?;
             }
         }
-        for (_, name, fields) in OWN_TYPES.iter().filter(|own| own.0 == *path) {
+        for (name, fields) in own::types(path) {
             writeln!(text, "type {name}")?;
-            for field in *fields {
+            for field in fields {
                 writeln!(text, " {field}")?;
             }
         }
+        text.push_str(&own::older_versions(path, &text));
     }
     ensure!(text.is_ascii(), "the table is plain text");
     Ok(sealed(&text))

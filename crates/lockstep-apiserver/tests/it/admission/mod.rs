@@ -6,6 +6,7 @@ mod changes;
 mod failures;
 mod gated;
 mod kubectl;
+mod policies;
 mod reach;
 mod review;
 mod versions;

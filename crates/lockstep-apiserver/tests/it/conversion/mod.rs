@@ -3,6 +3,7 @@
 
 mod failures;
 mod measured;
+mod policies;
 mod reads;
 mod watches;
 mod widgets;

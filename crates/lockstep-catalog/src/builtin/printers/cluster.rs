@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use lockstep_object::metadata::Seconds;
 use lockstep_object::{Object, Value, table};
 
-use super::{NONE, Table, at, condition, count, list, number, or, show, text, truth};
+use super::{
+    Cell, NONE, Table, UNSET, at, condition, count, list, number, or, selector, show, text, truth,
+};
 use crate::Column;
 
 pub(super) fn tables() -> Vec<Table> {
@@ -27,6 +29,26 @@ pub(super) fn tables() -> Vec<Table> {
         ),
         ((ADMISSION, "mutatingwebhookconfigurations"), webhooks()),
         ((ADMISSION, "validatingwebhookconfigurations"), webhooks()),
+        (
+            (ADMISSION, "mutatingadmissionpolicies"),
+            policies("Mutations", "How many mutations it has.", |o, _| {
+                list(o, &["spec", "mutations"]).len().into()
+            }),
+        ),
+        (
+            (ADMISSION, "mutatingadmissionpolicybindings"),
+            policy_bindings(),
+        ),
+        (
+            (ADMISSION, "validatingadmissionpolicies"),
+            policies("Validations", "How many validations it has.", |o, _| {
+                list(o, &["spec", "validations"]).len().into()
+            }),
+        ),
+        (
+            (ADMISSION, "validatingadmissionpolicybindings"),
+            policy_bindings(),
+        ),
         ((FLOW, "flowschemas"), flows()),
         ((FLOW, "prioritylevelconfigurations"), levels()),
     ]
@@ -241,6 +263,46 @@ fn webhooks() -> Vec<Column> {
         Column::name(),
         count("Webhooks", "How many there are.", |o, _| {
             list(o, &["webhooks"]).len().into()
+        }),
+        Column::age(),
+    ]
+}
+
+fn policies(name: &str, description: &str, expressions: Cell) -> Vec<Column> {
+    vec![
+        Column::name(),
+        count(name, description, expressions),
+        show("ParamKind", "The kind of its parameters.", |o, _| {
+            let kind = at(o, &["spec", "paramKind"]);
+            let text = |field: &str| kind[field].as_str().unwrap_or_default();
+            if kind.is_object() {
+                format!("{}/{}", text("apiVersion"), text("kind")).into()
+            } else {
+                UNSET.into()
+            }
+        }),
+        Column::age(),
+    ]
+}
+
+fn policy_bindings() -> Vec<Column> {
+    vec![
+        Column::name(),
+        show("PolicyName", "The policy.", |o, _| {
+            text(o, &["spec", "policyName"]).into()
+        }),
+        show("ParamRef", "The parameters.", |o, _| {
+            let param_ref = at(o, &["spec", "paramRef"]);
+            let text = |field: &str| param_ref[field].as_str().unwrap_or_default();
+            match (text("namespace"), text("name")) {
+                (_, "") if param_ref["selector"].is_object() => {
+                    selector(&param_ref["selector"]).into()
+                }
+                (_, "") => UNSET.into(),
+                // As upstream: it is not known here whether the parameters are namespaced.
+                ("", name) => format!("*/{name}").into(),
+                (namespace, name) => format!("{namespace}/{name}").into(),
+            }
         }),
         Column::age(),
     ]

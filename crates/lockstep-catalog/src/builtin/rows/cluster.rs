@@ -1,10 +1,21 @@
-//! Rows of cluster configuration: storage, priorities, certificates, webhooks.
+//! Rows of cluster configuration: storage, priorities, certificates, webhooks, policies.
 
 use lockstep_object::metadata::Scope;
 use lockstep_object::names::NameRule;
 
-use super::super::{DeleteResponse, PLAIN, Row, webhooks};
+use super::super::{DeleteResponse, PLAIN, Row, policies, webhooks};
 use crate::{LastWrite, SpecialKind, Subresource};
+
+/// The defaults of admission policies and their bindings.
+const POLICY: Row = Row {
+    group: "admissionregistration.k8s.io",
+    special: SpecialKind::AdmissionConfiguration,
+    categories: &["api-extensions"],
+    scope: Scope::Cluster,
+    tracks_generation: true,
+    last_write: LastWrite::IsRefused,
+    ..PLAIN
+};
 
 pub(in crate::builtin) const ROWS: &[Row] = &[
     Row {
@@ -123,6 +134,54 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         last_write: LastWrite::IsRefused,
         validate: webhooks::validate,
         ..PLAIN
+    },
+    Row {
+        plural: "mutatingadmissionpolicies",
+        singular: "mutatingadmissionpolicy",
+        kind: "MutatingAdmissionPolicy",
+        bucket: "mutatingadmissionpolicies",
+        versions: &["v1", "v1beta1", "v1alpha1"],
+        subresources: &[Subresource::Status],
+        normalize: |object, _| policies::normalize(policies::MUTATING, object),
+        validate: |new, old, version| policies::validate(policies::MUTATING, new, old, version),
+        warnings: |new, _, _| policies::warnings(policies::MUTATING, new),
+        ..POLICY
+    },
+    Row {
+        plural: "mutatingadmissionpolicybindings",
+        singular: "mutatingadmissionpolicybinding",
+        kind: "MutatingAdmissionPolicyBinding",
+        bucket: "mutatingadmissionpolicybindings",
+        versions: &["v1", "v1beta1", "v1alpha1"],
+        normalize: |object, _| policies::normalize(policies::MUTATING_BINDING, object),
+        validate: |new, old, version| {
+            policies::validate(policies::MUTATING_BINDING, new, old, version)
+        },
+        warnings: |new, _, _| policies::warnings(policies::MUTATING_BINDING, new),
+        ..POLICY
+    },
+    Row {
+        plural: "validatingadmissionpolicies",
+        singular: "validatingadmissionpolicy",
+        kind: "ValidatingAdmissionPolicy",
+        bucket: "validatingadmissionpolicies",
+        subresources: &[Subresource::Status],
+        normalize: |object, _| policies::normalize(policies::VALIDATING, object),
+        validate: |new, old, version| policies::validate(policies::VALIDATING, new, old, version),
+        warnings: |new, _, _| policies::warnings(policies::VALIDATING, new),
+        ..POLICY
+    },
+    Row {
+        plural: "validatingadmissionpolicybindings",
+        singular: "validatingadmissionpolicybinding",
+        kind: "ValidatingAdmissionPolicyBinding",
+        bucket: "validatingadmissionpolicybindings",
+        normalize: |object, _| policies::normalize(policies::VALIDATING_BINDING, object),
+        validate: |new, old, version| {
+            policies::validate(policies::VALIDATING_BINDING, new, old, version)
+        },
+        warnings: |new, _, _| policies::warnings(policies::VALIDATING_BINDING, new),
+        ..POLICY
     },
     Row {
         group: "flowcontrol.apiserver.k8s.io",

@@ -1,14 +1,12 @@
 //! Admission webhooks: external HTTP servers that may change or reject a write.
 //!
-//! `hook` parses one webhook of a configuration. `select` matches rules,
-//! selectors and match conditions; `view` converts the object to the matched version; `review` encodes and checks
-//! `AdmissionReview`s; `rounds` decides on reinvocation. Only `call` performs I/O.
+//! `crate::webhooks` parses configurations and encodes reviews. `select` matches rules,
+//! selectors and match conditions; `view` converts the object to the matched version; `rounds` decides on reinvocation.
+//! Only `call` performs I/O.
 
 mod call;
-pub mod hook;
 pub mod patch;
 pub mod refusal;
-pub mod review;
 pub mod rounds;
 mod select;
 mod view;
@@ -17,6 +15,7 @@ use std::sync::Arc;
 
 use lockstep_object::{ApiError, Object};
 
+pub use crate::webhooks::{hook, review};
 pub use call::WebhookCall;
 pub use rounds::Rounds;
 
@@ -24,17 +23,20 @@ use self::call::{Call, Failure, interpret};
 use self::hook::FailurePolicy;
 pub use self::hook::Hook;
 pub use self::review::{Phase, ReviewVersion};
-use self::view::View;
+pub(super) use self::view::View;
 use super::super::WritePath;
 use super::super::environment::Observation;
 use super::Attributes;
+use super::policies::MutatingPolicies;
 
-/// Calls the mutating webhooks in sequence. Returns whether they changed the object.
+/// Calls the mutating webhooks in sequence. Returns whether they changed the object. The policies of the write learn
+/// which webhook changed what.
 pub(super) async fn mutate(
     path: &WritePath<'_>,
     attributes: &Attributes<'_>,
     object: Option<&mut Object>,
     rounds: &mut Rounds,
+    mut policies: Option<&mut MutatingPolicies<'_, '_>>,
 ) -> Result<bool, ApiError> {
     let hooks = path.env.webhooks(Phase::Mutating);
     if hooks.is_empty() || attributes.is_about_admission() {
@@ -57,7 +59,14 @@ pub(super) async fn mutate(
             phase: Phase::Mutating,
             place: (rounds.number(), place),
         };
+        let before = policies.as_ref().map(|_| view.value().clone());
         let changed = noted.ask(&mut view).await?;
+        if let (Some(policies), Some(before)) = (&mut policies, before)
+            && changed
+            && view.is_in_requested_version()
+        {
+            policies.changed_by(&hook.name, &before, view.value());
+        }
         rounds.called(place, changed, hook.is_reinvoked);
     }
     view.turn(path.io, &attributes.request.served).await?;

@@ -1,5 +1,5 @@
-//! Reinvocation of mutating webhooks: those with `reinvocationPolicy: IfNeeded` are called again if the object
-//! changed after their call.
+//! Rounds of mutating admission: policies and webhooks with `reinvocationPolicy: IfNeeded` run again if the object
+//! changed after their run.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use lockstep_object::Value;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rounds {
     is_second: bool,
-    /// A webhook changed the object.
+    /// A webhook or a policy changed the object.
     is_changed: bool,
     /// Called webhooks with `reinvocationPolicy: IfNeeded` and no change since their call.
     called: BTreeSet<usize>,
@@ -25,7 +25,13 @@ impl Rounds {
         usize::from(self.is_second)
     }
 
-    /// Starts the second round if a webhook changed the object in the first. There is no third.
+    /// Records that a policy changed the object, so that the chain runs once more. Webhooks come after policies, so none
+    /// of them is due for that reason alone.
+    pub fn policies_changed(&mut self) {
+        self.is_changed = true;
+    }
+
+    /// Starts the second round if a webhook or policy changed the object in the first. There is no third.
     #[must_use]
     pub fn goes_on(&mut self) -> bool {
         let goes_on = self.is_changed && !self.is_second;

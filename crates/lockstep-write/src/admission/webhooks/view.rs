@@ -1,5 +1,7 @@
 //! The objects of a write, converted to the version that a webhook's rule matched.
 
+use std::sync::Arc;
+
 use lockstep_merge::JsonPatch;
 use lockstep_merge::managers::ManagedFields;
 use lockstep_object::{Object, Value};
@@ -16,7 +18,7 @@ use lockstep_catalog::{Served, SpecialKind, Subresource};
 const ASSIGNED: [&str; 3] = ["creationTimestamp", "generation", "uid"];
 
 /// New and current object of a write, in one version.
-pub(super) struct View<'a> {
+pub(in crate::admission) struct View<'a> {
     attributes: &'a Attributes<'a>,
     /// Version of both objects.
     served: Served,
@@ -29,7 +31,10 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     /// View of the objects as they will be stored.
-    pub(super) fn of(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
+    pub(in crate::admission) fn of(
+        attributes: &'a Attributes<'a>,
+        object: Option<&Object>,
+    ) -> Self {
         let kind = attributes.kind();
         let typed = |object: &Object| {
             let mut object = object.clone();
@@ -53,7 +58,10 @@ impl<'a> View<'a> {
     }
 
     /// View for mutating admission: a new object has neither a uid nor a generated name.
-    pub(super) fn before_creation(attributes: &'a Attributes<'a>, object: Option<&Object>) -> Self {
+    pub(in crate::admission) fn before_creation(
+        attributes: &'a Attributes<'a>,
+        object: Option<&Object>,
+    ) -> Self {
         let mut view = Self::of(attributes, object);
         view.hide();
         view
@@ -73,11 +81,31 @@ impl<'a> View<'a> {
         self.old.as_ref().map_or(&Value::Null, Object::as_value)
     }
 
-    pub(super) fn object(&self) -> Option<&Object> {
+    /// The new object for a policy to change, the current one, and the metadata that is hidden from both.
+    pub(in crate::admission) fn parts(
+        &mut self,
+    ) -> (
+        Option<&mut Object>,
+        Option<&Object>,
+        &[(&'static str, Value)],
+    ) {
+        (self.object.as_mut(), self.old.as_ref(), &self.assigned)
+    }
+
+    /// True if the objects are in the version of the request.
+    pub(super) fn is_in_requested_version(&self) -> bool {
+        self.served.version == self.attributes.request.served.version
+            && Arc::ptr_eq(
+                &self.served.resource,
+                &self.attributes.request.served.resource,
+            )
+    }
+
+    pub(in crate::admission) fn object(&self) -> Option<&Object> {
         self.object.as_ref()
     }
 
-    pub(super) fn old(&self) -> Option<&Object> {
+    pub(in crate::admission) fn old(&self) -> Option<&Object> {
         self.old.as_ref()
     }
 
@@ -91,7 +119,7 @@ impl<'a> View<'a> {
     }
 
     /// Converts both objects to another version.
-    pub(super) async fn turn(
+    pub(in crate::admission) async fn turn(
         &mut self,
         io: &Io,
         to: &Served,
@@ -144,7 +172,7 @@ impl<'a> View<'a> {
     }
 
     /// Copies the result to `object`. Invalid `managedFields` are replaced by those before admission.
-    pub(super) fn put_on(mut self, object: &mut Object) {
+    pub(in crate::admission) fn put_on(mut self, object: &mut Object) {
         self.show();
         let Some(mut changed) = self.object else {
             return;

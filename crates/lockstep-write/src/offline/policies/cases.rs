@@ -43,16 +43,28 @@ pub fn run(case: &Value) -> Result<Vec<String>, CaseError> {
     let workspace = match Workspace::new(&objects, Unbound::Inert) {
         Ok(workspace) => workspace,
         Err(WorkspaceError::Rejected(rejections)) => {
-            let errors: Vec<&ApiError> = rejections
+            let statuses = rejections
                 .iter()
-                .map(|rejection| &rejection.error)
-                .collect();
-            return Ok(compare_error("policy", &errors, expected));
+                .map(|rejection| Status::from(&rejection.error).to_value());
+            let found = Found {
+                refused_policies: statuses.collect(),
+                ..Found::default()
+            };
+            return Ok(compare(case, &found));
         }
         Err(error) => return Err(malformed(&error.to_string())),
     };
     let reviewed = review(case, &workspace)?;
-    Ok(compare(case, &workspace, &reviewed))
+    let warnings = workspace.warnings().iter().map(String::as_str);
+    let warnings = warnings.chain(reviewed.warnings()).map(str::to_owned);
+    let status = |error: &ApiError| Status::from(error).to_value();
+    let found = Found {
+        refused_policies: Vec::new(),
+        refused_request: reviewed.error.as_ref().map(status),
+        warnings: warnings.collect(),
+        object: reviewed.object.map_or(Value::Null, Object::into_value),
+    };
+    Ok(compare(case, &found))
 }
 
 fn review(case: &Value, workspace: &Workspace) -> Result<Reviewed, CaseError> {
@@ -123,40 +135,56 @@ fn review(case: &Value, workspace: &Workspace) -> Result<Reviewed, CaseError> {
     Ok(reviewed)
 }
 
-fn compare(case: &Value, workspace: &Workspace, reviewed: &Reviewed) -> Vec<String> {
+/// Observations of a case that this library or a server ran.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Found {
+    /// Statuses of refused policies and bindings, in order; no request was sent then.
+    pub refused_policies: Vec<Value>,
+    /// The `Status` of the refused request.
+    pub refused_request: Option<Value>,
+    /// The object after the request; null for a deletion.
+    pub object: Value,
+    /// Warnings for the authors of policies, and for the client.
+    pub warnings: Vec<String>,
+}
+
+/// Differences between what a case expects and what was found; empty if there are none.
+pub fn compare(case: &Value, found: &Found) -> Vec<String> {
     let expected = &case["expected"];
+    if !found.refused_policies.is_empty() {
+        return compare_error("policy", &found.refused_policies, expected);
+    }
     let mut problems = Vec::new();
-    match (&reviewed.error, expected["error"].is_null()) {
+    match (&found.refused_request, expected["error"].is_null()) {
         (None, false) => {
             problems.push("expected an error, but the request was accepted".to_owned());
         }
-        (Some(error), true) => {
-            let causes = causes(error).join("\n  ");
-            problems.push(format!("the request was refused: {error}\n  {causes}"));
+        (Some(status), true) => {
+            let causes = causes(status).join("\n  ");
+            let message = message(status);
+            problems.push(format!("the request was refused: {message}\n  {causes}"));
         }
-        (Some(error), false) => problems.extend(compare_error("request", &[error], expected)),
+        (Some(status), false) => {
+            let errors = std::slice::from_ref(status);
+            problems.extend(compare_error("request", errors, expected));
+        }
         (None, true) => {}
     }
-    if reviewed.error.is_none() {
-        let found = reviewed
-            .object
-            .as_ref()
-            .map_or(&Value::Null, Object::as_value);
-        let found = without_assigned(found);
+    if found.refused_request.is_none() {
+        let object = without_assigned(&found.object);
         if !expected["object"].is_null() {
             let wanted = without_assigned(&expected["object"]);
             let is_subset = case["match"] == "subset";
-            compare_values(&wanted, &found, is_subset, "", &mut problems);
+            compare_values(&wanted, &object, is_subset, "", &mut problems);
         }
         for pointer in expected["absent"].as_array().into_iter().flatten() {
             let pointer = pointer.as_str().unwrap_or_default();
-            if let Some(value) = found.pointer(pointer) {
+            if let Some(value) = object.pointer(pointer) {
                 problems.push(format!("{pointer}: expected nothing, found {value}"));
             }
         }
     }
-    let warnings: Vec<&str> = workspace.warnings().iter().map(String::as_str).collect();
-    let warnings: Vec<&str> = warnings.into_iter().chain(reviewed.warnings()).collect();
+    let warnings = &found.warnings;
     for wanted in expected["warnings"].as_array().into_iter().flatten() {
         let wanted = wanted.as_str().unwrap_or_default();
         if !warnings.iter().any(|warning| warning.contains(wanted)) {
@@ -167,12 +195,12 @@ fn compare(case: &Value, workspace: &Workspace, reviewed: &Reviewed) -> Vec<Stri
 }
 
 /// Compares errors with the expected one. Every text must be in the message or a cause of the one that is compared.
-fn compare_error(stage: &str, errors: &[&ApiError], expected: &Value) -> Vec<String> {
+fn compare_error(stage: &str, errors: &[Value], expected: &Value) -> Vec<String> {
     let wanted = &expected["error"];
     let shown = || -> String {
         let texts = errors
             .iter()
-            .map(|error| format!("{error}\n  {}", causes(error).join("\n  ")));
+            .map(|status| format!("{}\n  {}", message(status), causes(status).join("\n  ")));
         texts.collect::<Vec<_>>().join("\n")
     };
     if wanted.is_null() {
@@ -188,27 +216,25 @@ fn compare_error(stage: &str, errors: &[&ApiError], expected: &Value) -> Vec<Str
             wanted["stage"]
         ));
     }
-    let first = errors.first().map(|error| Status::from(*error).to_value());
-    let first = first.unwrap_or_default();
+    let first = errors.first().unwrap_or(&Value::Null);
     for field in ["code", "reason"] {
         if !wanted[field].is_null() && wanted[field] != first[field] {
             let (wanted, found) = (&wanted[field], &first[field]);
             problems.push(format!("{field}: expected {wanted}, found {found}"));
         }
     }
-    let causes_of = |error: &ApiError| Status::from(error).to_value()["details"]["causes"].clone();
     if let Some(field) = wanted["field"].as_str() {
-        let mut fields = errors.iter().flat_map(|error| {
-            let causes = causes_of(error).as_array().cloned().unwrap_or_default();
-            causes.into_iter().map(|cause| cause["field"].clone())
+        let mut causes = errors.iter().flat_map(|status| {
+            let causes = status["details"]["causes"].as_array();
+            causes.into_iter().flatten()
         });
-        if !fields.any(|found| found == field) {
+        if !causes.any(|cause| cause["field"] == field) {
             problems.push(format!("no cause is about {field}"));
         }
     }
     let texts: Vec<String> = errors
         .iter()
-        .flat_map(|error| [vec![error.to_string()], causes(error)].concat())
+        .flat_map(|status| [vec![message(status).to_owned()], causes(status)].concat())
         .collect();
     for text in wanted["contains"].as_array().into_iter().flatten() {
         let text = text.as_str().unwrap_or_default();
@@ -222,13 +248,13 @@ fn compare_error(stage: &str, errors: &[&ApiError], expected: &Value) -> Vec<Str
     problems
 }
 
-fn causes(error: &ApiError) -> Vec<String> {
-    let status = Status::from(error).to_value();
-    let causes = status["details"]["causes"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let text = |cause: Value| {
+fn message(status: &Value) -> &str {
+    status["message"].as_str().unwrap_or_default()
+}
+
+fn causes(status: &Value) -> Vec<String> {
+    let causes = status["details"]["causes"].as_array();
+    let text = |cause: &Value| {
         let field = cause["field"].as_str().unwrap_or_default();
         let message = cause["message"].as_str().unwrap_or_default();
         if field.is_empty() {
@@ -237,7 +263,7 @@ fn causes(error: &ApiError) -> Vec<String> {
             format!("{field}: {message}")
         }
     };
-    causes.into_iter().map(text).collect()
+    causes.into_iter().flatten().map(text).collect()
 }
 
 fn compare_values(

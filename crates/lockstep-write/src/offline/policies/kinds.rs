@@ -1,47 +1,12 @@
-//! Types, defaults and versions of resources, as policies use them.
+//! Versions of resources, as policies use them.
 
 use lockstep_admission::evaluate::Versions;
 use lockstep_admission::facts::Kind;
 use lockstep_admission::request::ResourceVersion;
-use lockstep_catalog::{Origin, Registry, Served};
-use lockstep_merge::types::Type;
-use lockstep_object::{ApiError, GroupVersionResource, Object};
+use lockstep_catalog::{Registry, Served};
+use lockstep_object::{ApiError, Object};
 
-/// A resource in one version.
-pub(super) struct OfServed(pub(super) Served);
-
-impl OfServed {
-    /// Checks the types of an object from outside, drops unknown fields and applies defaults.
-    pub(super) fn read(&self, object: &mut Object) -> Result<(), String> {
-        let Served { resource, version } = &self.0;
-        let strategy = &resource.strategy;
-        strategy.check_types(*version, object, &mut Vec::new())?;
-        strategy.prune_and_default(*version, object, None);
-        Ok(())
-    }
-}
-
-impl Kind for OfServed {
-    fn merge_type(&self) -> Option<Type<'_>> {
-        self.0.resource.strategy.merge_type(self.0.version)
-    }
-
-    fn prune_and_default(&self, object: &mut Object, old: Option<&Object>) -> Result<(), String> {
-        let Served { resource, version } = &self.0;
-        let mut unknown = Vec::new();
-        let typed = resource
-            .strategy
-            .check_types(*version, object, &mut unknown);
-        if resource.origin == Origin::BuiltIn {
-            typed?;
-            if let Some(field) = unknown.first() {
-                return Err(format!("strict decoding error: unknown field {field:?}"));
-            }
-        }
-        resource.strategy.prune_and_default(*version, object, old);
-        Ok(())
-    }
-}
+use crate::admission::policies::{OfServed, resource_version};
 
 /// All served versions of one resource.
 pub(super) struct OfResource {
@@ -108,15 +73,5 @@ impl Versions for OfResource {
             resource.strategy.fit(*version, object);
         }
         Ok(())
-    }
-}
-
-/// A version of a resource as policies name it.
-pub(super) fn resource_version(served: &Served) -> ResourceVersion {
-    let resource = &served.resource;
-    let version = &*resource.versions[served.version].name;
-    ResourceVersion {
-        resource: GroupVersionResource::new(&*resource.group, version, &*resource.plural),
-        kind: served.gvk(),
     }
 }

@@ -20,7 +20,8 @@ use lockstep_object::{ApiError, GroupVersionKind, Object, Value};
 use serde_json::json;
 
 use crate::admission::authorizer::authorization;
-use kinds::{OfResource, OfServed, resource_version};
+use crate::admission::policies::{OfServed, resource_version};
+use kinds::OfResource;
 use workspace::RequestFacts;
 
 /// A request to evaluate.

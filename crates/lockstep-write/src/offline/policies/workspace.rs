@@ -12,14 +12,16 @@ use lockstep_catalog::builtin::{self, Apis};
 use lockstep_catalog::{Origin, Registry, ResourceId, Served};
 use lockstep_cel::Version;
 use lockstep_cel::authorizer::Authorization;
+use lockstep_kinds::{Table, typed};
 use lockstep_mvcc::Revision;
 use lockstep_object::field::{FieldError, FieldErrors, Path};
+use lockstep_object::incoming::mistyped;
 use lockstep_object::names::{NameRule, Part};
 use lockstep_object::{ApiError, GroupKind, Object, Value};
 
 use super::super::compile;
-use super::kinds::OfServed;
 use super::{bindings_to_everything, shown_kind};
+use crate::admission::policies::OfServed;
 
 /// Policies, bindings, definitions, parameters and namespaces.
 pub struct Workspace {
@@ -171,40 +173,30 @@ impl Workspace {
         let name = object.name().to_owned();
         let mut warnings = Vec::new();
         if api::convert_early_shape(&mut object) {
-            warnings.push(
-                "spec.paramKind: group and version are read as apiVersion; write apiVersion"
-                    .to_owned(),
-            );
+            warnings.push(api::EARLY_SHAPE.to_owned());
         }
-        let (unknown, mut errors) = api::check_fields(kind, &mut object);
+        let unknown = check_types(&mut object).map_err(|error| (error, FieldErrors::new()))?;
         let unknown = unknown
             .into_iter()
             .map(|field| format!("unknown field {field:?}"));
         warnings.extend(unknown);
-        if errors.is_empty() {
-            api::apply_defaults(kind, &mut object);
-            let place = Path::ROOT.field("metadata");
-            let place = place.field("name");
-            let problems = match name.as_str() {
-                "" => vec![FieldError::required(
-                    &place,
-                    "name or generateName is required",
-                )],
-                name => {
-                    let problems = NameRule::Subdomain.check(name, Part::Whole).into_iter();
-                    problems
-                        .map(|why| FieldError::invalid(&place, name, why))
-                        .collect()
-                }
-            };
-            errors.extend(problems);
-            errors.append(lockstep_admission::validate(
-                kind,
-                &object,
-                None,
-                Version::LATEST,
-            ));
+        api::apply_defaults(kind, &mut object);
+        let place = Path::ROOT.field("metadata");
+        let place = place.field("name");
+        let mut errors = FieldErrors::new();
+        if name.is_empty() {
+            let why = "name or generateName is required";
+            errors.push(FieldError::required(&place, why));
+        } else {
+            let problems = NameRule::Subdomain.check(&name, Part::Whole).into_iter();
+            errors.extend(problems.map(|why| FieldError::invalid(&place, name.as_str(), why)));
         }
+        errors.append(lockstep_admission::validate(
+            kind,
+            &object,
+            None,
+            Version::LATEST,
+        ));
         if !errors.is_empty() {
             let group_kind = GroupKind::new(api::GROUP, object.kind());
             return Err((
@@ -233,6 +225,23 @@ impl Workspace {
         self.objects.push((object, value));
         Ok(())
     }
+}
+
+/// Checks the types of the fields of a policy or binding, and removes unknown fields. Returns the names of these. All
+/// versions have the fields of the first.
+fn check_types(object: &mut Object) -> Result<Vec<String>, ApiError> {
+    let table = Table::builtin();
+    let Some(gvk) = object.gvk() else {
+        return Ok(Vec::new());
+    };
+    let (group, kind) = (&gvk.group, &gvk.kind);
+    let mut versions = [&*gvk.version, api::VERSIONS[0]].into_iter();
+    let mut unknown = Vec::new();
+    if let Some(id) = versions.find_map(|version| table.kind(group, version, kind)) {
+        typed::read(table, id, object.fields_mut(), &mut unknown)
+            .map_err(|error| mistyped(&gvk, &error.to_string()))?;
+    }
+    Ok(unknown)
 }
 
 /// Built-in resources, and those of the definitions.

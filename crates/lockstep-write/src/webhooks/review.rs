@@ -152,7 +152,7 @@ pub enum Unusable {
 
 impl Unusable {
     /// Error for a response that is not a JSON object, with the type name in Go's error message.
-    pub(super) fn no_map(found: &str) -> Self {
+    pub(crate) fn no_map(found: &str) -> Self {
         Self::Undecodable(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
         ))
