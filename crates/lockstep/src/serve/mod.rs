@@ -19,7 +19,7 @@ use lockstep_object::json;
 
 pub(crate) use flags::{Arguments, ShownFlag, shown_flags, with_variables};
 pub(crate) use gates::help as gates_help;
-#[cfg(feature = "dashboard")]
+pub(crate) use logging::{Format as LogFormat, start as start_log};
 pub(crate) use signals::Signals;
 
 use crate::{
