@@ -1,11 +1,13 @@
 //! Admission policies as a webhook, for clusters whose API server does not have them.
 //!
 //! [`answer`](answer::answer) turns the body of an `AdmissionReview` into the response, with the engine of the API
-//! server. [`Webhook`] serves it over HTTPS, [`Policies`] holds the policies in force, and [`follow`] reloads them.
+//! server. [`Webhook`] serves it over HTTPS, [`Policies`] holds the policies in force, and [`follow`] reloads them
+//! from files, [`cluster::follow_cluster`] from a cluster.
 //! [`configuration`] describes the webhook for a cluster.
 
 pub mod answer;
 mod carry;
+pub mod cluster;
 pub mod configuration;
 pub mod limits;
 mod metrics;

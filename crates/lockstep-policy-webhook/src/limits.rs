@@ -24,3 +24,23 @@ pub const STREAMS_MAX: u32 = 100;
 pub const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// Pause after a failed accept.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Objects in one page of a list request to a cluster.
+pub const LIST_PAGE: u32 = 500;
+/// Most objects of one collection of a cluster.
+pub const OBJECTS_MAX: usize = 100_000;
+/// Largest page of a list.
+pub const LIST_BYTES_MAX: usize = 64 << 20;
+/// Largest event of a watch.
+pub const EVENT_BYTES_MAX: usize = 8 << 20;
+/// Longest time for the head of a response of a cluster, and for a page of a list.
+pub const REQUEST_MAX: Duration = Duration::from_secs(30);
+/// Seconds after which a watch is begun again.
+pub const WATCH_SECONDS: u32 = 300;
+/// First pause after a failure.
+pub const RETRY_MIN: Duration = Duration::from_secs(1);
+/// Longest pause after a failure, and pause before a collection that is not served is looked for again.
+pub const RETRY_MAX: Duration = Duration::from_secs(30);
+/// Changes of a cluster that wait.
+pub const CHANGES_MAX: usize = 256;
+/// Time in which changes of a cluster are gathered into one new set of policies.
+pub const SETTLE: Duration = Duration::from_millis(200);

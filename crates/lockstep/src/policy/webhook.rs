@@ -2,12 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use jiff::{Span, Timestamp};
 use lockstep_apiserver::trust::{OwnServing, ServingIdentity, ServingNames};
+use lockstep_authz::Authorizer;
 use lockstep_object::Object;
+use lockstep_policy_webhook::cluster::{Cluster, Connect, Source, follow_cluster};
 use lockstep_policy_webhook::configuration::{Endpoint, Settings, configurations};
 use lockstep_policy_webhook::{Files, Loaded, Metrics, Policies, Webhook, follow};
 use lockstep_write::offline::policies::Unbound;
@@ -18,7 +22,7 @@ use tokio::sync::mpsc;
 use super::input;
 use crate::failure::{Exit, Failure};
 use crate::serve::{LogFormat, Signals, start_log};
-use crate::{document, manifests, output};
+use crate::{document, manifests, output, remote};
 
 /// Time between two looks at files with policies.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
@@ -31,15 +35,20 @@ const OWN_FOLDER: &str = "lockstep-policy-webhook";
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  lockstep policy webhook --policies policies/ --service policies/webhook\n  lockstep policy webhook --policies policies/ --url https://192.0.2.7:8443 > registration.yaml\n  lockstep policy webhook --policies policies/ --tls-cert tls.crt --tls-key tls.key --listen :443\n\nAnswers /mutate and /validate; /healthz, /readyz and /metrics are for the cluster. Without a certificate it makes one\nof an authority of its own, and prints the objects that register the webhook. Files are read again when they change,\nand on SIGHUP; if one is not valid, the policies in force stay."
+    after_help = "Examples:\n  lockstep policy webhook --policies policies/ --service policies/webhook\n  lockstep policy webhook --policies policies/ --url https://192.0.2.7:8443 > registration.yaml\n  lockstep policy webhook --policies policies/ --tls-cert tls.crt --tls-key tls.key --listen :443\n  lockstep policy webhook --kubeconfig cluster.kubeconfig --tls-cert tls.crt --tls-key tls.key\n\nAnswers /mutate and /validate; /healthz, /readyz and /metrics are for the cluster. Without a certificate it makes one\nof an authority of its own, and prints the objects that register the webhook. Files are read again when they change,\nand on SIGHUP; if one is not valid, the policies in force stay."
 )]
 pub(crate) struct Arguments {
     /// Address to listen on; without a host, all addresses
     #[arg(long, value_name = "ADDRESS", default_value = ":8443", value_parser = address)]
     listen: SocketAddr,
     /// Files or directories with policies, bindings, parameters, definitions and namespaces; may be repeated
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["kubeconfig", "context"], conflicts_with_all = ["kubeconfig", "context"])]
     policies: Vec<PathBuf>,
+    #[command(flatten)]
+    cluster: remote::Flags,
+    /// Objects of the cluster that hold the policies
+    #[arg(long, value_name = "SOURCE", default_value = "own")]
+    source: SourceName,
     /// Answers of the authorizer: `allow`, `deny`, or `rbac:DIR` with roles and bindings
     #[arg(long, value_name = "ANSWERS")]
     authorizer: Option<String>,
@@ -60,6 +69,14 @@ pub(crate) struct Arguments {
     /// Form of the log
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     logging_format: LogFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum SourceName {
+    /// Custom resources of policy.lockstep.dev
+    Own,
+    /// Kinds of admissionregistration.k8s.io, which the server must not run itself
+    Native,
 }
 
 #[derive(Debug, clap::Args)]
@@ -219,11 +236,12 @@ async fn serve(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     let mut signals = Signals::listen_to_ends()?;
     let policies = Arc::<Policies>::default();
     let metrics = Arc::<Metrics>::default();
+    let is_of_cluster = arguments.policies.is_empty();
     let stamp = stamp(&arguments.policies);
-    policies.enforce(
-        load(&arguments.policies, arguments.authorizer.as_deref())?,
-        &metrics,
-    );
+    if !is_of_cluster {
+        let loaded = load(&arguments.policies, arguments.authorizer.as_deref())?;
+        policies.enforce(loaded, &metrics);
+    }
     let certificates = Certificates::prepare(arguments)?;
     let listener = TcpListener::bind(arguments.listen).await;
     let listener = listener.map_err(|error| {
@@ -232,7 +250,11 @@ async fn serve(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
     let address = listener
         .local_addr()
         .map_err(|error| configuration(error.to_string()))?;
-    if let Some(own) = certificates.own.as_ref().filter(|_| !quiet) {
+    if let Some(own) = certificates
+        .own
+        .as_ref()
+        .filter(|_| !quiet && !is_of_cluster)
+    {
         let manifests = input::read(&arguments.policies)?;
         let policies = input::objects(&manifests)?;
         let registration = &arguments.registration;
@@ -242,14 +264,26 @@ async fn serve(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
         output::tell(&format!("policy webhook on https://{address}\n"));
     }
     let (ask, asked) = mpsc::channel(1);
-    let following = follow(
-        Arc::clone(&policies),
-        Arc::clone(&metrics),
-        files(arguments),
-        Some(stamp),
-        RELOAD_INTERVAL,
-        asked,
-    );
+    let (kept, counted) = (Arc::clone(&policies), Arc::clone(&metrics));
+    let following: Pin<Box<dyn Future<Output = ()>>> = if is_of_cluster {
+        let source = match arguments.source {
+            SourceName::Own => Source::Own,
+            SourceName::Native => Source::Native,
+        };
+        let authorizer = arguments.cluster_authorizer()?;
+        let connect = arguments.connect()?;
+        Box::pin(follow_cluster(kept, counted, connect, source, authorizer))
+    } else {
+        let files = files(arguments);
+        Box::pin(follow(
+            kept,
+            counted,
+            files,
+            Some(stamp),
+            RELOAD_INTERVAL,
+            asked,
+        ))
+    };
     let webhook = Webhook::new(policies, Arc::clone(&metrics));
     let identity = Arc::clone(&certificates.identity);
     let mut exit = Exit::Yes;
@@ -261,6 +295,28 @@ async fn serve(arguments: &Arguments, quiet: bool) -> Result<Exit, Failure> {
         () = certificates.renew(&metrics, ask) => {}
     }
     Ok(exit)
+}
+
+impl Arguments {
+    /// The connection to the cluster. The kubeconfig is read again for each, because tokens expire.
+    fn connect(&self) -> Result<Connect, Failure> {
+        self.cluster.access(None)?.connection()?;
+        let flags = self.cluster.clone();
+        Ok(Arc::new(move || {
+            let connection = flags.access(None).and_then(|access| access.connection());
+            let (server, authorization) = connection.map_err(|failure| failure.message)?;
+            Ok(Cluster {
+                server,
+                authorization,
+            })
+        }))
+    }
+
+    /// Nothing is allowed unless `--authorizer` says so.
+    fn cluster_authorizer(&self) -> Result<Authorizer, Failure> {
+        let answers = self.authorizer.as_deref().unwrap_or("deny");
+        input::authorizer(Some(answers), &input::workspace(&[], Unbound::Inert)?)
+    }
 }
 
 fn files(arguments: &Arguments) -> Files {

@@ -8,7 +8,7 @@ pub mod lint;
 mod workspace;
 
 pub use described::{Described, Mutated};
-pub use workspace::{Collection, Rejection, Unbound, Workspace, WorkspaceError};
+pub use workspace::{Collection, OWN_GROUP, Rejection, Unbound, Workspace, WorkspaceError};
 
 use lockstep_admission::api::ApiKind;
 use lockstep_admission::binding::Binding;

@@ -32,6 +32,9 @@ pub struct Workspace {
     warnings: Vec<String>,
 }
 
+/// Group of custom resources that stand for policies and bindings, in clusters whose server does not have those.
+pub const OWN_GROUP: &str = "policy.lockstep.dev";
+
 /// A parameter or namespace, and its value as expressions see it.
 type Kept = (Object, Arc<Value>);
 
@@ -101,6 +104,8 @@ pub enum Unbound {
 impl Workspace {
     /// Reads objects. Policies and bindings are validated as a server would.
     pub fn new(objects: &[Object], unbound: Unbound) -> Result<Self, WorkspaceError> {
+        let objects: Vec<Object> = objects.iter().map(of_upstream).collect();
+        let objects = objects.as_slice();
         let registry = registry(objects)?;
         let mut workspace = Self {
             registry: Arc::new(registry),
@@ -132,6 +137,45 @@ impl Workspace {
         }
         workspace.set = stored.into_set();
         Ok(workspace)
+    }
+
+    /// True for a policy or binding, also one of [`OWN_GROUP`].
+    pub fn is_policy(object: &Object) -> bool {
+        ApiKind::of(&of_upstream(object)).is_some()
+    }
+
+    /// Collections of the parameters of bound policies. Kinds that are not known have none.
+    pub fn param_collections(&self) -> Vec<Collection> {
+        let mutating = self.set.mutating().iter();
+        let mutating = mutating.map(|bound| &bound.policy.common.param_kind);
+        let validating = self.set.validating().iter();
+        let validating = validating.map(|bound| &bound.policy.common.param_kind);
+        let mut collections: Vec<Collection> = Vec::new();
+        for kind in mutating.chain(validating).flatten() {
+            let version = kind.api_version.rsplit('/').next().unwrap_or_default();
+            let found = self.registry.iter().find(|resource| {
+                *resource.group == *group(&kind.api_version)
+                    && resource.kind == kind.kind
+                    && resource.served_version(version).is_some()
+            });
+            let Some(resource) = found else {
+                continue;
+            };
+            let root = if resource.group.is_empty() {
+                "/api"
+            } else {
+                "/apis"
+            };
+            let collection = Collection {
+                path: format!("{root}/{}/{}", kind.api_version, resource.plural),
+                api_version: kind.api_version.to_string(),
+                kind: kind.kind.to_string(),
+            };
+            if !collections.contains(&collection) {
+                collections.push(collection);
+            }
+        }
+        collections
     }
 
     /// The bound policies.
@@ -302,6 +346,19 @@ impl Workspace {
         of_kind.push((object, value));
         Ok(())
     }
+}
+
+/// Policies of [`OWN_GROUP`] as the kinds that they stand for.
+fn of_upstream(object: &Object) -> Object {
+    let mut object = object.clone();
+    let is_own = object.api_version() == format!("{OWN_GROUP}/v1");
+    if is_own {
+        let api_version = format!("{}/v1", api::GROUP);
+        object
+            .fields_mut()
+            .insert("apiVersion".to_owned(), api_version.into());
+    }
+    object
 }
 
 /// Built-in resources, and those of the definitions.
